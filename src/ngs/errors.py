@@ -1,0 +1,27 @@
+"""What can go wrong, by layer. Every message says what was given, what was needed and what to do."""
+
+from __future__ import annotations
+
+
+class NGSError(ValueError):
+    """Any error this package raises on purpose."""
+
+
+class GrammarError(NGSError):
+    """A grammar that cannot be read or used; the message names the rule and its line."""
+
+
+class ParseError(NGSError):
+    """A sentence outside the language, or a length at which the language is empty."""
+
+
+class SemanticsError(NGSError):
+    """A meaning that is missing, has the wrong number of arguments, or failed."""
+
+
+class ShapeError(NGSError):
+    """A tensor whose size or content does not fit the grammar."""
+
+
+class BudgetError(NGSError):
+    """An exact computation that would outgrow the budget it was given."""

@@ -1,0 +1,95 @@
+"""A grammar is text and a frozen value; `str(grammar)` reads back as the same grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+
+from ngs.errors import GrammarError, ParseError
+from ngs.grammar.notation import read_rules
+from ngs.grammar.rules import Nonterminal, Rule, Terminal
+from ngs.grammar.tree import Sentence
+from ngs.grammar.validation import check_rules
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A context-free grammar G = (V, Sigma, R, S).
+
+    S is the rule called `start`, or the first rule where there is none. `symbols` is Sigma in the
+    order of first appearance: column k of the network's scores belongs to `symbols[k]`.
+    """
+
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Grammar:
+        """Read a grammar in Lark's notation."""
+        return cls(tuple(read_rules(text)))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Grammar:
+        """Read a grammar from a file in Lark's notation."""
+        try:
+            return cls.parse(Path(path).read_text(encoding="utf-8"))
+        except GrammarError as error:
+            raise GrammarError(f"{path}: {error}") from None
+
+    def __post_init__(self) -> None:
+        check_rules(self.rules, self.start)
+
+    @cached_property
+    def start(self) -> Nonterminal:
+        heads = [rule.head for rule in self.rules]
+        if not heads:
+            raise GrammarError("the grammar has no rules; write at least `start: \"a\"`")
+        named = Nonterminal("start")
+        return named if named in heads else heads[0]
+
+    @cached_property
+    def by_head(self) -> Mapping[Nonterminal, tuple[Rule, ...]]:
+        heads: dict[Nonterminal, list[Rule]] = {}
+        for rule in self.rules:
+            heads.setdefault(rule.head, []).append(rule)
+        return {head: tuple(rules) for head, rules in heads.items()}
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        found = (s.name for rule in self.rules for s in rule.body if isinstance(s, Terminal))
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def _column(self) -> Mapping[str, int]:
+        return {symbol: k for k, symbol in enumerate(self.symbols)}
+
+    def column(self, symbol: str) -> int:
+        """The column of the network's scores that belongs to `symbol`."""
+        try:
+            return self._column[symbol]
+        except KeyError:
+            raise ParseError(
+                f"the grammar has no symbol {symbol!r}; its symbols are {' '.join(self.symbols)}"
+            ) from None
+
+    def encode(self, sentence: Iterable[str]) -> list[int]:
+        return [self.column(symbol) for symbol in sentence]
+
+    def decode(self, columns: Iterable[int]) -> Sentence:
+        return tuple(self.symbols[k] for k in columns)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.rules)
+
+    def __hash__(self) -> int:  # grammars key the caches of compiled charts: hash the rules once
+        return self._hash
+
+    def __str__(self) -> str:
+        lines = []
+        for (head, keeps), rules in groupby(self.rules, lambda rule: (rule.head, rule.keeps_terminals)):
+            alternatives = [str(rule) for rule in rules]
+            lines.append(f"{'!' * keeps}{head}: " + f"\n{' ' * (len(head.name) + keeps)}| ".join(alternatives))
+        return "\n".join(lines) + "\n"

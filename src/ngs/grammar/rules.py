@@ -1,0 +1,78 @@
+"""Symbols and rules as frozen values that print in Lark's notation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A symbol the network can see; printed in quotes."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return json.dumps(self.name, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Nonterminal:
+    """A name that rules expand. A leading underscore inlines what it stands for into its parent."""
+
+    name: str
+
+    @property
+    def inlined(self) -> bool:
+        return self.name.startswith("_")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Symbol = Terminal | Nonterminal
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`head: body -> alias`, one alternative of one rule.
+
+    Quoted terminals are punctuation: they are not passed to the function, unless the rule keeps
+    them (`!head: ...` in Lark's notation).
+    """
+
+    head: Nonterminal
+    body: tuple[Symbol, ...]
+    alias: str | None = None
+    keeps_terminals: bool = False
+    line: int = field(default=0, compare=False)
+
+    @cached_property
+    def arguments(self) -> tuple[int, ...]:
+        """Positions in `body` whose values the function receives."""
+        return tuple(
+            k for k, symbol in enumerate(self.body) if self.keeps_terminals or isinstance(symbol, Nonterminal)
+        )
+
+    @cached_property
+    def renames(self) -> bool:
+        """Whether the rule only stands for its one symbol (`expr: term`, `factor: "3"`)."""
+        return len(self.body) == 1 and self.alias is None and not self.head.inlined
+
+    @cached_property
+    def function(self) -> str | None:
+        """The function that gives the meaning: the alias, or else the head's name; None when the one
+        argument's value passes through, or the arguments are inlined into the parent."""
+        if self.alias is not None:
+            return self.alias
+        passes_through = self.renames or len(self.arguments) == 1
+        return None if passes_through or self.head.inlined else self.head.name
+
+    @property
+    def name(self) -> str:
+        return self.function or self.head.name
+
+    def __str__(self) -> str:
+        text = " ".join(map(str, self.body))
+        return text if self.alias is None else f"{text} -> {self.alias}".lstrip()

@@ -1,0 +1,65 @@
+"""Sentences and their reasoning trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ngs.grammar.rules import Rule
+
+Sentence = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One symbol of the sentence, at its position."""
+
+    position: int
+    symbol: str
+
+    def __str__(self) -> str:
+        return self.symbol
+
+
+@dataclass(frozen=True)
+class Node:
+    """One use of `rule`; `children` stand in the order of `rule.body`.
+
+    Rules that only rename (`expr: term`) leave no node, so a tree has one node for each step of
+    reasoning and one leaf for each symbol.
+    """
+
+    rule: Rule
+    children: tuple[Tree, ...]
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}({', '.join(map(str, self.children))})"
+
+
+Tree = Leaf | Node
+
+
+def leaves(tree: Tree) -> Iterator[Leaf]:
+    """The leaves from left to right; their symbols are the sentence."""
+    if isinstance(tree, Leaf):
+        yield tree
+    else:
+        for child in tree.children:
+            yield from leaves(child)
+
+
+def sentence_of(tree: Tree) -> Sentence:
+    return tuple(leaf.symbol for leaf in leaves(tree))
+
+
+def pretty(tree: Tree, indent: str = "") -> str:
+    """The tree as indented text, one node a line.
+
+    >>> print(pretty(Leaf(0, "7")))
+    7
+    """
+    if isinstance(tree, Leaf):
+        return indent + tree.symbol
+    return "\n".join([indent + tree.rule.name, *(pretty(child, indent + "  ") for child in tree.children)])

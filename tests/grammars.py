@@ -1,0 +1,167 @@
+"""The grammars the tests share: named ones, and a strategy for random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
+from ngs.grammar.validation import nullable
+
+ARITHMETIC = Grammar.parse("""
+    expr: expr "+" term -> add
+        | expr "-" term -> sub
+        | term
+    term: term "*" digit -> mul
+        | term "/" digit -> div
+        | digit
+    digit: "0" | "1" | "2"
+""")
+
+# "if c if c s else s": the else belongs to either if.
+DANGLING_ELSE = Grammar.parse("""
+    statement: "if" "c" statement -> when
+        | "if" "c" statement "else" statement -> choose
+        | "s"
+""")
+
+PALINDROMES = Grammar.parse("""
+    palindrome: "a" palindrome "a" | "b" palindrome "b" | "a" | "b" |
+""")
+
+# One sentence a^n of each length, with the Catalan number C(n - 1) of trees.
+CATALAN = Grammar.parse("""
+    s: s s -> pair
+        | "a"
+""")
+
+# Empty lists, empty elements: nullable on both sides of a recursion.
+NULLABLE_LIST = Grammar.parse("""
+    list: "(" items ")"
+    items: | items "," item | item
+    item: sign "1"
+    sign: | "-"
+""")
+
+RIGHT_LINEAR = Grammar.parse("""
+    even: "0" even | "1" odd |
+    odd: "0" odd | "1" even
+""")
+
+PROGRAMS = Grammar.parse("""
+    answer: "exist" objects
+        | number
+        | "equal" number number
+    number: "count" objects
+    objects: filter objects
+        | "union" objects objects
+        | "scene"
+    filter: "red" | "large"
+""")
+
+NAMED = {
+    "arithmetic": ARITHMETIC,
+    "dangling else": DANGLING_ELSE,
+    "palindromes": PALINDROMES,
+    "catalan": CATALAN,
+    "nullable list": NULLABLE_LIST,
+    "right-linear": RIGHT_LINEAR,
+    "programs": PROGRAMS,
+}
+
+
+@st.composite
+def grammars(draw: st.DrawFn) -> Grammar:
+    """A random valid grammar: 2-4 nonterminals, 2-4 symbols, bodies of 0-3 symbols.
+
+    Nothing is drawn in vain: alternatives that would break validity are left out, and a nonterminal
+    that never ends is given one more alternative. A unit derivation may only lead from a nonterminal
+    to a later one; since any of them can be the start, this loses no acyclic grammar but for names.
+    """
+    terminals = [Terminal(name) for name in "abcd"[: draw(st.integers(2, 4))]]
+    heads = [Nonterminal(name) for name in ("p", "q", "_r", "t")[: draw(st.integers(2, 4))]]
+    rules = [rule for head in heads for rule in draw(_alternatives(head, [*terminals, *heads]))]
+    rules = _without_cycles(rules, heads)
+    rules += [Rule(head, (draw(st.sampled_from(terminals)),)) for head in _endless(rules, heads)]
+    start = draw(st.sampled_from([head for head in heads if not head.inlined]))
+    reached = _reached(rules, start)
+    rules = sorted((rule for rule in rules if rule.head in reached), key=lambda rule: rule.head != start)
+    if not any(isinstance(symbol, Terminal) for rule in rules for symbol in rule.body):
+        rules.append(Rule(start, (terminals[0],)))
+    return Grammar(tuple(rules))
+
+
+def lattices(
+    grammar: Grammar, time: int, *, batch: int | None = None, impossible: float = 0.0
+) -> st.SearchStrategy[Tensor]:
+    """Log-normalised float64 scores [time, symbol], or [batch, time, symbol].
+
+    The scale varies from flat to peaked; each entry has probability zero with chance `impossible`,
+    but for one symbol of each row.
+    """
+    shape = (time, len(grammar.symbols)) if batch is None else (batch, time, len(grammar.symbols))
+
+    def lattice(seed: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        scale = 10 ** (2 * torch.rand((), generator=generator, dtype=torch.float64) - 1)
+        scores = scale * torch.randn(shape, generator=generator, dtype=torch.float64)
+        excluded = torch.rand(shape, generator=generator, dtype=torch.float64) < impossible
+        excluded &= scores < scores.amax(-1, keepdim=True)
+        return scores.masked_fill(excluded, -torch.inf).log_softmax(-1)
+
+    return st.integers(0, 2**32 - 1).map(lattice)
+
+
+def _alternatives(head: Nonterminal, symbols: Sequence[Symbol]) -> st.SearchStrategy[list[Rule]]:
+    bodies = st.lists(st.sampled_from(symbols), max_size=3).map(tuple)
+    aliases = st.sampled_from([None, None, "f", "g"])
+    rule = st.builds(Rule, st.just(head), bodies, aliases)
+    return st.lists(rule, min_size=1, max_size=3, unique=True)
+
+
+def _without_cycles(rules: list[Rule], heads: Sequence[Nonterminal]) -> list[Rule]:
+    """The rules whose unit derivations lead to later nonterminals only."""
+    empty = nullable(rules)
+
+    def forward(rule: Rule) -> bool:
+        units = (
+            symbol
+            for k, symbol in enumerate(rule.body)
+            if all(other in empty for other in rule.body[:k] + rule.body[k + 1 :])
+        )
+        return all(
+            isinstance(unit, Terminal) or heads.index(unit) > heads.index(rule.head) for unit in units
+        )
+
+    return [rule for rule in rules if forward(rule)]
+
+
+def _endless(rules: Sequence[Rule], heads: Sequence[Nonterminal]) -> list[Nonterminal]:
+    """Nonterminals to give an ending to, one by one, until all of them end."""
+    ended: set[Nonterminal] = set()
+    found: list[Nonterminal] = []
+    while len(ended) < len(heads):
+        new = {
+            rule.head
+            for rule in rules
+            if all(isinstance(symbol, Terminal) or symbol in ended for symbol in rule.body)
+        } - ended
+        if not new:
+            new = {next(head for head in heads if head not in ended)}
+            found += new
+        ended |= new
+    return found
+
+
+def _reached(rules: Sequence[Rule], start: Nonterminal) -> set[Nonterminal]:
+    reached, agenda = {start}, [start]
+    while agenda:
+        head = agenda.pop()
+        found = {s for rule in rules if rule.head == head for s in rule.body if isinstance(s, Nonterminal)}
+        agenda += found - reached
+        reached |= found
+    return reached

@@ -1,0 +1,166 @@
+"""The package as a whole: what the wheel carries, which way imports point, what the core needs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "ngs"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+FACADE = "__init__"  # ngs/__init__.py collects the public names, so only apps may import from it
+LAYERS = (
+    "errors",
+    "grammar",
+    "parsing",
+    "reasoning",
+    "search",
+    "perception",
+    "learning",
+    "tasks",
+    "experiments",
+    FACADE,
+    "apps",
+)
+CORE = LAYERS[: LAYERS.index("search") + 1]
+NOT_FOR_THE_CORE = (
+    *("typer", "rich", "matplotlib", "accelerate", "tensorboard", "safetensors", "PIL", "ray", "fastapi"),
+    *("hypothesis", "pytest"),
+)
+
+
+def package_name(path: Path) -> str:
+    """The package that relative imports in `path` start from: ngs/parsing/chart.py -> ngs.parsing."""
+    return ".".join(("ngs", *path.relative_to(SOURCE).parent.parts))
+
+
+def layer_of_file(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def layer_of_import(module: str) -> str:
+    """ngs.parsing.chart -> parsing; a public name (ngs, ngs.Grammar) comes from the facade."""
+    layer = module.partition(".")[2].partition(".")[0]
+    return layer if layer in LAYERS else FACADE
+
+
+def imports_of_ngs(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything of ours that `tree` imports, relative imports spelled out."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                imported = [alias.name for alias in names]
+            case ast.ImportFrom(module=module, names=names, level=level):
+                parents = package.split(".")[: -(level - 1) or None] if level else []
+                origin = ".".join((*parents, *filter(None, [module])))
+                imported = [f"{origin}.{alias.name}" for alias in names]
+            case _:
+                continue
+        yield from ((node.lineno, name) for name in imported if name.split(".")[0] == "ngs")
+
+
+def wrong_way_imports(source: str, path: Path) -> list[str]:
+    here = layer_of_file(path)
+    return [
+        f"{path.relative_to(SOURCE)}:{line}: {here} imports {name}, which is of a later layer"
+        for line, name in imports_of_ngs(ast.parse(source), package_name(path))
+        if LAYERS.index(layer_of_import(name)) > LAYERS.index(here)
+    ]
+
+
+def prints(source: str) -> list[int]:
+    """The lines that call print."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+
+
+def test_every_module_is_in_a_layer() -> None:
+    assert {layer_of_file(path) for path in MODULES} <= set(LAYERS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_imports_point_one_way(path: Path) -> None:
+    assert wrong_way_imports(path.read_text(encoding="utf-8"), path) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_only_apps_prints(path: Path) -> None:
+    assert layer_of_file(path) == "apps" or prints(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "statement, allowed",
+    [
+        ("from ngs.errors import ParseError", True),
+        ("from ngs.grammar.tree import Tree", True),
+        ("import ngs.parsing.semiring", True),
+        ("from . import semiring", True),
+        ("from .semiring import LOG", True),
+        ("from ..grammar import tree", True),
+        ("from torch import Tensor", True),
+        ("import ngs.search", False),
+        ("from ngs.reasoning import Semantics", False),
+        ("from ngs import reasoning", False),
+        ("from .. import reasoning", False),
+        ("from ..reasoning import Semantics", False),
+        ("def later():\n    from ngs.search import posterior", False),
+        ("from ngs import Grammar", False),
+    ],
+)
+def test_the_layer_check_sees_every_form_of_import(statement: str, allowed: bool) -> None:
+    assert (wrong_way_imports(statement, SOURCE / "parsing" / "chart.py") == []) is allowed
+
+
+def test_the_wheel_carries_the_whole_package(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    build = subprocess.run(command, capture_output=True, text=True)
+    assert build.returncode == 0, build.stdout + build.stderr
+
+    (wheel,) = tmp_path.glob("ngs-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        carried = {name for name in archive.namelist() if name.startswith("ngs/")}
+        (entry_points,) = (name for name in archive.namelist() if name.endswith("/entry_points.txt"))
+        scripts = archive.read(entry_points).decode()
+
+    files = (path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    assert carried == {path.relative_to(SOURCE.parent).as_posix() for path in files}
+    assert {"ngs/py.typed", "ngs/grammar/data/arithmetic.lark", "ngs/grammar/data/clevr.lark"} <= carried
+    assert "ngs = ngs.apps.cli:main" in scripts.splitlines()
+
+
+IMPORT_WITHOUT = """
+import importlib, sys
+
+blocked, modules = sys.argv[1].split(","), sys.argv[2].split(",")
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(f"No module named {name!r} (blocked by the test)", name=name)
+
+sys.meta_path.insert(0, Absent())
+import lark, numpy, torch
+needed = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names | {"ngs"}
+for module in modules:
+    importlib.import_module(module)
+extra = {name.partition(".")[0] for name in sys.modules} - needed
+sys.exit(f"the core also imports {sorted(extra)}" if extra else 0)
+"""
+
+
+def test_the_core_imports_with_torch_numpy_and_lark_alone() -> None:
+    core = [path.relative_to(SOURCE.parent).with_suffix("") for path in MODULES if layer_of_file(path) in CORE]
+    modules = ["ngs", *(".".join(path.parts).removesuffix(".__init__") for path in core)]
+    command = [sys.executable, "-c", IMPORT_WITHOUT, ",".join(NOT_FOR_THE_CORE), ",".join(modules)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
