@@ -120,7 +120,7 @@ def _alternatives(head: Nonterminal, symbols: Sequence[Symbol]) -> st.SearchStra
     bodies = st.lists(st.sampled_from(symbols), max_size=3).map(tuple)
     aliases = st.sampled_from([None, None, "f", "g"])
     rule = st.builds(Rule, st.just(head), bodies, aliases)
-    return st.lists(rule, min_size=1, max_size=3, unique=True)
+    return st.lists(rule, min_size=1, max_size=4, unique=True)
 
 
 def _without_cycles(rules: list[Rule], heads: Sequence[Nonterminal]) -> list[Rule]:
@@ -133,9 +133,7 @@ def _without_cycles(rules: list[Rule], heads: Sequence[Nonterminal]) -> list[Rul
             for k, symbol in enumerate(rule.body)
             if all(other in empty for other in rule.body[:k] + rule.body[k + 1 :])
         )
-        return all(
-            isinstance(unit, Terminal) or heads.index(unit) > heads.index(rule.head) for unit in units
-        )
+        return all(isinstance(unit, Terminal) or heads.index(unit) > heads.index(rule.head) for unit in units)
 
     return [rule for rule in rules if forward(rule)]
 

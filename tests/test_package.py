@@ -122,7 +122,8 @@ def test_the_layer_check_sees_every_form_of_import(statement: str, allowed: bool
 
 
 def test_the_wheel_carries_the_whole_package(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    options = ["--wheel", "--no-isolation", f"--outdir={tmp_path}"]
+    command = [sys.executable, "-m", "build", *options, str(ROOT)]
     build = subprocess.run(command, capture_output=True, text=True)
     assert build.returncode == 0, build.stdout + build.stderr
 
@@ -159,8 +160,9 @@ sys.exit(f"the core also imports {sorted(extra)}" if extra else 0)
 
 
 def test_the_core_imports_with_torch_numpy_and_lark_alone() -> None:
-    core = [path.relative_to(SOURCE.parent).with_suffix("") for path in MODULES if layer_of_file(path) in CORE]
-    modules = ["ngs", *(".".join(path.parts).removesuffix(".__init__") for path in core)]
+    core = (path.relative_to(SOURCE) for path in MODULES if layer_of_file(path) in CORE)
+    names = (".".join(("ngs", *path.with_suffix("").parts)) for path in core)
+    modules = ["ngs", *(name.removesuffix(".__init__") for name in names)]
     command = [sys.executable, "-c", IMPORT_WITHOUT, ",".join(NOT_FOR_THE_CORE), ",".join(modules)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 
 from ngs.errors import GrammarError, ParseError
@@ -24,6 +23,7 @@ class Grammar:
     """
 
     rules: tuple[Rule, ...]
+    """All alternatives, those of one head next to each other."""
 
     @classmethod
     def parse(cls, text: str) -> Grammar:
@@ -39,13 +39,15 @@ class Grammar:
             raise GrammarError(f"{path}: {error}") from None
 
     def __post_init__(self) -> None:
+        together = tuple(rule for rules in self.by_head.values() for rule in rules)
+        object.__setattr__(self, "rules", together)  # as text has them, whatever order they came in
         check_rules(self.rules, self.start)
 
     @cached_property
     def start(self) -> Nonterminal:
         heads = [rule.head for rule in self.rules]
         if not heads:
-            raise GrammarError("the grammar has no rules; write at least `start: \"a\"`")
+            raise GrammarError('the grammar has no rules; write at least `start: "a"`')
         named = Nonterminal("start")
         return named if named in heads else heads[0]
 
@@ -89,7 +91,7 @@ class Grammar:
 
     def __str__(self) -> str:
         lines = []
-        for (head, keeps), rules in groupby(self.rules, lambda rule: (rule.head, rule.keeps_terminals)):
-            alternatives = [str(rule) for rule in rules]
-            lines.append(f"{'!' * keeps}{head}: " + f"\n{' ' * (len(head.name) + keeps)}| ".join(alternatives))
+        for head, rules in self.by_head.items():
+            name = f"{'!' * rules[0].keeps_terminals}{head}"
+            lines.append(f"{name}: " + f"\n{' ' * len(name)}| ".join(map(str, rules)))
         return "\n".join(lines) + "\n"

@@ -56,18 +56,25 @@ class Rule:
         )
 
     @cached_property
+    def passes_through(self) -> bool:
+        """Whether the value is that of its one symbol or argument (`expr: term`, `group: "(" expr ")"`)."""
+        if self.alias is not None or self.head.inlined:
+            return False
+        passed = self.body if len(self.body) == 1 else [self.body[k] for k in self.arguments]
+        return len(passed) == 1 and not (isinstance(passed[0], Nonterminal) and passed[0].inlined)
+
+    @cached_property
     def renames(self) -> bool:
-        """Whether the rule only stands for its one symbol (`expr: term`, `factor: "3"`)."""
-        return len(self.body) == 1 and self.alias is None and not self.head.inlined
+        """Whether the rule adds nothing to its one symbol (`expr: term`, `factor: "3"`)."""
+        return len(self.body) == 1 and self.passes_through
 
     @cached_property
     def function(self) -> str | None:
-        """The function that gives the meaning: the alias, or else the head's name; None when the one
-        argument's value passes through, or the arguments are inlined into the parent."""
+        """The function that gives the meaning: the alias, or else the head's name; None where a value
+        passes through or the arguments are inlined into the parent."""
         if self.alias is not None:
             return self.alias
-        passes_through = self.renames or len(self.arguments) == 1
-        return None if passes_through or self.head.inlined else self.head.name
+        return None if self.passes_through or self.head.inlined else self.head.name
 
     @property
     def name(self) -> str:

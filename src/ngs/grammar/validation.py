@@ -1,15 +1,24 @@
-"""Rules that could never be used, or would never end, are refused with their line and the remedy."""
+"""Rules that could not be written down, never be used, or would never end: refused with the remedy."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ngs.errors import GrammarError
 from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 
+_LOWER = "_?[a-z][_a-z0-9]*"
+_UPPER = "_?[A-Z][_A-Z0-9]*"
+
 
 def check_rules(rules: Sequence[Rule], start: Nonterminal) -> None:
-    """Raise a GrammarError for undefined, repeated, unreachable, unproductive or cyclic rules."""
+    """Raise a GrammarError for rules that Lark's notation cannot express, and for undefined, repeated,
+    unreachable, unproductive or cyclic ones."""
+    _check_names(rules)
+    _check_symbols(rules)
+    _check_named_terminals(rules)
+    _check_one_form(rules)
     _check_defined(rules)
     _check_distinct(rules)
     _check_reachable(rules, start)
@@ -34,6 +43,58 @@ def _closure(rules: Sequence[Rule], holds: Callable[[Symbol, set[Nonterminal]], 
 
 def _where(rule: Rule) -> str:
     return f"line {rule.line}: rule `{rule.head}`" if rule.line else f"rule `{rule.head}`"
+
+
+def _check_names(rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        for name in (rule.head, *rule.body):
+            if isinstance(name, Nonterminal) and not re.fullmatch(f"{_LOWER}|{_UPPER}", name.name):
+                raise GrammarError(
+                    f"{_where(rule)} has a name that cannot be written down: {name.name!r}; use letters a-z, "
+                    f"digits and `_`, all lower-case, or all upper-case for a named terminal"
+                )
+        if rule.alias is not None and not re.fullmatch(_LOWER, rule.alias):
+            raise GrammarError(
+                f"{_where(rule)} has a function name that cannot be written down: {rule.alias!r}; "
+                f"use lower-case letters a-z, digits and `_`"
+            )
+
+
+def _check_symbols(rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        for symbol in rule.body:
+            if symbol == Terminal(""):
+                raise GrammarError(
+                    f'{_where(rule)} has the empty symbol ""; delete it: '
+                    f"an alternative without symbols is written as nothing at all"
+                )
+            if re.search(r"[\ud800-\udfff]", symbol.name):
+                raise GrammarError(
+                    f"{_where(rule)} has the symbol {symbol.name!a}, which is half of a character; "
+                    f"write the whole character"
+                )
+
+
+def _check_named_terminals(rules: Sequence[Rule]) -> None:
+    for rule in rules:
+        if not rule.head.name.isupper():
+            continue
+        plain = [isinstance(symbol, Terminal) or symbol.name.isupper() for symbol in rule.body] == [True]
+        if not plain or rule.alias or rule.keeps_terminals:
+            raise GrammarError(
+                f"{_where(rule)} is a named terminal (upper-case name), so each alternative is one symbol or "
+                f"one other named terminal, not `{rule}`; write it as a rule (lower-case name)"
+            )
+
+
+def _check_one_form(rules: Sequence[Rule]) -> None:
+    first: dict[Nonterminal, Rule] = {}
+    for rule in rules:
+        if rule.keeps_terminals != first.setdefault(rule.head, rule).keeps_terminals:
+            raise GrammarError(
+                f"{_where(rule)} keeps its terminals in some alternatives only; "
+                f"set `keeps_terminals` in all of them or in none"
+            )
 
 
 def _check_defined(rules: Sequence[Rule]) -> None:

@@ -1,0 +1,115 @@
+"""One pass up and one pass down a circuit, for a batch, in any semiring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ngs.parsing.circuit import Circuit, Edges
+from ngs.parsing.semiring import IMPOSSIBLE, LOG, Semiring
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The result of `inside`: totals of all rows and edges, and of one root for each example."""
+
+    circuit: Circuit
+    ring: Semiring
+    rows: Tensor
+    """[row, batch]"""
+    edge_scores: tuple[Tensor, ...]
+    """for each level [edge, batch]"""
+    root_edges: Edges
+    root_scores: Tensor
+    """[edge of the selected roots]"""
+    totals: Tensor
+    """[batch]: IMPOSSIBLE or less where no derivation has positive probability"""
+
+    @property
+    def possible(self) -> Tensor:
+        return self.totals > IMPOSSIBLE / 2
+
+
+def inside(circuit: Circuit, scores: Tensor, roots: Edges, ring: Semiring) -> Chart:
+    """The total of each example's root, bottom-up:
+
+        rows[out] = plus over edges (left, right) -> out of  rows[left] + rows[right]
+
+    `scores` is [batch, time, symbol]; `roots` comes from `circuit.select`.
+    """
+    batch, time, symbols = scores.shape
+    device = scores.device
+    circuit, roots = circuit.to(device), roots.to(device)
+    rows = scores.new_empty(circuit.rows, batch)
+    rows[0] = 0.0
+    leaves = 1 + time * symbols
+    rows[1:leaves] = scores.permute(1, 2, 0).reshape(time * symbols, batch).clamp(min=IMPOSSIBLE)
+    edge_scores = []
+    first = leaves
+    for level in circuit.levels:
+        edges = rows.index_select(0, level.left).add_(rows.index_select(0, level.right))
+        rows[first : first + level.segments] = ring.plus(edges, level)
+        edge_scores.append(edges)
+        first += level.segments
+    # Only the edges of each example's own root: what makes conditioning on an answer cheap.
+    flat = rows.view(-1)
+    left, right = roots.left * batch + roots.out, roots.right * batch + roots.out
+    root_scores = flat.index_select(0, left).add_(flat.index_select(0, right))
+    totals = ring.plus(root_scores, roots)
+    return Chart(circuit, ring, rows, tuple(edge_scores), roots, root_scores, totals)
+
+
+def outside(chart: Chart) -> Tensor:
+    """How much of each example's root every score [batch, time, symbol] carries, top-down:
+
+        flow[left], flow[right] += flow[out] * share(edge)
+
+    In the LOG semiring these are the posterior marginals and the gradient of the total; in MAX and
+    when drawing, the chosen sentence as zeros and ones. Zero where nothing is possible.
+    """
+    circuit, ring, roots = chart.circuit, chart.ring, chart.root_edges
+    batch = chart.totals.shape[0]
+    flow = torch.zeros_like(chart.rows)
+    share = ring.share(chart.root_scores, chart.totals, roots) * chart.possible[roots.out]
+    flat = flow.view(-1)
+    flat.index_add_(0, roots.left * batch + roots.out, share)
+    flat.index_add_(0, roots.right * batch + roots.out, share)
+    last = circuit.rows
+    for level, scores in zip(reversed(circuit.levels), reversed(chart.edge_scores), strict=True):
+        first = last - level.segments
+        carried = ring.share(scores, chart.rows[first:last], level)
+        carried *= flow[first:last].index_select(0, level.out)
+        flow.index_add_(0, level.left, carried)
+        flow.index_add_(0, level.right, carried)
+        last = first
+    leaves = flow[1 : 1 + circuit.time * circuit.symbols]
+    return leaves.view(circuit.time, circuit.symbols, batch).permute(2, 0, 1)
+
+
+def log_total(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
+    """log of the summed probability of each example's derivations [batch], differentiable in `scores`.
+
+    -inf where there are none; the gradient is the posterior marginal of each (time, symbol).
+    """
+    totals: Tensor = _LogTotal.apply(scores, circuit, roots)  # type: ignore[no-untyped-call]
+    return totals
+
+
+class _LogTotal(torch.autograd.Function):
+    """`inside` in the LOG semiring with `outside` as its derivative: autograd never sees the chart."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, circuit: Circuit, roots: Edges) -> Tensor:
+        chart = inside(circuit, scores, roots, LOG)
+        ctx.chart = chart
+        return chart.totals.masked_fill(~chart.possible, -torch.inf)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        # A total of -inf has no derivative; zero keeps such an example from spoiling its batch.
+        grad = grad.masked_fill(~ctx.chart.possible, 0.0)
+        return outside(ctx.chart) * grad[:, None, None], None, None

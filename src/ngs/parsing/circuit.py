@@ -1,0 +1,247 @@
+"""The chart as data: rows of partial results, and the edges that combine them, level by level.
+
+A row is one (symbol, position, length, value). Row 0 is the constant one, rows 1 to time * symbols
+are the network's scores, and each level's edges (left, right) -> out only look at rows before it.
+What is summed, maximised or sampled over the edges is the semiring's business (`semiring.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngs.errors import ParseError
+from ngs.grammar.automaton import PrefixAutomaton
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, normal_form
+from ngs.grammar.rules import Terminal
+from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
+
+ONE = 0
+"""The row whose score is always log 1: the right part of edges that have none."""
+
+Cell = tuple[NormalSymbol, int, int]
+"""(symbol, first position, length)"""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges sorted by `out`, which numbers the segments they are reduced to from 0."""
+
+    left: Tensor
+    right: Tensor
+    out: Tensor
+    segments: int
+
+    @classmethod
+    def of(cls, left: Indices, right: Indices, out: Indices, segments: int) -> Edges:
+        order = np.argsort(out, kind="stable")  # stable: the first edge of a segment stays the first
+        tensors = (torch.from_numpy(np.ascontiguousarray(x[order])) for x in (left, right, out))
+        return cls(*tensors, segments)
+
+    def to(self, device: torch.device) -> Edges:
+        return Edges(self.left.to(device), self.right.to(device), self.out.to(device), self.segments)
+
+
+@dataclass(frozen=True, eq=False)
+class Circuit:
+    """A compiled chart for sentences of up to `time` symbols.
+
+    `roots[length][value]` is the number of the root for all derivations of that length and value;
+    the root's edges are `root_edges` from `root_first[root]` to `root_first[root + 1]`.
+    """
+
+    time: int
+    symbols: int
+    rows: int
+    levels: tuple[Edges, ...]
+    roots: Mapping[int, Mapping[Value, int]]
+    root_edges: Edges
+    root_first: Tensor
+    _devices: dict[torch.device, Circuit] = field(default_factory=dict, repr=False)
+
+    @property
+    def edges(self) -> int:
+        return sum(len(level.out) for level in self.levels) + len(self.root_edges.out)
+
+    def to(self, device: torch.device) -> Circuit:
+        """The same circuit with its levels on `device`; the roots stay, batches select from them."""
+        if device.type == "cpu":
+            return self
+        if device not in self._devices:
+            levels = tuple(level.to(device) for level in self.levels)
+            moved = Circuit(
+                self.time, self.symbols, self.rows, levels, self.roots, self.root_edges, self.root_first
+            )
+            self._devices[device] = moved
+        return self._devices[device]
+
+    def root(self, length: int, value: Value = ()) -> int | None:
+        """The root of `value` among sentences of `length`; None where no sentence has that value."""
+        if length not in self.roots:
+            raise ParseError(
+                f"the grammar has no sentence of length {length}; "
+                f"the lengths up to {self.time} it has are {' '.join(map(str, self.roots)) or '(none)'}"
+            )
+        return self.roots[length].get(value)
+
+    def select(self, roots: Sequence[int | None]) -> Edges:
+        """The edges of one root for each example; `out` is the example. None has no edges."""
+        known = np.array([-1 if root is None else root for root in roots], dtype=np.int64)
+        first = self.root_first.numpy()
+        starts = np.where(known < 0, 0, first[known])
+        counts = np.where(known < 0, 0, first[known + 1] - starts)
+        example = np.repeat(np.arange(len(known)), counts)
+        offset = np.arange(len(example)) - np.repeat(np.cumsum(counts) - counts, counts)
+        edge = torch.from_numpy(np.repeat(starts, counts) + offset)
+        edges = self.root_edges
+        return Edges(edges.left[edge], edges.right[edge], torch.from_numpy(example), len(known))
+
+
+def leaf_row(symbols: int, position: int, column: int) -> int:
+    return 1 + position * symbols + column
+
+
+def cells(form: NormalForm, longest: int) -> list[Cell]:
+    """The cells that some sentence of at most `longest` symbols needs below its root, shortest first."""
+    found: set[Cell] = set()
+    agenda: list[Cell] = [(form.start, 0, length) for length in form.lengths(longest)]
+    while agenda:
+        for child in (part for _, _, *parts in splits(form, agenda.pop()) for part in parts):
+            if child not in found and not isinstance(child[0], Terminal):
+                found.add(child)
+                agenda.append(child)
+    return sorted(found, key=lambda cell: (cell[2], cell[1], str(cell[0])))
+
+
+def splits(form: NormalForm, cell: Cell) -> Iterator[tuple[int, int, Cell] | tuple[int, int, Cell, Cell]]:
+    """(number of the split, left length, the one or two parts) of a cell, in the order of `form.splits`."""
+    symbol, start, length = cell
+    for number, (step, left) in enumerate(form.splits(symbol, length)):
+        part = (step.left, start, left)
+        if step.right is None:
+            yield number, left, part
+        else:
+            yield number, left, part, (step.right, start + left, length - left)
+
+
+def unroll(tables: Tables) -> Circuit:
+    """The circuit of `tables`: one row for each needed cell and each of its values."""
+    form, longest = tables.form, tables.longest
+    width = len(form.grammar.symbols)
+    needed = cells(form, longest)
+    first_row: dict[Cell, int] = {}
+    rows = 1 + longest * width
+    for cell in needed:
+        first_row[cell] = rows
+        rows += len(tables.values[cell[0], cell[2]])
+
+    def row_of(cell: Cell) -> int:
+        symbol, start, _ = cell
+        if isinstance(symbol, Terminal):
+            return leaf_row(width, start, form.grammar.column(symbol.name))
+        return first_row[cell]
+
+    def edges_of(cell: Cell, first_out: int) -> Iterator[tuple[Indices, Indices, Indices]]:
+        for number, _, left, *right in splits(form, cell):
+            out = tables.tables[cell[0], cell[2]][number].out
+            left_rows = np.repeat(row_of(left) + np.arange(out.shape[0]), out.shape[1])
+            right_row = row_of(right[0]) if right else ONE
+            yield left_rows, np.tile(right_row + np.arange(out.shape[1]), out.shape[0]), first_out + out.ravel()
+
+    levels = []
+    for length in sorted({cell[2] for cell in needed}):
+        level = [cell for cell in needed if cell[2] == length]
+        base = first_row[level[0]]
+        parts = [part for cell in level for part in edges_of(cell, first_row[cell] - base)]
+        segments = sum(len(tables.values[cell[0], length]) for cell in level)
+        levels.append(_edges(parts, segments))
+
+    roots: dict[int, dict[Value, int]] = {}
+    parts, count = [], 0
+    for length in form.lengths(longest):
+        values = tables.values[form.start, length]
+        roots[length] = {value: count + index for value, index in values.items()}
+        parts += edges_of((form.start, 0, length), count)
+        count += len(values)
+    return _circuit(form.grammar, longest, rows, levels, roots, _edges(parts, count))
+
+
+def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> Circuit:
+    """A chart with one derivation a sentence, whatever the grammar: the automaton's paths.
+
+        P(q, i, 1) = { w : q accepts after w },   P(q, i, n) = { w P(q.w, i + 1, n - 1) }
+
+    A sum over the derivations of an ambiguous grammar would count a sentence once for each of its trees.
+    """
+    width = len(grammar.symbols)
+    levels_of: list[dict[tuple[int, int], None]] = [{} for _ in range(longest + 1)]
+    lengths = [n for n in range(1, longest + 1) if automaton.completes_in(automaton.start, n)]
+    agenda = [(automaton.start, 0, n) for n in lengths]
+    while agenda:
+        state, position, remaining = agenda.pop()
+        for column in automaton.legal_within(state, remaining) if remaining > 1 else ():
+            child = automaton.advance(state, column), position + 1
+            if child not in levels_of[remaining - 1]:
+                levels_of[remaining - 1][child] = None
+                agenda.append((*child, remaining - 1))
+    row: dict[tuple[int, int, int], int] = {}
+    for remaining, states in enumerate(levels_of):
+        for state, position in states:
+            row[state, position, remaining] = 1 + longest * width + len(row)
+
+    def edges_of(state: int, position: int, remaining: int, out: int) -> tuple[Indices, Indices, Indices]:
+        columns = automaton.legal_within(state, remaining)
+        nexts = [
+            ONE if remaining == 1 else row[automaton.advance(state, c), position + 1, remaining - 1]
+            for c in columns
+        ]
+        lefts = [leaf_row(width, position, column) for column in columns]
+        return np.array(lefts), np.array(nexts), np.full(len(columns), out)
+
+    levels = [
+        _edges([edges_of(*key, remaining, out) for out, key in enumerate(states)], len(states))
+        for remaining, states in enumerate(levels_of)
+        if states
+    ]
+    roots: dict[int, dict[Value, int]] = {length: {(): root} for root, length in enumerate(lengths)}
+    parts = [edges_of(automaton.start, 0, length, root) for root, length in enumerate(lengths)]
+    rows = 1 + longest * width + len(row)
+    return _circuit(grammar, longest, rows, levels, roots, _edges(parts, len(lengths)))
+
+
+def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> Edges:
+    empty = np.empty(0, dtype=np.int64)
+    columns = zip(*parts, strict=True) if parts else iter([(empty,)] * 3)
+    return Edges.of(*(np.concatenate(column) for column in columns), segments)
+
+
+def _circuit(
+    grammar: Grammar,
+    longest: int,
+    rows: int,
+    levels: Sequence[Edges],
+    roots: Mapping[int, Mapping[Value, int]],
+    root_edges: Edges,
+) -> Circuit:
+    counts = torch.bincount(root_edges.out, minlength=root_edges.segments)
+    first = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    return Circuit(longest, len(grammar.symbols), rows, tuple(levels), roots, root_edges, first)
+
+
+@lru_cache(maxsize=128)
+def sentence_circuit(grammar: Grammar, longest: int) -> Circuit:
+    """The chart whose derivations are the sentences of up to `longest` symbols, each exactly once."""
+    form = normal_form(grammar)
+    automaton = PrefixAutomaton(grammar)
+    if any(form.count(n) != automaton.count(n) for n in form.lengths(longest)):
+        return determinise(grammar, longest, automaton)
+    return unroll(compile_tables(form, Blank(), longest, budget=_CELLS))
+
+
+_CELLS = 10_000_000  # far beyond any grammar's own cells; only values need a real budget

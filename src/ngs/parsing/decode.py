@@ -1,0 +1,130 @@
+"""The most likely sentences of a language under the network's scores, for a whole batch.
+
+Every function takes `log_probs` [batch, time, symbol] (any real scores will do; with normalised
+log-probabilities the results are log-probabilities) and `lengths` [batch], None meaning that all
+examples fill the time axis. Scores beyond an example's length are never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import torch
+from torch import Tensor
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.tree import Sentence, Tree
+from ngs.parsing.chart import Chart, inside, log_total, outside
+from ngs.parsing.circuit import Circuit, Edges, sentence_circuit
+from ngs.parsing.k_best import k_best_sentences
+from ngs.parsing.lattice import check_lattice, check_lengths
+from ngs.parsing.semiring import MAX, Semiring, drawing
+from ngs.parsing.sentence import parse
+
+Lengths = Tensor | Sequence[int] | None
+
+PAD = -1
+"""The column that stands behind the end of a sentence."""
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """A batch of sentences; both tensors may have further leading dimensions (k best).
+
+    Where no sentence has positive probability, `log_probs` is -inf and `columns` is PAD throughout.
+    """
+
+    grammar: Grammar
+    columns: Tensor
+    """[..., time]: columns of the scores, PAD behind the end"""
+    log_probs: Tensor
+    """[...]"""
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: tuple[int, ...]) -> Sentence: ...
+    def __getitem__(self, index: int | tuple[int, ...]) -> Sentence:
+        """The sentence as symbols; empty where there is none."""
+        return self.grammar.decode(column for column in self.columns[index].tolist() if column != PAD)
+
+    def tree(self, index: int | tuple[int, ...]) -> Tree:
+        """The reasoning tree of one sentence."""
+        return parse(self.grammar, self[index])
+
+
+def best(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Sentences:
+    """argmax over z in L(G) of p(z|x) (Li et al. 2020, Eq. 3)."""
+    return _choose(grammar, log_probs, lengths, MAX)
+
+
+def sample(
+    grammar: Grammar, log_probs: Tensor, lengths: Lengths = None, *, generator: torch.Generator | None = None
+) -> Sentences:
+    """A sentence drawn exactly from p(z | x, z in L(G)); `log_probs` of the result are log p(z|x)."""
+    return _choose(grammar, log_probs, lengths, drawing(generator))
+
+
+def k_best(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None, *, k: int) -> Sentences:
+    """The k most likely distinct sentences [batch, k], likeliest first; -inf and PAD where there are fewer."""
+    scores, lengths, circuit, roots = prepare(grammar, log_probs, lengths)
+    columns, log_probs = k_best_sentences(circuit, scores, roots, k)
+    return Sentences(grammar, mask_columns(columns, lengths[:, None], log_probs), log_probs)
+
+
+def log_partition(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Tensor:
+    """log p(z in L(G) | x) [batch], differentiable: log of the sum of p(z|x) over all sentences."""
+    scores, _, circuit, roots = prepare(grammar, log_probs, lengths)
+    return log_total(circuit, scores, roots)
+
+
+def marginals(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Tensor:
+    """p(z_t = s | x, z in L(G)) [batch, time, symbol]: the gradient of `log_partition`; zero behind the end."""
+    scores = log_probs.detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(log_partition(grammar, scores, lengths).sum(), scores)
+    return gradient
+
+
+def prepare(grammar: Grammar, log_probs: Tensor, lengths: Lengths) -> tuple[Tensor, Tensor, Circuit, Edges]:
+    """Checked scores and lengths, the grammar's circuit, and each example's root in it."""
+    scores, checked = checked_scores(grammar, log_probs, lengths)
+    circuit = sentence_circuit(grammar, scores.shape[1])
+    return scores, checked, circuit, circuit.select([circuit.root(n) for n in checked.tolist()])
+
+
+def checked_scores(grammar: Grammar, log_probs: Tensor, lengths: Lengths) -> tuple[Tensor, Tensor]:
+    """The scores, with padding zeroed so that nothing behind an example's end can spread, and the lengths."""
+    checked = check_lengths(log_probs, lengths)
+    scores = log_probs.float() if log_probs.dtype in (torch.float16, torch.bfloat16) else log_probs
+    if lengths is not None:
+        inside_sentence = torch.arange(scores.shape[1], device=scores.device) < checked[:, None]
+        scores = torch.where(inside_sentence[..., None], scores, 0.0)
+    check_lattice(grammar, scores)
+    return scores, checked
+
+
+def chosen_columns(chart: Chart) -> Tensor:
+    """The sentence a one-hot `outside` stands for [batch, time]; PAD where nothing flows."""
+    flow = outside(chart)
+    return torch.where(flow.sum(-1) > 0, flow.argmax(-1), PAD)
+
+
+def score_of(scores: Tensor, columns: Tensor) -> Tensor:
+    """sum over t of scores[t, columns[t]], skipping PAD; -inf for a sentence that is PAD throughout."""
+    picked = scores.gather(-1, columns.clamp(min=0)[..., None])[..., 0]
+    total = picked.masked_fill(columns == PAD, 0.0).sum(-1)
+    return total.masked_fill((columns == PAD).all(-1), -torch.inf)
+
+
+def mask_columns(columns: Tensor, lengths: Tensor, log_probs: Tensor) -> Tensor:
+    """PAD behind the end, and throughout where the probability is zero."""
+    behind = torch.arange(columns.shape[-1], device=columns.device) >= lengths[..., None]
+    return columns.masked_fill(behind | torch.isneginf(log_probs)[..., None], PAD)
+
+
+def _choose(grammar: Grammar, log_probs: Tensor, lengths: Lengths, ring: Semiring) -> Sentences:
+    scores, _, circuit, roots = prepare(grammar, log_probs, lengths)
+    columns = chosen_columns(inside(circuit, scores.detach(), roots, ring))
+    return Sentences(grammar, columns, score_of(scores, columns))

@@ -1,0 +1,88 @@
+"""What a chart does with rival derivations: add them, take the best, or draw one.
+
+A semiring is a pair of functions on the edges of a circuit (Goodman 1999, "Semiring parsing"):
+`plus` reduces the edge scores of each segment to one score, and `share` says which part of that
+score each edge is answerable for. Up goes `plus`, down goes `share`; with log-sum-exp the shares are
+the softmax, the gradient, and so the posterior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ngs.parsing.circuit import Edges
+
+IMPOSSIBLE = -1e30  # not -inf: -inf minus -inf is NaN, which one dead cell would spread over a batch
+
+
+@dataclass(frozen=True)
+class Semiring:
+    """`plus(scores, edges)` -> totals by segment; `share(scores, totals, edges)` -> weights by edge."""
+
+    plus: Callable[[Tensor, Edges], Tensor]
+    share: Callable[[Tensor, Tensor, Edges], Tensor]
+
+
+def segment_max(scores: Tensor, edges: Edges) -> Tensor:
+    """max over the edges of each segment; IMPOSSIBLE for a segment without edges."""
+    totals = scores.new_full((edges.segments, *scores.shape[1:]), IMPOSSIBLE)
+    return totals.scatter_reduce_(0, _expand(edges.out, scores), scores, "amax", include_self=True)
+
+
+def segment_logsumexp(scores: Tensor, edges: Edges) -> Tensor:
+    """log sum exp over the edges of each segment, IMPOSSIBLE for a segment without edges."""
+    peak = segment_max(scores, edges)
+    total = torch.zeros_like(peak).index_add_(0, edges.out, (scores - peak.index_select(0, edges.out)).exp_())
+    return peak.add_(total.clamp_(min=1.0).log_())  # the peak itself adds exp(0) = 1
+
+
+def softmax_share(scores: Tensor, totals: Tensor, edges: Edges) -> Tensor:
+    """p(edge | segment) = exp(score - total)."""
+    return (scores - totals.index_select(0, edges.out)).exp_()
+
+
+def segment_argmax(scores: Tensor, edges: Edges) -> Tensor:
+    """The first edge with the highest score of each segment; `len(edges.out)` for an empty segment."""
+    best = segment_max(scores, edges)
+    number = torch.arange(len(edges.out), device=scores.device)
+    number = number.view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
+    candidate = torch.where(scores == best.index_select(0, edges.out), number, len(edges.out))
+    first = candidate.new_full(best.shape, len(edges.out))
+    return first.scatter_reduce_(0, _expand(edges.out, scores), candidate, "amin", include_self=True)
+
+
+def winner_share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
+    """One for the first edge with the highest score of its segment, zero for the others."""
+    winner = segment_argmax(scores, edges).index_select(0, edges.out)
+    number = torch.arange(len(edges.out), device=scores.device)
+    return (winner == number.view(-1, *[1] * (scores.dim() - 1))).to(scores.dtype)
+
+
+def drawn_share(generator: torch.Generator | None) -> Callable[[Tensor, Tensor, Edges], Tensor]:
+    """One for an edge drawn from p(edge | segment), by adding Gumbel noise and taking the winner."""
+
+    def share(scores: Tensor, totals: Tensor, edges: Edges) -> Tensor:
+        noise = torch.empty_like(scores).exponential_(generator=generator).log_().neg_()
+        return winner_share(scores + noise, totals, edges)
+
+    return share
+
+
+def _expand(out: Tensor, scores: Tensor) -> Tensor:
+    return out.view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
+
+
+LOG = Semiring(segment_logsumexp, softmax_share)
+"""Totals: log of the summed probability. Shares: posterior weights."""
+
+MAX = Semiring(segment_max, winner_share)
+"""Totals: log-probability of the best derivation. Shares: that derivation, as zeros and ones."""
+
+
+def drawing(generator: torch.Generator | None) -> Semiring:
+    """Totals as LOG. Shares: one derivation drawn from the posterior, as zeros and ones."""
+    return Semiring(segment_logsumexp, drawn_share(generator))

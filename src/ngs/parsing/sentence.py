@@ -1,0 +1,75 @@
+"""The tree of one given sentence: the slow, obvious parser that the tensor engines must agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from ngs.errors import ParseError
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import Algebra, NormalSymbol, Step, TreeAlgebra, Value, normal_form
+from ngs.grammar.rules import Terminal
+from ngs.grammar.tree import Tree
+
+
+def find_tree(grammar: Grammar, sentence: Sequence[str]) -> Tree | None:
+    """The tree of `sentence`, or None where it is outside the language.
+
+    An ambiguous sentence gets the tree of the first rule that fits, with the shortest left part.
+    """
+    tree: Tree | None = derive(grammar, sentence, TreeAlgebra())
+    return tree
+
+
+def parse(grammar: Grammar, sentence: Sequence[str]) -> Tree:
+    """The tree of `sentence`; a ParseError where it is outside the language."""
+    tree = find_tree(grammar, sentence)
+    if tree is None:
+        grammar.encode(sentence)  # names a symbol that the grammar does not have
+        raise ParseError(
+            f"{' '.join(sentence)!r} is not a sentence of the grammar; "
+            f"`recognises(grammar, sentence)` tells without an error"
+        )
+    return tree
+
+
+def recognises(grammar: Grammar, sentence: Sequence[str]) -> bool:
+    return find_tree(grammar, sentence) is not None
+
+
+def derive(grammar: Grammar, sentence: Sequence[str], algebra: Algebra) -> Value | None:
+    """What `algebra` makes of the first derivation of `sentence`; None where there is none.
+
+    first(A, i, k) is the first step A -> B C, and the first i < j < k, such that B derives the
+    symbols from i to j and C those from j to k.
+    """
+    form = normal_form(grammar)
+
+    @cache
+    def first(symbol: NormalSymbol, start: int, length: int) -> tuple[Step, int] | None:
+        for step, left in form.splits(symbol, length):
+            if derives(step.left, start, left) and (
+                step.right is None or derives(step.right, start + left, length - left)
+            ):
+                return step, left
+        return None
+
+    def derives(symbol: NormalSymbol, start: int, length: int) -> bool:
+        if isinstance(symbol, Terminal):
+            return sentence[start] == symbol.name
+        return first(symbol, start, length) is not None
+
+    def build(symbol: NormalSymbol, start: int, length: int) -> Value:
+        if isinstance(symbol, Terminal):
+            return algebra.leaf(start, symbol.name)
+        found = first(symbol, start, length)
+        assert found is not None  # only called on what `derives`
+        step, left = found
+        left_value = build(step.left, start, left)
+        if step.right is None:
+            return step.combine(algebra, left_value)
+        return step.combine(algebra, left_value, build(step.right, start + left, length - left))
+
+    if not sentence or not derives(form.start, 0, len(sentence)):
+        return None
+    return build(form.start, 0, len(sentence))

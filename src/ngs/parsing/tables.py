@@ -1,0 +1,93 @@
+"""Which values each (symbol, length) can take, and how they combine: compiled once, no probabilities.
+
+    V(A, n) = { f(b, c) : A -> B C in the grammar, 0 < m < n, b in V(B, m), c in V(C, n - m) }
+
+With the algebra of a semantics these are the (nonterminal, length, value) triples of the exact
+posterior; with `Blank`, which forgets everything, they are the plain chart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ngs.errors import BudgetError
+from ngs.grammar.normal_form import Algebra, NormalForm, NormalSymbol, Step, Value
+from ngs.grammar.rules import Rule, Terminal
+
+Indices = npt.NDArray[np.int64]
+
+
+class Blank:
+    """The algebra in which everything has the same value."""
+
+    def leaf(self, position: int, symbol: str) -> Value:
+        return ()
+
+    def node(self, rule: Rule, children: tuple[Value, ...]) -> Value:
+        return ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """One step with the length of its left part; `out[b, c]` is the index of f(b, c) in V(A, n)."""
+
+    step: Step
+    left_length: int
+    out: Indices
+
+
+@dataclass(frozen=True)
+class Tables:
+    """V(A, n) and its tables for every (A, n) that a sentence of at most `longest` symbols needs."""
+
+    form: NormalForm
+    longest: int
+    values: Mapping[tuple[NormalSymbol, int], Mapping[Value, int]]
+    tables: Mapping[tuple[NormalSymbol, int], tuple[Table, ...]]
+
+    @property
+    def entries(self) -> int:
+        """The number of distinct combinations: what the budget limits."""
+        return sum(table.out.size for tables in self.tables.values() for table in tables)
+
+
+def compile_tables(form: NormalForm, algebra: Algebra, longest: int, budget: int) -> Tables:
+    """All tables up to `longest`; a BudgetError before they would have more than `budget` entries."""
+    values: dict[tuple[NormalSymbol, int], dict[Value, int]] = {}
+    tables: dict[tuple[NormalSymbol, int], tuple[Table, ...]] = {}
+    spent = 0
+
+    def compile_symbol(symbol: NormalSymbol, length: int) -> dict[Value, int]:
+        nonlocal spent
+        key = symbol, length
+        if key in values:
+            return values[key]
+        if isinstance(symbol, Terminal):
+            values[key] = {algebra.leaf(0, symbol.name): 0}
+            return values[key]
+        found: dict[Value, int] = {}
+        compiled = []
+        for step, left_length in form.splits(symbol, length):
+            left = compile_symbol(step.left, left_length)
+            right = None if step.right is None else compile_symbol(step.right, length - left_length)
+            spent += len(left) * (1 if right is None else len(right))
+            if spent > budget:
+                raise BudgetError(
+                    f"the exact tables for sentences of {longest} symbols need more than {budget} entries; "
+                    f"raise the budget, shorten the sentences, or use the beam"
+                )
+            rights = [None] if right is None else right
+            out = [
+                found.setdefault(step.combine(algebra, b, c), len(found)) for b in left for c in rights
+            ]
+            compiled.append(Table(step, left_length, np.array(out).reshape(len(left), len(rights))))
+        values[key], tables[key] = found, tuple(compiled)
+        return found
+
+    for length in form.lengths(longest):
+        compile_symbol(form.start, length)
+    return Tables(form, longest, values, tables)

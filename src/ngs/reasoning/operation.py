@@ -1,0 +1,125 @@
+"""Operations that also run backwards; undefined is a value of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar
+
+from ngs.errors import SemanticsError
+
+Value = Any
+"""Any hashable Python value, or UNDEFINED."""
+
+
+class Special(Enum):
+    """The two values that are not a user's own."""
+
+    UNDEFINED = "undefined"
+    """What a function has no answer for: 1 / 0, the unique object of two. Undefined in, undefined out."""
+    ANY = "any value"
+    """What an inverse returns when every argument will do: 0 * ? = 0."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+UNDEFINED, ANY = Special.UNDEFINED, Special.ANY
+
+Expected = frozenset[Value] | Special
+"""The values a node would have to have: a set, or ANY."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Several answers of one inverse: `OneOf([2, -2])` for the square root of 4."""
+
+    values: Collection[Value]
+
+
+Function = TypeVar("Function", bound=Callable[..., Value])
+
+
+def inverses(*solvers: Callable[..., Value] | None) -> Callable[[Function], Function]:
+    """Attach inverses to a function: solver i gets (target, *other arguments) and gives argument i.
+
+    A solver returns the one solution, `OneOf` several, ANY, or UNDEFINED (or divides by zero) when
+    there is none. It must name every solution; what does not fit is dropped by running the function
+    forwards. None stands for an argument without an inverse.
+
+    >>> @inverses(lambda target, b: target - b, lambda target, a: target - a)
+    ... def add(a, b):
+    ...     return a + b
+    """
+
+    def attach(function: Function) -> Function:
+        function.__inverses__ = solvers  # type: ignore[attr-defined]
+        return function
+
+    return attach
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A named function with an optional inverse for each argument."""
+
+    name: str
+    function: Callable[..., Value]
+    solvers: Sequence[Callable[..., Value] | None] = ()
+
+    def apply(self, *arguments: Value) -> Value:
+        """The function's value; UNDEFINED if an argument is, or if it divides by zero."""
+        if UNDEFINED in arguments:
+            return UNDEFINED
+        return _call(self.name, self.function, arguments)
+
+    def invertible(self, hole: int) -> bool:
+        return hole < len(self.solvers) and self.solvers[hole] is not None
+
+    def solve(self, target: Expected, hole: int, arguments: Sequence[Value]) -> Expected:
+        """The values at `hole` for which the function gives a value in `target`.
+
+        `solve` of Algorithm 1 (Li et al. 2020); the value now at `arguments[hole]` plays no role.
+        """
+        others = (*arguments[:hole], *arguments[hole + 1 :])
+        if UNDEFINED in others:
+            return frozenset()
+        if isinstance(target, Special):
+            return ANY
+        solver = self.solvers[hole]
+        assert solver is not None, "ask `invertible` first"
+        found: set[Value] = set()
+        for value in target:
+            answer = _call(f"the inverse of {self.name}", solver, (value, *others))
+            if answer is ANY:
+                return ANY
+            found |= set(answer.values) if isinstance(answer, OneOf) else {answer}
+        return self.fitting(found, target, hole, arguments)
+
+    def fitting(
+        self, candidates: Iterable[Value], target: Expected, hole: int, arguments: Sequence[Value]
+    ) -> frozenset[Value]:
+        """Those of `candidates` that, put at `hole`, make the function's value one of `target`."""
+        found = set()
+        for value in candidates:
+            result = self.apply(*arguments[:hole], value, *arguments[hole + 1 :])
+            if result is not UNDEFINED and (target is ANY or result in target):
+                found.add(value)
+        return frozenset(found)
+
+
+def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value]) -> Value:
+    try:
+        value = function(*arguments)
+    except ZeroDivisionError:
+        return UNDEFINED
+    except Exception as error:  # once, at the edge: the user sees their own call
+        shown = ", ".join(map(repr, arguments))
+        raise SemanticsError(
+            f"{name}({shown}) raised {type(error).__name__}: {error}; "
+            f"return ngs.UNDEFINED for arguments that have no value"
+        ) from error
+    if isinstance(value, float) and value != value:
+        raise SemanticsError(f"{name}({', '.join(map(repr, arguments))}) is NaN; return ngs.UNDEFINED instead")
+    return value

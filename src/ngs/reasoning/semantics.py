@@ -1,0 +1,139 @@
+"""What the symbols and rules of a language mean: ordinary Python functions, found by name."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Any
+
+from ngs.errors import SemanticsError
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import fold
+from ngs.grammar.rules import Nonterminal, Rule, Terminal
+from ngs.grammar.tree import Leaf, Tree
+from ngs.reasoning.operation import Operation, Value
+
+
+class Semantics:
+    """Subclass it and write one function for each name in the grammar.
+
+    Pass the class itself, and its functions are called as written; pass an instance, and they are
+    methods that can use what the instance knows (a scene, a table).
+
+    >>> class Sums(Semantics):
+    ...     symbol = int
+    ...     def add(a, b):
+    ...         return a + b
+    """
+
+    @staticmethod
+    def symbol(name: str) -> Value:
+        """The value of a symbol that stands for itself: by default its own name."""
+        return name
+
+
+Meaning = type[Semantics] | Semantics
+"""A subclass of Semantics, or an instance of one."""
+
+
+class Inlined(tuple[Value, ...]):
+    """The values under a rule whose name begins with an underscore: spliced into the parent's arguments."""
+
+
+class Interpretation:
+    """The algebra of a semantics: folding a tree with it executes the tree."""
+
+    def __init__(self, semantics: Meaning) -> None:
+        self.semantics = semantics
+        self.operation = cache(self._operation)
+        self.read = cache(self._read)
+
+    def leaf(self, position: int, symbol: str) -> Leaf:
+        """A symbol by itself; what it means is asked only where its value is an argument."""
+        return Leaf(0, symbol)
+
+    def node(self, rule: Rule, children: tuple[Value, ...]) -> Value:
+        if rule.renames:
+            return self.value(children[0])
+        arguments = splice(self.value(children[k]) for k in rule.arguments)
+        if rule.alias is None and rule.head.inlined:
+            return Inlined(arguments)
+        return arguments[0] if rule.function is None else self.operation(rule.function).apply(*arguments)
+
+    def value(self, child: Value) -> Value:
+        return self.read(child.symbol) if isinstance(child, Leaf) else child
+
+    def _read(self, symbol: str) -> Value:
+        try:
+            value = self.semantics.symbol(symbol)
+            hash(value)
+        except Exception as error:  # once, at the edge: the user sees their own call
+            raise SemanticsError(
+                f"{self.name}.symbol({symbol!r}) raised {type(error).__name__}: {error}; "
+                f"give {self.name} a function `symbol(name)` that returns a hashable value for {symbol!r}"
+            ) from error
+        return value
+
+    def _operation(self, name: str) -> Operation:
+        function = getattr(self.semantics, name, None)
+        if not callable(function):
+            raise SemanticsError(
+                f"the grammar names `{name}`, but {self.name} has no such function; write `def {name}(...)` in it"
+            )
+        return Operation(name, function, getattr(function, "__inverses__", ()))
+
+    @property
+    def name(self) -> str:
+        kind = self.semantics if isinstance(self.semantics, type) else type(self.semantics)
+        return kind.__name__
+
+
+def splice(values: Any) -> tuple[Value, ...]:
+    """The values as one tuple, with inlined ones opened up."""
+    spliced: list[Value] = []
+    for value in values:
+        if isinstance(value, Inlined):
+            spliced += value
+        else:
+            spliced.append(value)
+    return tuple(spliced)
+
+
+def evaluate(tree: Tree, semantics: Meaning) -> Value:
+    """f(z): the value of the reasoning tree (Li et al. 2020, Eq. 5), UNDEFINED where it has none."""
+    algebra = Interpretation(semantics)
+    return algebra.value(fold(tree, algebra))
+
+
+def interpret(grammar: Grammar, semantics: Meaning) -> Interpretation:
+    """The algebra of `semantics`, after checking that it says what each rule and symbol means."""
+    algebra = Interpretation(semantics)
+    for rule in grammar.rules:
+        if rule.function is not None:
+            _check_function(rule, algebra)
+        if rule.renames and isinstance(rule.body[0], Terminal):
+            algebra.read(rule.body[0].name)
+    return algebra
+
+
+def _check_function(rule: Rule, algebra: Interpretation) -> None:
+    where = f"line {rule.line}: " if rule.line else ""
+    try:
+        operation = algebra.operation(rule.name)
+    except SemanticsError as error:
+        raise SemanticsError(f"{where}{error}") from None
+    parts = [rule.body[k] for k in rule.arguments]
+    if any(isinstance(part, Nonterminal) and part.inlined for part in parts):
+        return  # the number of arguments depends on the sentence
+    try:
+        signature = inspect.signature(operation.function)
+    except ValueError:
+        return  # a built-in without a signature
+    try:
+        signature.bind(*parts)
+    except TypeError:
+        given = ", ".join(str(part) for part in parts) or "nothing"
+        raise SemanticsError(
+            f"{where}rule `{rule.head}: {rule}` calls {algebra.name}.{rule.name} with {len(parts)} arguments "
+            f"({given}), but it is {rule.name}{signature}; change one of the two"
+        ) from None

@@ -1,0 +1,281 @@
+"""One-step back-search: the most probable change of one symbol that gives the right answer.
+
+Algorithm 1 of Li et al. (2020), the reference and the explanation. The target enters at the root;
+`solve` tells each node the values it should have had; a priority queue decides what is visited next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from heapq import heappop, heappush
+from math import expm1, inf, log
+from typing import Any
+
+from torch import Tensor
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import fold
+from ngs.grammar.rules import Nonterminal, Symbol, Terminal
+from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
+from ngs.parsing.decode import best
+from ngs.parsing.lattice import check_lattice, check_normalised
+from ngs.parsing.sentence import find_tree, parse
+from ngs.reasoning.operation import ANY, Expected, Value
+from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
+from ngs.search.compiled import fits, unambiguous, value_tables
+
+Path = tuple[int, ...]
+"""The way from the root to a node: the number of the child at each step."""
+
+
+class Action(Enum):
+    PUSH = "push"
+    POP = "pop"
+    ACCEPT = "accept"
+    """the changed sentence was parsed and executed again, and gives the answer"""
+    REFUSE = "refuse"
+    """the changed sentence is outside the language, or gives another answer"""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened to the queue: (A, alpha_A, p) of Algorithm 1."""
+
+    action: Action
+    path: Path
+    name: str
+    """the rule's or the symbol's name"""
+    expected: Expected
+    """the values that would make the answer right"""
+    log_priority: float
+    replacement: str | None = None
+    """at a leaf, the symbol to put there"""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What back-search found, and every step it took."""
+
+    tree: Tree
+    """the reasoning tree of the sentence that was to be corrected"""
+    values: Mapping[Path, Value]
+    """the value of each node of that tree"""
+    target: Value
+    sentence: Sentence | None
+    """the corrected sentence; None where no change of one symbol gives the target"""
+    position: int | None = None
+    """where it differs; None where it does not"""
+    trace: tuple[Event, ...] = ()
+
+
+def one_step(
+    grammar: Grammar,
+    semantics: Meaning,
+    log_probs: Tensor,
+    target: Value,
+    sentence: Sequence[str] | None = None,
+) -> Correction:
+    """1-BS(z, y): the correction of `sentence`, by default the most likely one, towards `target`.
+
+    `log_probs` is [time, symbol], log-normalised. A sentence that gives the target already comes back
+    unchanged, as it would from Algorithm 1. Changes of probability zero are not considered.
+    """
+    check_lattice(grammar, log_probs)
+    check_normalised(log_probs)
+    if sentence is None:
+        sentence = best(grammar, log_probs[None])[0]
+    return Search(grammar, semantics, log_probs, target).run(tuple(sentence))
+
+
+@dataclass(order=True)
+class Entry:
+    """An element of the queue. It is visited by the weakest link on its way from the root.
+
+    Popping by own priority alone, as Algorithm 1 is written, reaches the same leaf first: a path is
+    followed until its weakest link is the strongest left. The order below also settles ties: nodes
+    before leaves, then the likelier, then the leftmost leaf.
+    """
+
+    key: tuple[float, bool, float, int, int]
+    visit: Visit = field(compare=False)
+    replacement: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A node of the tree on its way through the queue."""
+
+    tree: Tree
+    path: Path
+    symbol: Symbol
+    """the grammar symbol the node stands for"""
+    expected: Expected
+    log_priority: float
+    weakest: float
+    """the lowest log-priority on the path to here, the root's left out"""
+
+
+class Search:
+    """One run of Algorithm 1 over one sentence; `run` is the algorithm, the rest its vocabulary."""
+
+    def __init__(self, grammar: Grammar, semantics: Meaning, log_probs: Tensor, target: Value) -> None:
+        self.grammar = grammar
+        self.semantics = semantics
+        self.algebra: Interpretation = interpret(grammar, semantics)
+        self.log_probs: list[list[float]] = log_probs.tolist()
+        self.target = target
+        self.trace: list[Event] = []
+
+    def run(self, sentence: Sentence) -> Correction:
+        tree = parse(self.grammar, sentence)
+        values = dict(self._values(tree, ()))
+        if values[()] == self.target:
+            return Correction(tree, values, self.target, sentence)
+        self.trace = []
+        queue: list[Entry] = []
+        root = Visit(tree, (), self.grammar.start, frozenset([self.target]), 0.0, inf)
+        self._push(queue, root, sentence)
+        while queue:
+            entry = heappop(queue)
+            visit, column = entry.visit, entry.replacement
+            if column is not None and isinstance(visit.tree, Leaf):
+                position = visit.tree.position
+                self._log(Action.POP, visit, column)
+                changed = (*sentence[:position], self.grammar.symbols[column], *sentence[position + 1 :])
+                # A new symbol can change the tree (1-2*3 -> 1-2+3): see what was really written.
+                if self._gives_target(changed):
+                    self._log(Action.ACCEPT, visit, column)
+                    return Correction(tree, values, self.target, changed, position, tuple(self.trace))
+                self._log(Action.REFUSE, visit, column)
+            else:
+                self._log(Action.POP, visit)
+                for child in self._children(visit, values):
+                    self._push(queue, child, sentence)
+        return Correction(tree, values, self.target, None, None, tuple(self.trace))
+
+    def _push(self, queue: list[Entry], visit: Visit, sentence: Sentence) -> None:
+        if isinstance(visit.tree, Node):
+            self._log(Action.PUSH, visit)
+            heappush(queue, Entry((-visit.weakest, False, -visit.log_priority, 0, 0), visit))
+            return
+        position, symbol = visit.tree.position, visit.tree.symbol
+        scores = self.log_probs[position]
+        for column in self._replacements(visit, len(sentence)):
+            # p(A -> alpha) = p(alpha) / p(A) for a terminal A
+            ratio = scores[column] - scores[self.grammar.column(symbol)]
+            leaf = Visit(visit.tree, visit.path, visit.symbol, visit.expected, ratio, min(visit.weakest, ratio))
+            self._log(Action.PUSH, leaf, column)
+            heappush(queue, Entry((-leaf.weakest, True, -ratio, position, column), leaf, column))
+
+    def _children(self, visit: Visit, values: Mapping[Path, Value]) -> Iterator[Visit]:
+        """child(A) with alpha_B = solve(B, A, alpha_A) for each B among them."""
+        assert isinstance(visit.tree, Node)
+        parts = list(reasoning_parts(visit.tree, visit.path))
+        arguments = splice(values[part.path] for part in parts if part.is_argument)
+        hole = 0
+        for part in parts:
+            expected: Expected = frozenset()
+            if part.is_argument:
+                expected = self._solve(visit, part, hole, arguments)
+                hole += 1
+            if isinstance(part.tree, Leaf):
+                yield Visit(part.tree, part.path, part.symbol, expected, 0.0, visit.weakest)
+            elif next(leaves(part.tree), None) is not None:
+                priority = self._node_priority(part.tree)
+                weakest = min(visit.weakest, priority)
+                yield Visit(part.tree, part.path, part.symbol, expected, priority, weakest)
+
+    def _solve(self, visit: Visit, part: Part, hole: int, arguments: Sequence[Value]) -> Expected:
+        assert isinstance(visit.tree, Node)
+        rule = visit.tree.rule
+        if rule.function is None:
+            return visit.expected
+        operation = self.algebra.operation(rule.function)
+        if operation.invertible(hole):
+            return operation.solve(visit.expected, hole, arguments)
+        domain = self._domain(part)
+        return ANY if domain is None else operation.fitting(domain, visit.expected, hole, arguments)
+
+    def _domain(self, part: Part) -> Sequence[Value] | None:
+        """The values `part` could have at its length: the automatic inverse. None where unknown."""
+        longest = len(self.log_probs)
+        if not isinstance(part.symbol, Nonterminal) or not fits(self.grammar, self.semantics, longest):
+            return None
+        tables = value_tables(self.grammar, self.semantics, longest)
+        values = tables.values.get((part.symbol, sum(1 for _ in leaves(part.tree))))
+        return None if values is None else [value for value in values if not isinstance(value, Inlined)]
+
+    def _replacements(self, visit: Visit, length: int) -> Iterator[int]:
+        """The columns worth trying at a leaf: symbols with an expected value, and operators in turn.
+
+        A symbol that cannot be read in the leaf's place as the tree stands may still make another
+        sentence, with another tree; only parsing it tells.
+        """
+        assert isinstance(visit.tree, Leaf)
+        readable = readings(self.grammar, visit.symbol) if unambiguous(self.grammar, length) else frozenset()
+        for column, symbol in enumerate(self.grammar.symbols):
+            if symbol == visit.tree.symbol or self.log_probs[visit.tree.position][column] == -inf:
+                continue
+            if symbol not in readable or visit.expected is ANY or self.algebra.read(symbol) in visit.expected:
+                yield column
+
+    def _node_priority(self, tree: Tree) -> float:
+        """log of (1 - p(A)) / p(A), p(A) the product of the probabilities of the leaves of A."""
+        log_p = sum(self.log_probs[leaf.position][self.grammar.column(leaf.symbol)] for leaf in leaves(tree))
+        return log_odds_against(log_p)
+
+    def _gives_target(self, sentence: Sentence) -> bool:
+        tree = find_tree(self.grammar, sentence)
+        return tree is not None and self.algebra.value(fold(tree, self.algebra)) == self.target
+
+    def _values(self, tree: Tree, path: Path) -> Iterator[tuple[Path, Value]]:
+        yield path, self.algebra.value(fold(tree, self.algebra))
+        if isinstance(tree, Node):
+            for part in reasoning_parts(tree, path):
+                yield from self._values(part.tree, part.path) if part.is_argument else ()
+
+    def _log(self, action: Action, visit: Visit, column: int | None = None) -> None:
+        name = visit.tree.symbol if isinstance(visit.tree, Leaf) else visit.tree.rule.name
+        replacement = None if column is None else self.grammar.symbols[column]
+        event = Event(action, visit.path, name, visit.expected, visit.log_priority, replacement)
+        self.trace.append(event)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A child of a reasoning node: an argument of its function, or punctuation."""
+
+    tree: Tree
+    path: Path
+    symbol: Symbol
+    is_argument: bool
+
+
+def reasoning_parts(node: Node, path: Path) -> Iterator[Part]:
+    """The children of a node, with those of inlined nodes in their place."""
+    for k, (child, symbol) in enumerate(zip(node.children, node.rule.body, strict=True)):
+        inlined = isinstance(child, Node) and child.rule.head.inlined and child.rule.alias is None
+        if isinstance(child, Node) and inlined:
+            for part in reasoning_parts(child, (*path, k)):
+                yield Part(part.tree, part.path, part.symbol, part.is_argument and k in node.rule.arguments)
+        else:
+            yield Part(child, (*path, k), symbol, k in node.rule.arguments)
+
+
+def readings(grammar: Grammar, symbol: Symbol) -> frozenset[str]:
+    """The terminals that can stand for `symbol` by renaming alone, so that the tree stays as it is."""
+    if isinstance(symbol, Terminal):
+        return frozenset()
+    found: set[str] = set()
+    for rule in grammar.by_head[symbol]:
+        if rule.renames:
+            part: Any = rule.body[0]
+            found |= {part.name} if isinstance(part, Terminal) else readings(grammar, part)
+    return frozenset(found)
+
+
+def log_odds_against(log_p: float) -> float:
+    """log of (1 - p) / p, from log p."""
+    return inf if log_p == -inf else log(-expm1(log_p)) - log_p if log_p < 0 else -inf

@@ -1,0 +1,161 @@
+"""A grammar is a value that prints in Lark's notation and reads back as itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ngs.errors import GrammarError, ParseError
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
+from tests.grammars import NAMED, grammars
+
+HAND_PICKED = [
+    *map(str, NAMED.values()),
+    'a: "x"',
+    "a:",
+    "a: -> f",
+    'a: | "x" -> f | "y" "z" |  -> g',
+    'a: "x" b |\nb: | "y"',
+    'a: "x"* b+ ("," b)* ["y"]\nb: "z"~2..3',
+    '!a: "(" a+ ")" | _b\n!_b: "x"+ | "y" -> f',
+    r'a: "\"" | "\\" | "\\\"" | "\n\r\t\b\f\x00\x7f" | "\\n" | "\'"',
+    'a: "×" | "÷" | "😀" | "é" | "e\u0301" | "\u2028" | "\x85" | "\ufeff" | "\xa0"',
+    'a: " " | "//" | "#" | "|" | "->" | ":" | "/x/" | "x\'" | "%import" | "i" | "a b"',
+    'start: D _C d2_\nD: "0".."9" | E\nE: "e"\n_C: ","\nd2_: "x"',
+    'b: "x" start\nstart: "y"',
+]
+
+
+@pytest.mark.parametrize("text", HAND_PICKED)
+def test_reads_back_as_itself(text: str) -> None:
+    grammar = Grammar.parse(text)
+    assert Grammar.parse(str(grammar)) == grammar
+    assert str(Grammar.parse(str(grammar))) == str(grammar)
+    assert hash(Grammar.parse(str(grammar))) == hash(grammar)
+
+
+@given(grammars())
+def test_random_grammars_read_back(grammar: Grammar) -> None:
+    assert Grammar.parse(str(grammar)) == grammar
+
+
+LOWER = st.from_regex("_?[a-z][_a-z0-9]{0,4}", fullmatch=True)
+UPPER = st.from_regex("_?[A-Z][_A-Z0-9]{0,4}", fullmatch=True)
+SYMBOLS = st.one_of(
+    st.text(min_size=1, max_size=4),
+    st.text(alphabet="\"\\'\n/#|", min_size=1, max_size=4),
+).map(Terminal)
+
+
+@st.composite
+def written_strangely(draw: st.DrawFn) -> Grammar:
+    """A valid grammar with any names, aliases and symbols that can be written, its rules shuffled.
+
+    Rule k leads to rule k + 1, and the last to all named terminals, so everything is reached. A body
+    that leads back starts with a symbol, so nothing is cyclic. The first alternative of each ends.
+    """
+    heads = [Nonterminal(name) for name in draw(st.lists(LOWER, min_size=1, max_size=4, unique=True))]
+    named = [Nonterminal(name) for name in draw(st.lists(UPPER, max_size=2, unique=True))]
+    rules = []
+    for head, body in zip(heads, [*((later,) for later in heads[1:]), (*named, draw(SYMBOLS))], strict=True):
+        parts: st.SearchStrategy[list[Symbol]] = st.lists(st.one_of(SYMBOLS, st.sampled_from(heads + named)))
+        bodies = st.builds(lambda symbol, rest: (symbol, *rest), SYMBOLS, parts) | st.just(())
+        keeps = draw(st.booleans())
+        first = Rule(head, (draw(SYMBOLS), *body), draw(st.none() | LOWER), keeps)
+        more = st.builds(Rule, st.just(head), bodies, st.none() | LOWER, st.just(keeps))
+        rules += dict.fromkeys([first, *draw(st.lists(more, max_size=3))])
+    for head in named:
+        rules += [
+            Rule(head, (symbol,)) for symbol in draw(st.lists(SYMBOLS, min_size=1, max_size=3, unique=True))
+        ]
+    return (
+        Grammar(tuple(draw(st.permutations(rules))))
+        if Nonterminal("start") in heads
+        else Grammar(tuple(rules))
+    )
+
+
+@given(written_strangely())
+@settings(max_examples=300)
+def test_whatever_can_be_written_reads_back(grammar: Grammar) -> None:
+    assert Grammar.parse(str(grammar)) == grammar
+
+
+@given(grammars(), st.randoms(use_true_random=False))
+def test_alternatives_of_one_head_come_together_in_any_order(grammar: Grammar, random) -> None:  # type: ignore[no-untyped-def]
+    rest = [rule for rule in grammar.rules[1:]]
+    random.shuffle(rest)
+    mixed = Grammar((grammar.rules[0], *rest))
+    assert sorted(map(repr, mixed.rules)) == sorted(map(repr, grammar.rules))
+    assert mixed.rules == tuple(rule for rules in mixed.by_head.values() for rule in rules)
+    assert mixed.start == grammar.start
+    assert Grammar.parse(str(mixed)) == mixed
+
+
+def test_prints_as_it_would_be_written() -> None:
+    grammar = Grammar.parse(
+        '!list: "(" item ("," item)* ")" | "(" ")" -> nil\nitem: | DIGIT\nDIGIT: "0".."1"'
+    )
+    assert str(grammar) == (
+        '!list: "(" item _list_1 ")"\n'
+        '     | "(" item ")"\n'
+        '     | "(" ")" -> nil\n'
+        '!_list_1: "," item\n'
+        '        | _list_1 "," item\n'
+        "item: \n"
+        "    | DIGIT\n"
+        'DIGIT: "0"\n'
+        '     | "1"\n'
+    )
+    assert Grammar.parse(str(grammar)) == grammar
+
+
+def test_lines_do_not_count_as_difference() -> None:
+    assert Grammar.parse('a: "x"\n | "y"') == Grammar.parse('\n\n\na: "x" | "y"')
+    assert Grammar.parse('a: "x" | "y"') != Grammar.parse('a: "y" | "x"')
+
+
+def test_start_is_the_rule_of_that_name_or_else_the_first() -> None:
+    assert Grammar.parse('a: b\nb: "x"').start == Nonterminal("a")
+    assert Grammar.parse('a: "x"\nstart: a').start == Nonterminal("start")
+
+
+def test_symbols_stand_in_the_order_of_first_appearance() -> None:
+    grammar = Grammar.parse('a: "y" b "x"? | "y"\nb: "z" | "x"')
+    assert grammar.symbols == ("y", "x", "z")
+    assert grammar.encode(["z", "y"]) == [2, 0]
+    assert grammar.decode([2, 0]) == ("z", "y")
+    assert [grammar.column(symbol) for symbol in grammar.symbols] == [0, 1, 2]
+
+
+def test_an_unknown_symbol_is_refused() -> None:
+    with pytest.raises(ParseError, match="^the grammar has no symbol 'w'; its symbols are x y$"):
+        Grammar.parse('a: "x" "y"').column("w")
+
+
+def test_alternatives_by_head() -> None:
+    grammar = Grammar.parse('a: b | "x"\nb: "y"')
+    assert {head.name: [str(rule) for rule in rules] for head, rules in grammar.by_head.items()} == {
+        "a": ["b", '"x"'],
+        "b": ['"y"'],
+    }
+
+
+def test_load_reads_a_file_and_names_it_in_errors(tmp_path: Path) -> None:
+    path = tmp_path / "signs.lark"
+    path.write_text('sign: "+" | "×"\n', encoding="utf-8")
+    assert Grammar.load(path) == Grammar.load(str(path)) == Grammar.parse('sign: "+" | "×"')
+    path.write_text("sign: digit\n", encoding="utf-8")
+    with pytest.raises(GrammarError) as caught:
+        Grammar.load(path)
+    assert str(caught.value).startswith(f"{path}: line 1: rule `sign` uses `digit`")
+
+
+@given(st.text(min_size=1))
+def test_a_terminal_prints_as_json_does(name: str) -> None:
+    assert json.loads(str(Terminal(name))) == name

@@ -1,0 +1,197 @@
+"""The grammars of the paper: their symbols, members, and one tree for each sentence."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from ngs.grammar.enumeration import derivations, sentences
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.library import arithmetic, clevr
+from ngs.grammar.rules import Nonterminal, Symbol, Terminal
+from ngs.grammar.validation import nullable
+
+
+def trees(grammar: Grammar, sentence: str) -> int:
+    """How many derivations a sentence has, counted over all splits; no rule here is nullable."""
+    words = sentence.split()
+
+    @cache
+    def count(body: tuple[Symbol, ...], first: int, last: int) -> int:
+        if len(body) > last - first:
+            return 0
+        if len(body) > 1:
+            middles = range(first + 1, last)
+            return sum(count(body[:1], first, k) * count(body[1:], k, last) for k in middles)
+        if isinstance(body[0], Terminal):
+            return int(words[first:last] == [body[0].name])
+        return sum(count(rule.body, first, last) for rule in grammar.by_head[body[0]])
+
+    return count((grammar.start,), 0, len(words))
+
+
+def first(grammar: Grammar, symbol: Symbol) -> list[str]:
+    """The terminals that can begin `symbol`, once for each way."""
+    if isinstance(symbol, Terminal):
+        return [symbol.name]
+    return [name for rule in grammar.by_head[symbol] for name in first(grammar, rule.body[0])]
+
+
+@pytest.mark.parametrize("grammar", [arithmetic(), clevr()], ids=["arithmetic", "clevr"])
+def test_reads_back_and_has_no_empty_parts(grammar: Grammar) -> None:
+    assert Grammar.parse(str(grammar)) == grammar
+    assert nullable(grammar.rules) == set()
+    assert grammar.start == Nonterminal("start")
+
+
+def test_each_is_read_once() -> None:
+    assert arithmetic() is arithmetic()
+    assert clevr() is clevr()
+
+
+def test_arithmetic_has_the_symbols_and_functions_of_the_paper() -> None:
+    assert sorted(arithmetic().symbols) == sorted("+-*/0123456789")
+    assert [head.name for head in arithmetic().by_head] == ["start", "expression", "term", "factor"]
+    functions = {rule.function for rule in arithmetic().rules} - {None}
+    assert functions == {"add", "subtract", "multiply", "divide"}
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3])
+def test_arithmetic_is_every_formula_once(digits: int) -> None:
+    length = 2 * digits - 1
+    assert len(sentences(arithmetic(), length)) == 10**digits * 4 ** (digits - 1)
+    assert len(derivations(arithmetic(), length)) == 10**digits * 4 ** (digits - 1)
+    assert sentences(arithmetic(), length + 1) == []
+
+
+@pytest.mark.parametrize("sentence", ["1 - 2 - 3", "1 + 2 * 3", "8 / 4 / 2 * 5 - 0 + 9"])
+def test_arithmetic_gives_one_tree(sentence: str) -> None:
+    assert trees(arithmetic(), sentence) == 1
+
+
+def test_products_bind_tighter_and_equals_group_to_the_left() -> None:
+    shown = {"".join(tree_sentence(str(tree))): str(tree) for tree in derivations(DIGIT_PAIR, 5)}
+    assert shown["1-1-1"] == "subtract(subtract(1, -, 1), -, 1)"
+    assert shown["1-1*1"] == "subtract(1, -, multiply(1, *, 1))"
+    assert shown["1*1-1"] == "subtract(multiply(1, *, 1), -, 1)"
+
+
+# Arithmetic with the one digit 1: few enough formulas to look at.
+DIGIT_PAIR = Grammar(
+    tuple(rule for rule in arithmetic().rules if rule.head.name != "factor" or str(rule) == '"1"')
+)
+
+
+def tree_sentence(shown: str) -> list[str]:
+    return [letter for letter in shown if letter in "1+-*/"]
+
+
+COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
+VALUES = {
+    "color": COLORS,
+    "material": ("rubber", "metal"),
+    "shape": ("cube", "sphere", "cylinder"),
+    "size": ("small", "large"),
+}
+SIGNATURES = {
+    "filter": {f"filter_{attribute}[{value}]" for attribute, values in VALUES.items() for value in values},
+    "relation": {f"relate[{side}]" for side in ("left", "right", "front", "behind")}
+    | {f"same_{attribute}" for attribute in VALUES},
+    "query": {f"query_{attribute}" for attribute in VALUES},
+    "equality": {f"equal_{attribute}" for attribute in VALUES},
+    "comparison": {"equal_integer", "greater_than", "less_than"},
+    "set_operation": {"intersect", "union"},
+}
+
+
+def test_clevr_has_one_rule_for_each_signature() -> None:
+    for name, modules in SIGNATURES.items():
+        rules = clevr().by_head[Nonterminal(name)]
+        assert {rule.body for rule in rules} == {(Terminal(module),) for module in modules}
+        assert all(rule.renames for rule in rules)
+
+
+def test_clevr_has_forty_symbols() -> None:
+    alone = {"scene", "unique", "count", "exist"}
+    assert set(clevr().symbols) == alone.union(*SIGNATURES.values())
+    assert len(clevr().symbols) == 40
+    assert len(SIGNATURES["filter"]) == 15
+    assert sum(symbol.startswith("relate[") for symbol in clevr().symbols) == 4
+    assert sum("[" not in symbol for symbol in clevr().symbols) == 21
+
+
+def test_clevr_functions_and_the_modules_they_take() -> None:
+    shown = {rule.function: f"{rule.head}: {rule}" for rule in clevr().rules if rule.function}
+    assert shown == {
+        "scene": 'objects: "scene" -> scene',
+        "apply_filter": "objects: filter objects -> apply_filter",
+        "relate": "objects: relation object -> relate",
+        "combine": "objects: set_operation objects objects -> combine",
+        "unique": 'object: "unique" objects -> unique',
+        "count": 'integer: "count" objects -> count',
+        "query": "concept: query object -> query",
+        "exist": 'truth: "exist" objects -> exist',
+        "compare": "truth: comparison integer integer -> compare",
+        "equal": "truth: equality concept concept -> equal",
+    }
+
+
+def test_clevr_is_unambiguous_as_the_next_symbol_decides() -> None:
+    for head in clevr().by_head:
+        found = first(clevr(), head)
+        assert len(found) == len(set(found))
+
+
+PROGRAMS = [  # one for each kind of question of the dataset
+    "count filter_shape[cube] filter_material[metal] filter_color[cyan] filter_size[large] scene",
+    "exist filter_color[green] relate[front] unique filter_color[green] filter_size[large] scene",
+    "query_size unique filter_shape[cube] relate[behind] unique filter_color[cyan] "
+    "relate[front] unique filter_color[green] scene",
+    "query_size unique filter_color[brown] relate[right] unique filter_size[small] relate[right] unique "
+    "filter_size[large] relate[behind] unique filter_shape[sphere] filter_material[metal] scene",
+    "exist filter_shape[sphere] same_color unique filter_shape[cube] filter_material[rubber] scene",
+    "equal_material query_material unique filter_color[cyan] scene query_material unique "
+    "filter_shape[cylinder] relate[left] unique filter_size[small] scene",
+    "greater_than count filter_color[gray] filter_size[small] scene count filter_size[large] scene",
+    "query_size unique filter_material[metal] intersect relate[behind] unique filter_color[cyan] scene "
+    "relate[right] unique filter_shape[sphere] scene",
+    "count filter_color[blue] union filter_shape[cube] scene filter_material[rubber] scene",
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_clevr_programs_have_one_tree(program: str) -> None:
+    assert trees(clevr(), program) == 1
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "",
+        "scene",
+        "count",
+        "unique scene",
+        "count unique scene",
+        "query_color scene",
+        "relate[left] unique scene",
+        "count relate[left] scene",
+        "count scene scene",
+        "union scene scene",
+        "equal_integer count scene",
+        "equal_color count scene count scene",
+        "scene filter_color[red] count",  # postfix
+    ],
+)
+def test_what_is_no_clevr_program(program: str) -> None:
+    assert trees(clevr(), program) == 0
+
+
+def test_clevr_programs_of_two_to_four_modules() -> None:
+    # length 2: count|exist scene; 3: with a filter, or query unique scene;
+    # 4: two filters, a union or intersection, or a filtered or (too short) related query.
+    assert [len(sentences(clevr(), length)) for length in range(5)] == [
+        *(0, 0, 2),
+        2 * 15 + 4,
+        2 * (15**2 + 2 + 8) + 4 * 15,
+    ]
