@@ -63,6 +63,34 @@ PROGRAMS = Grammar.parse("""
     filter: "red" | "large"
 """)
 
+# CLEVR's programs in prefix notation, each attribute filtered at most once for one noun; 40 symbols.
+QUESTIONS = Grammar.parse("""
+    answer: "exist" set | number | query | compare number number
+        | "equal_size" size size
+        | "equal_color" color color
+        | "equal_material" material material
+        | "equal_shape" shape shape
+    query: size | color | material | shape
+    size: "query_size" object
+    color: "query_color" object
+    material: "query_material" object
+    shape: "query_shape" object
+    compare: "equal_integer" | "less_than" | "greater_than"
+    number: "count" set
+    object: "unique" set
+    set: a_shape set_1 | a_material set_2 | a_color set_3 | a_size base | base
+    set_1: a_material set_2 | a_color set_3 | a_size base | base
+    set_2: a_color set_3 | a_size base | base
+    set_3: a_size base | base
+    base: "scene" | relate object | "union" set set | "intersect" set set
+    relate: "left" | "right" | "front" | "behind"
+        | "same_size" | "same_color" | "same_material" | "same_shape"
+    a_size: "small" | "large"
+    a_color: "gray" | "red" | "blue" | "green" | "brown" | "purple" | "cyan" | "yellow"
+    a_material: "rubber" | "metal"
+    a_shape: "cube" | "sphere" | "cylinder"
+""")
+
 NAMED = {
     "arithmetic": ARITHMETIC,
     "dangling else": DANGLING_ELSE,

@@ -10,6 +10,7 @@ from ngs.grammar.enumeration import derivations, sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic, clevr
 from ngs.grammar.rules import Nonterminal, Symbol, Terminal
+from ngs.grammar.tree import sentence_of
 from ngs.grammar.validation import nullable
 
 
@@ -71,25 +72,18 @@ def test_arithmetic_gives_one_tree(sentence: str) -> None:
 
 
 def test_products_bind_tighter_and_equals_group_to_the_left() -> None:
-    shown = {"".join(tree_sentence(str(tree))): str(tree) for tree in derivations(DIGIT_PAIR, 5)}
+    rules = (rule for rule in arithmetic().rules if rule.head.name != "factor" or str(rule) == '"1"')
+    ones = Grammar(tuple(rules))
+    shown = {"".join(sentence_of(tree)): str(tree) for tree in derivations(ones, 5)}
+    assert len(shown) == 4**2
     assert shown["1-1-1"] == "subtract(subtract(1, -, 1), -, 1)"
+    assert shown["1/1*1"] == "multiply(divide(1, /, 1), *, 1)"
     assert shown["1-1*1"] == "subtract(1, -, multiply(1, *, 1))"
     assert shown["1*1-1"] == "subtract(multiply(1, *, 1), -, 1)"
 
 
-# Arithmetic with the one digit 1: few enough formulas to look at.
-DIGIT_PAIR = Grammar(
-    tuple(rule for rule in arithmetic().rules if rule.head.name != "factor" or str(rule) == '"1"')
-)
-
-
-def tree_sentence(shown: str) -> list[str]:
-    return [letter for letter in shown if letter in "1+-*/"]
-
-
-COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
 VALUES = {
-    "color": COLORS,
+    "color": ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"),
     "material": ("rubber", "metal"),
     "shape": ("cube", "sphere", "cylinder"),
     "size": ("small", "large"),
@@ -188,10 +182,7 @@ def test_what_is_no_clevr_program(program: str) -> None:
 
 
 def test_clevr_programs_of_two_to_four_modules() -> None:
-    # length 2: count|exist scene; 3: with a filter, or query unique scene;
-    # 4: two filters, a union or intersection, or a filtered or (too short) related query.
-    assert [len(sentences(clevr(), length)) for length in range(5)] == [
-        *(0, 0, 2),
-        2 * 15 + 4,
-        2 * (15**2 + 2 + 8) + 4 * 15,
-    ]
+    two = 2  # count|exist scene
+    three = 2 * 15 + 4  # count|exist filter scene, query unique scene
+    four = 2 * (15**2 + 2 + 8) + 4 * 15  # of two filters, two scenes, a relation; query of a filter
+    assert [len(sentences(clevr(), length)) for length in range(5)] == [0, 0, two, three, four]

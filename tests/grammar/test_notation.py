@@ -56,6 +56,7 @@ def test_rules_are_values() -> None:
         ('a: ("x" | "y" (b | "z"))', ['a: "x"', 'a: "y" b', 'a: "y" "z"']),
         ('a: ("x" | ) "z"', ['a: "x" "z"', 'a: "z"']),
         ("a: (b | b)", ["a: b", "a: b"]),  # a group around the whole side changes nothing
+        ('a: ("x" -> f | b)', ['a: "x" -> f', "a: b"]),
         ("a: (b | b) c", ["a: b c"]),
         ('a: () "x"', ['a: "x"']),
         ("a: ()+", ["a: "]),

@@ -90,8 +90,8 @@ ENDLESS = "so a sentence would have endlessly many trees; delete one of these al
         *(
             (
                 f'a: D b\nb: "x"\nD: {side}',
-                "line 3: rule `D` is a named terminal (upper-case name), so each alternative is one symbol or "
-                f"one other named terminal, not `{shown}`; write it as a rule (lower-case name)",
+                "line 3: rule `D` is a named terminal (upper-case name), so each alternative is one symbol "
+                f"or one other named terminal, not `{shown}`; write it as a rule (lower-case name)",
             )
             for side, shown in [
                 ('"0" "1"', '"0" "1"'),

@@ -255,7 +255,7 @@ def _bound(size: int, line: int) -> None:
 
 # Words: tokens -> names, symbols and numbers
 
-# Python reads other escapes too, but warns that it will stop to.
+# Python reads other escapes too, but warns that one day it will not.
 _READABLE = r"""([^\\]|\\[\\'"abfnrtvxuUN])*"""
 
 

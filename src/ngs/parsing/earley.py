@@ -12,11 +12,11 @@ beside the chart, and it needs no segmentation: one symbol may cover several fra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import torch
@@ -32,7 +32,9 @@ from ngs.grammar.validation import nullable
 from ngs.parsing.lattice import check_lattice, check_normalised
 
 Scores = Tensor | NDArray[np.floating]
+Frames = NDArray[np.float64]
 Columns = tuple[int, ...]
+Body = tuple[Symbol, ...]
 
 WIDEST = 2_000  # automaton states of one position before the bound stops telling symbols apart
 
@@ -70,7 +72,9 @@ def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tu
     best score at u of the symbols that stand there in some sentence of this length. No completion can
     do better, so whole sentences leave the queue in order. Sentences of probability zero never come.
     """
-    return _best_first(grammar, _rows(grammar, log_probs))  # the checks run now, not at the first `next`
+    return _best_first(
+        grammar, _lattice(grammar, log_probs).tolist()
+    )  # the checks run now, not at the first `next`
 
 
 def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Columns, float]]:
@@ -118,8 +122,8 @@ def _symbols_at(grammar: Grammar, length: int) -> tuple[frozenset[int], ...]:
 def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_000) -> Segmentation:
     """The likeliest sentence over frames [frame, symbol], each symbol covering one frame or more.
 
-    With y_t the probabilities of frame t, and l the sentence l' followed by the symbol k (Qi et al.
-    2018, section 4):
+    With y_t the probabilities of frame t, and l the prefix l' followed by the symbol k (the parsing and
+    prefix probabilities of Qi et al. 2018):
 
         p(l | x_0..t)  = y_t(k) (p(l | x_0..t-1) + p(l' | x_0..t-1))             l ends in frame t
         p(l... | x)   <= sum over t of p(l' | x_0..t-1) y_t(k) m_t+1 ... m_T-1   l's last symbol starts in t
@@ -130,11 +134,151 @@ def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_0
     ("11"), many boundaries between them give the same frames, and 2 y_u(a) may exceed 1: p(l | x) is
     then a weight rather than a probability, and 1 would be no bound.
     """
-    rows = _rows(grammar, log_probs)
-    check_normalised(torch.tensor(rows).reshape(len(rows), -1))
-    frames = np.array(rows, dtype=np.float64).reshape(len(rows), len(grammar.symbols))
-    search = _PrefixSearch(grammar, frames)
-    columns, log_prob = search.best(limit)
+    lattice = _lattice(grammar, log_probs)
+    check_normalised(lattice)
+    columns, log_prob, opened = _likeliest(grammar, lattice.numpy(), limit)
+    rows = lattice.tolist()
     spans = _best_spans(rows, columns)
-    best_log_prob = math.fsum(rows[t][k] for k, span in zip(columns, spans, strict=True) for t in range(*span))
-    return Segmentation(grammar.decode(columns), spans, log_prob, best_log_prob, search.opened)
+    best_log_prob = math.fsum(
+        rows[t][k] for k, span in zip(columns, spans, strict=True) for t in range(*span)
+    )
+    return Segmentation(grammar.decode(columns), spans, log_prob, best_log_prob, opened)
+
+
+def _likeliest(grammar: Grammar, frames: Frames, limit: int) -> tuple[Columns, float, int]:
+    """The sentence with the largest p(l | x), its logarithm, and the number of prefixes opened."""
+    automaton, time = prefix_automaton(grammar), len(frames)
+    tail = _tail_bound(grammar, frames)
+    ended = np.full(time + 1, -np.inf)  # log p(l | x_0..t-1) at t; the empty prefix takes no frame
+    ended[0] = 0.0
+    queue: list[tuple[float, bool, Columns, int, Frames]] = []
+    if time == 0 and automaton.accepts(automaton.start):
+        queue.append((0.0, False, (), automaton.start, ended))
+    if _completes_by(automaton, automaton.start, time):
+        queue.append((0.0, True, (), automaton.start, ended))
+    opened = 0
+    while queue:
+        cost, is_open, prefix, state, ended = heappop(queue)
+        if not is_open:  # no open prefix promises more
+            return prefix, -cost, opened
+        opened += 1
+        if opened > limit:
+            raise BudgetError(
+                f"{limit} prefixes were opened over {time} frames and none of them is sure to be the best; "
+                f"raise `limit`, merge neighbouring frames, or use a network that is surer of its symbols"
+            )
+        legal = automaton.legal(state)
+        bounds, longer = _extend(ended, frames[:, legal], tail)
+        for k, column in enumerate(legal):
+            words, following = (*prefix, column), automaton.advance(state, column)
+            if automaton.accepts(following) and longer[-1, k] > -np.inf:
+                heappush(queue, (-longer[-1, k], False, words, following, longer[:, k]))
+            if bounds[k] > -np.inf and _completes_by(automaton, following, time - len(words)):
+                heappush(queue, (-bounds[k], True, words, following, longer[:, k]))
+    raise ParseError(_no_segmentation(automaton, time))
+
+
+def _extend(ended: Frames, frames: Frames, tail: Frames) -> tuple[Frames, Frames]:
+    """For each of the symbols in `frames` [time, symbol] that may follow a prefix: the bound [symbol] on
+    log p(l | x) of all that begins so, and where l itself ends [time + 1, symbol]."""
+    longer = np.full((len(frames) + 1, frames.shape[1]), -np.inf)
+    for t, frame in enumerate(frames):
+        longer[t + 1] = frame + np.logaddexp(longer[t], ended[t])
+    begun = ended[:-1, None] + frames  # log p(l' | x_0..t-1) y_t(k)
+    return np.logaddexp.reduce(begun + tail[1:, None], axis=0), longer
+
+
+def _tail_bound(grammar: Grammar, frames: Frames) -> Frames:
+    """log m_t ... m_T-1 at t [time + 1]."""
+    probs = np.exp(frames)
+    most = probs.max(axis=1)  # at the end of a sentence nothing can follow
+    for left, right in _neighbours(grammar):
+        most = np.maximum(most, probs[:, left] + probs[:, right])
+    return np.append(np.cumsum(np.log(most)[::-1])[::-1], 0.0)
+
+
+@lru_cache(maxsize=32)
+def _neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
+    """The pairs of symbols that stand side by side in some sentence."""
+    empty = nullable(grammar.rules)
+    first, last = _ends(grammar, lambda body: body), _ends(grammar, lambda body: body[::-1])
+    found: set[tuple[str, str]] = set()
+    for rule in grammar.rules:
+        for k, left in enumerate(rule.body):
+            for right in rule.body[k + 1 :]:
+                found.update(product(last[left], first[right]))
+                if right not in empty:
+                    break
+    return frozenset((grammar.column(left), grammar.column(right)) for left, right in found)
+
+
+def _ends(grammar: Grammar, order: Callable[[Body], Body]) -> dict[Symbol, set[str]]:
+    """The symbols that what a symbol derives can begin with, where bodies are read in the given order."""
+    empty = nullable(grammar.rules)
+    ends: dict[Symbol, set[str]] = {head: set() for head in grammar.by_head}
+    ends |= {Terminal(name): {name} for name in grammar.symbols}
+    size = -1
+    while size != (size := sum(map(len, ends.values()))):
+        for rule in grammar.rules:
+            for symbol in order(rule.body):
+                ends[rule.head] |= ends[symbol]
+                if symbol not in empty:
+                    break
+    return ends
+
+
+def _best_spans(rows: list[list[float]], columns: Columns) -> tuple[tuple[int, int], ...]:
+    """The likeliest segmentation of a sentence: its symbols stay or go on, frame by frame (Viterbi)."""
+    scores = [0.0, *[-math.inf] * len(columns)]  # of the first k symbols over the frames so far
+    moves: list[list[bool]] = []
+    for row in rows:
+        moves.append([before > here for before, here in pairwise(scores)])
+        scores = [
+            -math.inf,
+            *(row[column] + max(pair) for column, pair in zip(columns, pairwise(scores), strict=True)),
+        ]
+    spans: list[tuple[int, int]] = []
+    last, symbol = len(rows), len(columns)
+    for t in range(len(rows) - 1, -1, -1):
+        if moves[t][symbol - 1]:  # symbol begins in frame t
+            spans.append((t, last))
+            last, symbol = t, symbol - 1
+    return tuple(reversed(spans))
+
+
+def _lattice(grammar: Grammar, log_probs: Scores) -> Tensor:
+    """One checked lattice [time, symbol] as float64 in main memory."""
+    scores = log_probs.detach() if isinstance(log_probs, Tensor) else torch.tensor(log_probs)
+    check_lattice(grammar, scores)
+    if scores.ndim != 2:
+        raise ShapeError(
+            f"this parser reads one example [time, symbol] at a time but got the shape {list(scores.shape)}; "
+            f"call it for each example of the batch"
+        )
+    return scores.to("cpu", torch.float64)
+
+
+def _completes_by(automaton: PrefixAutomaton, state: int, most: int) -> bool:
+    """Whether one to `most` further symbols can make a sentence."""
+    return any(automaton.completes_in(state, remaining) for remaining in range(1, most + 1))
+
+
+def _no_sentence(automaton: PrefixAutomaton, length: int) -> str:
+    if automaton.completes_in(automaton.start, length):
+        return (
+            f"every sentence of length {length} has probability zero under these scores; "
+            f"give each symbol that may be right a little probability"
+        )
+    known = [str(n) for n in range(length) if automaton.completes_in(automaton.start, n)]
+    return f"the language has no sentence of length {length}; " + (
+        f"up to there it has the lengths {' '.join(known)}" if known else "all its sentences are longer"
+    )
+
+
+def _no_segmentation(automaton: PrefixAutomaton, time: int) -> str:
+    if _completes_by(automaton, automaton.start, time):
+        return (
+            f"every sentence of up to {time} symbols has probability zero under these scores; "
+            f"give each symbol that may be right a little probability"
+        )
+    return f"the language has no sentence of 1 to {time} symbols, one frame or more each; give more frames"

@@ -38,6 +38,18 @@ class OneOf:
     values: Collection[Value]
 
 
+def check_answer(answer: Value) -> None:
+    """Refuse an answer no program could be meant to give."""
+    try:
+        hash(answer)
+    except TypeError:
+        raise SemanticsError(
+            f"the answer {answer!r} is not hashable; give a number, string, tuple or frozenset"
+        ) from None
+    if isinstance(answer, Special):
+        raise SemanticsError(f"the answer is {answer!r}; leave examples without a defined answer out")
+
+
 Function = TypeVar("Function", bound=Callable[..., Value])
 
 

@@ -22,7 +22,7 @@ from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.parsing.decode import best
 from ngs.parsing.lattice import check_lattice, check_normalised
 from ngs.parsing.sentence import find_tree, parse
-from ngs.reasoning.operation import ANY, Expected, Value
+from ngs.reasoning.operation import ANY, Expected, Value, check_answer
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
 from ngs.search.compiled import fits, unambiguous, value_tables
 
@@ -84,6 +84,7 @@ def one_step(
     """
     check_lattice(grammar, log_probs)
     check_normalised(log_probs)
+    check_answer(target)
     if sentence is None:
         sentence = best(grammar, log_probs[None])[0]
     return Search(grammar, semantics, log_probs, target).run(tuple(sentence))

@@ -1,0 +1,158 @@
+"""One-step and multi-step back-search for a whole batch, on tensors.
+
+1-BS is a widest-path problem: the queue of Algorithm 1 pops the leaf whose path from the root has
+the strongest weakest link. The priority (1 - p(A)) / p(A) of a node falls towards the leaves, because
+p(A) is a product over fewer and fewer of them; so a leaf's weakest link is its parent node or itself.
+Every change of one symbol is parsed and executed (`evaluator.py`) and the best right one is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ngs.errors import ShapeError
+from ngs.grammar.grammar import Grammar
+from ngs.parsing.decode import PAD, Lengths, Sentences, best, checked_scores, score_of
+from ngs.parsing.lattice import check_normalised
+from ngs.reasoning.operation import Value, check_answer
+from ngs.reasoning.semantics import Meaning
+from ngs.search.evaluator import ABSENT, Evaluator, evaluator
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """Corrected sentences; where `found` is false no right one was found and the sentence is the last tried."""
+
+    sentences: Sentences
+    found: Tensor
+    """[batch]: whether the sentence gives its target"""
+
+
+def one_step_batch(
+    grammar: Grammar,
+    semantics: Meaning,
+    log_probs: Tensor,
+    lengths: Lengths,
+    targets: Sequence[Value],
+    columns: Tensor | None = None,
+) -> Corrections:
+    """`one_step` for each example of `log_probs` [batch, time, symbol], log-normalised.
+
+    `columns` [batch, time] are the sentences to correct, by default the most likely ones.
+    """
+    batch = prepare_batch(grammar, semantics, log_probs, lengths, targets)
+    if columns is None:
+        columns = best(grammar, log_probs, batch.lengths).columns
+    corrected, found = correct(batch, columns)
+    return Corrections(Sentences(grammar, corrected, score_of(batch.log_probs, corrected)), found)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one call of the batched search works on."""
+
+    engine: Evaluator
+    log_probs: Tensor
+    """[batch, time, symbol], zero behind the end"""
+    lengths: Tensor
+    targets: Tensor
+    """[batch]: numbers of the answers among sentences of the example's length"""
+
+
+def prepare_batch(
+    grammar: Grammar, semantics: Meaning, log_probs: Tensor, lengths: Lengths, targets: Sequence[Value]
+) -> Batch:
+    scores, checked = checked_scores(grammar, log_probs.detach(), lengths)
+    check_normalised(log_probs.detach(), checked)
+    if len(targets) != len(checked):
+        raise ShapeError(f"{len(targets)} targets for a batch of {len(checked)}; give one for each example")
+    for target in targets:
+        check_answer(target)
+    engine = evaluator(grammar, semantics, scores.shape[1]).to(scores.device)
+    return Batch(engine, scores, checked, engine.numbers(checked.tolist(), targets))
+
+
+def correct(batch: Batch, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """1-BS of each sentence in `columns` [batch, time]: the corrections and whether there is one.
+
+    A sentence that gives its target, and one that cannot be corrected, come back unchanged.
+    """
+    engine, log_probs = batch.engine, batch.log_probs
+    size, time, _ = log_probs.shape
+    positions, symbols = engine.usable.nonzero().unbind(1)  # the changes worth trying: [edit]
+    edits = len(positions)
+    rows, edges = engine.values(columns.T, chosen=True)
+    right_already = engine.answer_numbers(rows, batch.lengths) == batch.targets
+
+    changed = columns.T[:, None].expand(time, edits, size).clone(memory_format=torch.contiguous_format)
+    changed.scatter_(0, positions[None, :, None].expand(1, edits, size), symbols[None, :, None].expand(1, edits, size))
+    values, _ = engine.values(changed.view(time, edits * size))
+    answers = engine.answer_numbers(values, batch.lengths.repeat(edits)).view(edits, size)
+
+    by_edit = log_probs.permute(1, 2, 0)[positions, symbols]  # [edit, batch]
+    current = log_probs.gather(2, columns.clamp(min=0)[..., None])[..., 0].T  # [time, batch]
+    ratio = by_edit - current[positions]
+    weakest = torch.minimum(ratio, parent_log_priority(batch, columns, edges)[positions])
+    valid = (
+        (answers == batch.targets)
+        & (symbols[:, None] != columns.T[positions])
+        & (positions[:, None] < batch.lengths)
+        & (by_edit > -torch.inf)
+    )
+    return _widest(columns, positions, symbols, ratio, weakest, valid, right_already)
+
+
+def _widest(
+    columns: Tensor,
+    positions: Tensor,
+    symbols: Tensor,
+    ratio: Tensor,
+    weakest: Tensor,
+    valid: Tensor,
+    right_already: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """Apply the valid edit with the strongest weakest link; ties go to the likelier, then the first."""
+    never = -torch.inf
+    tied = valid & (weakest == weakest.masked_fill(~valid, never).amax(0))
+    chosen = ratio.masked_fill(~tied, never).argmax(0)
+    # argmax over a column of -inf is 0: an edit that is tied at -inf must still be a tied one
+    chosen = torch.where(tied.gather(0, chosen[None])[0], chosen, tied.int().argmax(0))
+    fix = valid.any(0) & ~right_already
+    corrected = columns.scatter(1, positions[chosen][:, None], symbols[chosen][:, None])
+    return torch.where(fix[:, None], corrected, columns), fix | right_already
+
+
+def parent_log_priority(batch: Batch, columns: Tensor, edges: Sequence[Tensor]) -> Tensor:
+    """log of (1 - p(A)) / p(A) for the node A right above each leaf [time, batch]; +inf below the root.
+
+    Top-down along the edges each cell chose; cells outside the tree lead into a row nobody reads.
+    """
+    engine, log_probs = batch.engine, batch.log_probs
+    size, time, width = log_probs.shape
+    picked = log_probs.gather(2, columns.clamp(min=0)[..., None])[..., 0]
+    upto = torch.cat([picked.new_zeros(size, 1), picked.cumsum(1)], 1).T  # [time + 1, batch]
+    nowhere = engine.rows
+    above = log_probs.new_full((engine.rows + 1, size), torch.inf)
+    in_tree = torch.zeros_like(above, dtype=torch.bool)
+    root = engine.root_row[batch.lengths]
+    in_tree.scatter_(0, root[None], True)
+    for layer, edge in zip(reversed(engine.layers), reversed(edges), strict=True):
+        here = slice(layer.first, layer.first + layer.cells)
+        active = in_tree[here] & (edge >= 0)
+        edge = edge.clamp(min=0)
+        nodes = layer.nodes[edge]
+        log_p = (upto[layer.stop] - upto[layer.start]).clamp(max=0.0)
+        own = torch.log(-torch.expm1(log_p)) - log_p
+        is_root = torch.arange(layer.first, layer.first + layer.cells, device=root.device)[:, None] == root
+        parent = torch.where(is_root & (nodes == 1), torch.inf, own)
+        passed = torch.where(nodes == 0, above[here], parent)
+        for side in (layer.left, layer.right):
+            row = torch.where(active, side[edge], nowhere)
+            above.scatter_(0, row, passed)
+            in_tree.scatter_(0, row, True)
+    leaves = above[1 : 1 + time * width].view(time, width, size)
+    return leaves.gather(1, columns.T.clamp(min=0)[:, None])[:, 0]

@@ -1,0 +1,217 @@
+"""The prefix automaton against enumeration: what may come next, how it can end, and how often."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations_with_replacement, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngs.errors import ParseError
+from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton, symbol_classes
+from ngs.grammar.enumeration import sentences
+from ngs.grammar.grammar import Grammar
+from tests.grammars import ARITHMETIC, NAMED, PALINDROMES, PROGRAMS, QUESTIONS, RIGHT_LINEAR, grammars
+
+LONGEST = 5
+
+
+def words_of(grammar: Grammar, length: int) -> list[tuple[int, ...]]:
+    return [tuple(grammar.encode(sentence)) for sentence in sentences(grammar, length)]
+
+
+def prefixes(grammar: Grammar, longest: int) -> Iterator[tuple[int, ...]]:
+    for length in range(longest + 1):
+        yield from product(range(len(grammar.symbols)), repeat=length)
+
+
+def check_against_enumeration(grammar: Grammar) -> None:
+    automaton = PrefixAutomaton(grammar)
+    words = {length: words_of(grammar, length) for length in range(LONGEST + 1)}
+    for prefix in prefixes(grammar, 3):
+        here = len(prefix)
+        longer = {n: [w for w in words[n] if w[:here] == prefix] for n in range(here, LONGEST + 1)}
+        try:
+            state = automaton.run(prefix)
+        except ParseError:
+            assert not any(longer.values())
+            continue
+        assert automaton.accepts(state) == bool(longer[here])
+        assert {w[here] for ws in longer.values() for w in ws if len(w) > here} <= set(automaton.legal(state))
+        for length, found in longer.items():
+            assert automaton.completes_in(state, length - here) == bool(found)
+            following = sorted({w[here] for w in found if len(w) > here})
+            assert automaton.legal_within(state, length - here) == tuple(following)
+
+
+@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
+def test_named_grammars_agree_with_enumeration(grammar: Grammar) -> None:
+    check_against_enumeration(grammar)
+
+
+@given(grammars())
+def test_random_grammars_agree_with_enumeration(grammar: Grammar) -> None:
+    check_against_enumeration(grammar)
+
+
+@given(grammars(), st.randoms(use_true_random=False))
+def test_a_legal_symbol_has_a_sentence_that_goes_on_with_it(grammar: Grammar, rng: random.Random) -> None:
+    automaton = PrefixAutomaton(grammar)
+    state, prefix = automaton.start, ()
+    for _ in range(4):
+        for column in automaton.legal(state):
+            after = automaton.advance(state, column)
+            shortest = next(n for n in range(64) if automaton.completes_in(after, n))
+            length = len(prefix) + 1 + shortest
+            if length <= 7:
+                assert any(w[: len(prefix) + 1] == (*prefix, column) for w in words_of(grammar, length))
+        if not automaton.legal(state):
+            break
+        column = rng.choice(automaton.legal(state))
+        state, prefix = automaton.advance(state, column), (*prefix, column)
+
+
+@given(grammars(), st.integers(0, 6))
+def test_count_is_the_number_of_distinct_sentences(grammar: Grammar, length: int) -> None:
+    assert PrefixAutomaton(grammar).count(length) == len(sentences(grammar, length))
+
+
+@given(grammars(), st.integers(0, 4))
+def test_a_multiset_completes_if_some_order_of_it_is_a_sentence(grammar: Grammar, size: int) -> None:
+    automaton = PrefixAutomaton(grammar)
+    possible = {tuple(sorted(word)) for word in words_of(grammar, size)}
+    for multiset in combinations_with_replacement(range(len(grammar.symbols)), size):
+        assert automaton.completes_with(automaton.start, Counter(multiset)) == (multiset in possible)
+
+
+@given(grammars(), st.integers(1, 5), st.data())
+def test_legal_from_is_what_the_orders_of_the_rest_begin_with(
+    grammar: Grammar, length: int, data: st.DataObject
+) -> None:
+    words = words_of(grammar, length)
+    if not words:
+        return
+    automaton = PrefixAutomaton(grammar)
+    word = data.draw(st.sampled_from(words))
+    here = data.draw(st.integers(0, length - 1))
+    rest = Counter(word[here:])
+    orders = [w for w in words if w[:here] == word[:here] and Counter(w[here:]) == rest]
+    have = automaton.legal_from(automaton.run(word[:here]), rest)
+    assert have == tuple(sorted({w[here] for w in orders}))
+
+
+@given(grammars())
+def test_symbols_of_one_class_lead_to_the_same_state(grammar: Grammar) -> None:
+    automaton, classes = PrefixAutomaton(grammar), symbol_classes(grammar)
+    state = automaton.start
+    for _ in range(4):
+        reached: dict[int, set[int]] = {}
+        for column in range(len(grammar.symbols)):
+            legal = column in automaton.legal(state)
+            reached.setdefault(classes[column], set()).add(automaton.advance(state, column) if legal else -1)
+        assert all(len(states) == 1 for states in reached.values())
+        following = max(max(states) for states in reached.values())
+        state = following if following >= 0 else state
+
+
+def test_classes_merge_what_is_interchangeable_and_nothing_else() -> None:
+    assert symbol_classes(ARITHMETIC) == (0, 0, 1, 1, 2, 2, 2)  # + - | * / | 0 1 2
+    assert symbol_classes(PALINDROMES) == (0, 1)  # exchanging all a and b keeps the language, one does not
+
+
+def test_prefixes_with_the_same_future_share_a_state() -> None:
+    arithmetic, programs = PrefixAutomaton(ARITHMETIC), PrefixAutomaton(PROGRAMS)
+
+    def state(automaton: PrefixAutomaton, *prefix: str) -> int:
+        return automaton.run(automaton.grammar.encode(prefix))
+
+    assert state(arithmetic, *"1+") == state(arithmetic, *"1*2-0+")
+    assert state(arithmetic, *"1+") != state(arithmetic, *"1*")
+    count = state(programs, "count", "red")
+    assert count == state(programs, "count", "large", "red", "red") == state(programs, "exist", "red")
+    assert count != state(programs, "equal", "count", "red")
+
+
+@pytest.mark.parametrize("grammar, states", [(ARITHMETIC, 6), (RIGHT_LINEAR, 2)])
+def test_regular_behaviour_takes_finitely_many_states(grammar: Grammar, states: int) -> None:
+    automaton, rng = PrefixAutomaton(grammar), random.Random(0)
+    state, visited = automaton.start, set()
+    for _ in range(5000):
+        visited.add(state)
+        state = automaton.advance(state, rng.choice(automaton.legal(state)))
+    assert len(visited) == states
+
+
+def test_long_sentences_are_counted_exactly() -> None:
+    assert PrefixAutomaton(ARITHMETIC).count(301) == 3**151 * 4**150
+    assert PrefixAutomaton(RIGHT_LINEAR).count(1000) == 2**999
+
+
+def test_lengths_do_not_run_through_all_continuations() -> None:
+    even = PrefixAutomaton(Grammar.parse('s: "a" s "a" | "b" s "b" |'))  # 2^n states at depth n
+    assert even.completes_in(even.start, 400)
+    assert not even.completes_in(even.start, 401)
+    assert even.completes_in(even.run([0, 1, 1, 0]), 4)
+    assert not even.completes_in(even.run([0, 1, 1, 0]), 3)
+
+
+def test_a_program_can_be_decoded_from_its_modules() -> None:
+    automaton, rng = prefix_automaton(QUESTIONS), random.Random(0)
+    for length in [2, 6, 12, 18, 25] * 4:
+        program: list[int] = []
+        state = automaton.start
+        for remaining in range(length, 0, -1):
+            program.append(rng.choice(automaton.legal_within(state, remaining)))
+            state = automaton.advance(state, program[-1])
+        modules, state = Counter(program), automaton.start
+        for _ in range(length):
+            column = rng.choice(automaton.legal_from(state, modules))
+            assert modules[column] > 0
+            modules[column] -= 1
+            state = automaton.advance(state, column)
+        assert automaton.accepts(state)
+
+
+def test_modules_that_fit_no_program_are_recognised() -> None:
+    automaton = PrefixAutomaton(QUESTIONS)
+    modules = Counter(
+        {"less_than": 1, "count": 2, "union": 3, "scene": 3, "unique": 4, "left": 3, "same_size": 1}
+        | {"cube": 2, "metal": 2, "red": 2, "small": 2}
+    )
+    columns = Counter({QUESTIONS.column(module): number for module, number in modules.items()})
+    assert columns.total() == 25
+    assert not automaton.completes_with(automaton.start, columns)  # two scenes are missing
+    columns += Counter({QUESTIONS.column("scene"): 2})
+    assert automaton.completes_with(automaton.start, columns)
+
+
+def test_errors_say_what_was_expected() -> None:
+    automaton = PrefixAutomaton(ARITHMETIC)
+    with pytest.raises(ParseError, match=r"^position 2: '\+' cannot come here: expected 0 1 2$"):
+        automaton.run(ARITHMETIC.encode("1++"))
+    with pytest.raises(ParseError, match=r"^'0' cannot come here: expected \+ - \* / or the end$"):
+        automaton.advance(automaton.run(ARITHMETIC.encode("1")), ARITHMETIC.column("0"))
+    with pytest.raises(ParseError, match="column 99 cannot come here"):
+        automaton.advance(automaton.start, 99)
+    with pytest.raises(ParseError, match=r"each column \(0 to 6\) is to be used; got 1 for column 7"):
+        automaton.completes_with(automaton.start, {7: 1})
+    with pytest.raises(ParseError, match="got -1 for column 0"):
+        automaton.legal_from(automaton.start, {0: -1})
+    programs = PrefixAutomaton(PROGRAMS)
+    with pytest.raises(ParseError, match="the sentence is complete"):
+        programs.run(PROGRAMS.encode(["count", "scene", "scene"]))
+
+
+def test_copies_and_threads_see_the_same_language() -> None:
+    grammar = NAMED["programs"]
+    automaton = PrefixAutomaton(grammar)
+    with ThreadPoolExecutor(8) as pool:
+        counts = list(pool.map(automaton.count, [9] * 16))
+    assert counts == [len(sentences(grammar, 9))] * 16
+    assert copy.deepcopy(automaton).count(9) == counts[0]
