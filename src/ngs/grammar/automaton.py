@@ -145,6 +145,32 @@ class PrefixAutomaton:
             prefixes = longer
         return sum(prefixes.values())
 
+    def symbols_at(self, length: int) -> tuple[tuple[int, ...], ...]:
+        """For each position, the symbols that some sentence of exactly `length` symbols has there."""
+        states = {self.start}
+        found = []
+        for remaining in range(length, 0, -1):
+            steps = {(q, column) for q in states for column in self.legal_within(q, remaining)}
+            found.append(tuple(sorted({column for _, column in steps})))
+            states = {self.advance(q, column) for q, column in steps}
+        return tuple(found)
+
+    def substitutes(self, columns: Sequence[int], position: int) -> tuple[int, ...]:
+        """The symbols that can stand at `position` of a sentence, all others left as they are."""
+        before = self.run(columns[:position])
+        return tuple(
+            column
+            for column in self.legal(before)
+            if self._finishes(self.advance(before, column), columns[position + 1 :])
+        )
+
+    def _finishes(self, state: int, columns: Sequence[int]) -> bool:
+        for column in columns:
+            if column not in self.legal(state):
+                return False
+            state = self.advance(state, column)
+        return self.accepts(state)
+
     def _state(self, scanned: Iterable[Item]) -> int:
         with self._building:
             items = self._complete(scanned)

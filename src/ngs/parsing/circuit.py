@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import ParseError
-from ngs.grammar.automaton import PrefixAutomaton
+from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, normal_form
 from ngs.grammar.rules import Terminal
@@ -238,7 +238,7 @@ def _circuit(
 def sentence_circuit(grammar: Grammar, longest: int) -> Circuit:
     """The chart whose derivations are the sentences of up to `longest` symbols, each exactly once."""
     form = normal_form(grammar)
-    automaton = PrefixAutomaton(grammar)
+    automaton = prefix_automaton(grammar)
     if any(form.count(n) != automaton.count(n) for n in form.lengths(longest)):
         return determinise(grammar, longest, automaton)
     return unroll(compile_tables(form, Blank(), longest, budget=_CELLS))

@@ -16,11 +16,11 @@ from torch import Tensor
 
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
-from ngs.parsing.decode import PAD, Lengths, Sentences, best, checked_scores, score_of
+from ngs.parsing.decode import Lengths, Sentences, best, checked_scores, score_of
 from ngs.parsing.lattice import check_normalised
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
-from ngs.search.evaluator import ABSENT, Evaluator, evaluator
+from ngs.search.evaluator import Evaluator, evaluator
 
 
 @dataclass(frozen=True)
@@ -83,20 +83,20 @@ def correct(batch: Batch, columns: Tensor) -> tuple[Tensor, Tensor]:
     """
     engine, log_probs = batch.engine, batch.log_probs
     size, time, _ = log_probs.shape
-    positions, symbols = engine.usable.nonzero().unbind(1)  # the changes worth trying: [edit]
+    positions, symbols = engine.edits.unbind(1)
     edits = len(positions)
-    rows, edges = engine.values(columns.T, chosen=True)
+    rows = engine.values(columns.T)
     right_already = engine.answer_numbers(rows, batch.lengths) == batch.targets
 
-    changed = columns.T[:, None].expand(time, edits, size).clone(memory_format=torch.contiguous_format)
-    changed.scatter_(0, positions[None, :, None].expand(1, edits, size), symbols[None, :, None].expand(1, edits, size))
-    values, _ = engine.values(changed.view(time, edits * size))
+    changed = columns.T[:, None].repeat(1, edits, 1)  # [time, edit, batch]
+    changed[positions, torch.arange(edits, device=columns.device)] = symbols[:, None]
+    values = engine.values(changed.view(time, edits * size))
     answers = engine.answer_numbers(values, batch.lengths.repeat(edits)).view(edits, size)
 
     by_edit = log_probs.permute(1, 2, 0)[positions, symbols]  # [edit, batch]
     current = log_probs.gather(2, columns.clamp(min=0)[..., None])[..., 0].T  # [time, batch]
     ratio = by_edit - current[positions]
-    weakest = torch.minimum(ratio, parent_log_priority(batch, columns, edges)[positions])
+    weakest = torch.minimum(ratio, parent_log_priority(batch, columns, rows)[positions])
     valid = (
         (answers == batch.targets)
         & (symbols[:, None] != columns.T[positions])
@@ -126,33 +126,38 @@ def _widest(
     return torch.where(fix[:, None], corrected, columns), fix | right_already
 
 
-def parent_log_priority(batch: Batch, columns: Tensor, edges: Sequence[Tensor]) -> Tensor:
+def parent_log_priority(batch: Batch, columns: Tensor, rows: Tensor) -> Tensor:
     """log of (1 - p(A)) / p(A) for the node A right above each leaf [time, batch]; +inf below the root.
 
-    Top-down along the edges each cell chose; cells outside the tree lead into a row nobody reads.
+    Top-down along the edges each cell got its value by; cells outside the tree lead to a row nobody reads.
     """
     engine, log_probs = batch.engine, batch.log_probs
-    size, time, width = log_probs.shape
-    picked = log_probs.gather(2, columns.clamp(min=0)[..., None])[..., 0]
-    upto = torch.cat([picked.new_zeros(size, 1), picked.cumsum(1)], 1).T  # [time + 1, batch]
+    size, time, _ = log_probs.shape
+    picked = log_probs.gather(2, columns.clamp(min=0)[..., None])[..., 0].T
+    upto = torch.cat([picked.new_zeros(1, size), picked.cumsum(0)])  # [time + 1, batch]
+    root = engine.root_row[batch.lengths]
     nowhere = engine.rows
     above = log_probs.new_full((engine.rows + 1, size), torch.inf)
-    in_tree = torch.zeros_like(above, dtype=torch.bool)
-    root = engine.root_row[batch.lengths]
-    in_tree.scatter_(0, root[None], True)
-    for layer, edge in zip(reversed(engine.layers), reversed(edges), strict=True):
-        here = slice(layer.first, layer.first + layer.cells)
-        active = in_tree[here] & (edge >= 0)
-        edge = edge.clamp(min=0)
-        nodes = layer.nodes[edge]
-        log_p = (upto[layer.stop] - upto[layer.start]).clamp(max=0.0)
+    in_tree = torch.zeros_like(above, dtype=torch.bool).scatter_(0, root[None], True)
+
+    def passed_down(first: int, start: Tensor, stop: Tensor, nodes: Tensor) -> Tensor:
+        log_p = (upto[stop] - upto[start]).clamp_(max=0.0)
         own = torch.log(-torch.expm1(log_p)) - log_p
-        is_root = torch.arange(layer.first, layer.first + layer.cells, device=root.device)[:, None] == root
-        parent = torch.where(is_root & (nodes == 1), torch.inf, own)
-        passed = torch.where(nodes == 0, above[here], parent)
+        is_root = torch.arange(first, first + len(start), device=root.device)[:, None] == root
+        below_root = torch.where(is_root & (nodes == 1), torch.inf, own)
+        return torch.where(nodes == 0, above[first : first + len(start)], below_root)
+
+    for layer, edge in zip(reversed(engine.layers), reversed(engine.chosen(rows)), strict=True):
+        here = slice(layer.first, layer.first + layer.cells)
+        active = in_tree[here] & (edge < len(layer.out))
+        edge = edge.clamp(max=len(layer.out) - 1)
+        passed = passed_down(layer.first, layer.start, layer.stop, layer.nodes[edge])
         for side in (layer.left, layer.right):
             row = torch.where(active, side[edge], nowhere)
             above.scatter_(0, row, passed)
             in_tree.scatter_(0, row, True)
-    leaves = above[1 : 1 + time * width].view(time, width, size)
-    return leaves.gather(1, columns.T.clamp(min=0)[:, None])[:, 0]
+    words = engine.words
+    nodes = words.nodes.gather(1, columns.T[words.position].clamp(min=0))
+    passed = passed_down(0, words.position, words.position + 1, nodes)
+    position = torch.where(in_tree[: len(words.position)], words.position[:, None], time)
+    return log_probs.new_full((time + 1, size), torch.inf).scatter_(0, position, passed)[:time]

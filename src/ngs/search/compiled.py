@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ngs.errors import BudgetError
-from ngs.grammar.automaton import PrefixAutomaton
+from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.parsing.circuit import Circuit, unroll
@@ -41,4 +41,4 @@ def fits(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGE
 @lru_cache(maxsize=256)
 def unambiguous(grammar: Grammar, length: int) -> bool:
     """Whether each sentence of exactly `length` symbols has one tree."""
-    return normal_form(grammar).count(length) == PrefixAutomaton(grammar).count(length)
+    return normal_form(grammar).count(length) == prefix_automaton(grammar).count(length)

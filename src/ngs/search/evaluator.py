@@ -1,14 +1,16 @@
 """Parse and execute many sentences at once: the chart again, with values instead of scores.
 
-In this semiring an element is the number of a value, or ABSENT; `times` looks two numbers up in the
-compiled table of their step, and `plus` keeps the first step that applies.
+In this semiring an element is the number of a value, counted from 1, or ABSENT; `times` looks two
+numbers up in the compiled table of their step, and `plus` keeps the first step that applies. Row and
+column 0 of every table are ABSENT, so nothing has to be masked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -18,13 +20,31 @@ from ngs.errors import ParseError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Step
 from ngs.grammar.rules import Terminal
-from ngs.parsing.circuit import ONE, Cell, cells, leaf_row, splits
+from ngs.parsing.circuit import Cell, cells, splits
+from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
-from ngs.search.compiled import BUDGET, value_tables
+from ngs.search.compiled import BUDGET, unambiguous, value_tables
 
-ABSENT = -1
-"""No derivation here."""
+ABSENT = 0
+"""The number that stands for: no derivation here."""
+
+UNREACHED = -1
+"""The number of an answer that no sentence of its length gives."""
+
+T = TypeVar("T", "Words", "Layer")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The cells of one symbol: what each reads at its position. They are the first rows."""
+
+    position: Tensor
+    """[cell]"""
+    value: Tensor
+    """[cell, symbol]: the number of the value read, or ABSENT"""
+    nodes: Tensor
+    """[cell, symbol]: how many reasoning nodes that makes"""
 
 
 @dataclass(frozen=True)
@@ -36,99 +56,117 @@ class Layer:
     cells: int
     left: Tensor
     right: Tensor
+    """[edge]: rows"""
     out: Tensor
-    rank: Tensor
-    """edges of a cell that come first in the grammar have the higher rank"""
+    """[edge], in order: the edges of a cell stand as its steps do in the grammar"""
     offset: Tensor
     stride: Tensor
+    """[edge]: where the edge's table begins, and the length of its rows"""
     nodes: Tensor
-    """how many reasoning nodes the edge's step makes"""
+    """[edge]: how many reasoning nodes its step makes"""
     start: Tensor
     stop: Tensor
-    """first position of each cell, and the one behind its last"""
+    """[cell]: the first position, and the one behind the last"""
 
-    def to(self, device: torch.device) -> Layer:
-        moved = {
-            name: value.to(device) if isinstance(value, Tensor) else value for name, value in vars(self).items()
-        }
-        return Layer(**moved)
+
+def _moved(part: T, device: torch.device) -> T:
+    values = {f.name: getattr(part, f.name) for f in fields(part)}
+    return type(part)(**{k: v.to(device) if isinstance(v, Tensor) else v for k, v in values.items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """Every sentence of up to `time` symbols, parsed and executed by table look-up.
-
-    `answers[length][value]` numbers the values of whole sentences of that length.
-    """
+    """Every sentence of up to `time` symbols, parsed and executed by table look-up."""
 
     grammar: Grammar
     time: int
     rows: int
+    words: Words
     layers: tuple[Layer, ...]
     table: Tensor
+    """all tables of all steps, one behind the other"""
     root_row: Tensor
     """[length]: the row of the whole sentence"""
-    answers: dict[int, dict[Value, int]]
-    usable: Tensor
-    """[time, symbol]: whether any sentence has that symbol there"""
+    answers: Mapping[int, Mapping[Value, int]]
+    """for each length, the numbers of the values of whole sentences"""
+    edits: Tensor
+    """[edit, 2]: every (position, column) that occurs in some sentence"""
+    ambiguous: bool
     _devices: dict[torch.device, Evaluator] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Evaluator:
         if device == self.table.device:
             return self
         if device not in self._devices:
-            layers = tuple(layer.to(device) for layer in self.layers)
-            tensors = (self.table.to(device), self.root_row.to(device))
             self._devices[device] = Evaluator(
-                self.grammar, self.time, self.rows, layers, *tensors, self.answers, self.usable.to(device)
+                self.grammar,
+                self.time,
+                self.rows,
+                _moved(self.words, device),
+                tuple(_moved(layer, device) for layer in self.layers),
+                self.table.to(device),
+                self.root_row.to(device),
+                self.answers,
+                self.edits.to(device),
+                self.ambiguous,
             )
         return self._devices[device]
 
-    def number(self, length: int, answer: Value) -> int:
-        """The number of `answer` among sentences of `length`; less than ABSENT where none gives it."""
-        if length not in self.answers:
-            lengths = " ".join(map(str, self.answers)) or "(none)"
-            raise ParseError(
-                f"the grammar has no sentence of length {length}; "
-                f"the lengths up to {self.time} it has are {lengths}"
-            )
-        return self.answers[length].get(answer, ABSENT - 1)
-
     def numbers(self, lengths: Sequence[int], answers: Sequence[Value]) -> Tensor:
-        return torch.tensor(
-            [self.number(n, answer) for n, answer in zip(lengths, answers, strict=True)], dtype=torch.long
-        ).to(self.table.device)
+        """The number of each answer among sentences of its length [batch], or UNREACHED."""
+        for length in lengths:
+            if length not in self.answers:
+                known = " ".join(map(str, self.answers)) or "(none)"
+                raise ParseError(
+                    f"the grammar has no sentence of length {length}; "
+                    f"the lengths up to {self.time} it has are {known}"
+                )
+        pairs = zip(lengths, answers, strict=True)
+        numbers = [self.answers[length].get(answer, UNREACHED) for length, answer in pairs]
+        return torch.tensor(numbers, dtype=torch.int32).to(self.table.device)
 
-    def values(self, columns: Tensor, chosen: bool = False) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The value of every cell [row, sentence] for `columns` [time, sentence], and the edge each
-        layer's cells chose [cell, sentence] if asked for."""
-        count = columns.shape[1]
-        symbols = len(self.grammar.symbols)
-        rows = columns.new_full((self.rows, count), ABSENT, dtype=torch.int32)
-        rows[ONE] = 0
-        leaves = rows[1 : 1 + self.time * symbols].view(self.time, symbols, count)
-        leaves.scatter_(1, columns.clamp(min=0)[:, None], 0)
-        edges = []
+    def values(self, columns: Tensor) -> Tensor:
+        """The number of every cell's value [row, sentence], for `columns` [time, sentence]."""
+        rows = self._read(columns)
         for layer in self.layers:
-            left = rows.index_select(0, layer.left)
-            right = rows.index_select(0, layer.right)
-            entry = left * layer.stride[:, None] + right + layer.offset[:, None]
-            present = (left | right) >= 0  # ABSENT is the only negative number
-            value = self.table.index_select(0, entry.clamp_(min=0).view(-1)).view_as(entry)
-            # `rank` above the value: the maximum is the first edge that applies, with its value
-            packed = torch.where(present, value + (layer.rank[:, None] << 32), ABSENT)
-            total = packed.new_full((layer.cells, count), ABSENT)
-            total.scatter_reduce_(0, layer.out[:, None].expand_as(packed), packed, "amax", include_self=True)
-            rows[layer.first : layer.first + layer.cells] = torch.where(
-                total < 0, ABSENT, total & 0xFFFFFFFF
-            ).int()
-            if chosen:
-                edges.append(torch.where(total < 0, -1, len(layer.out) - (total >> 32)))
-        return rows, tuple(edges)
+            found = self._combine(rows, layer)
+            out = layer.out[:, None].expand_as(found)
+            into = rows[layer.first : layer.first + layer.cells]
+            if self.ambiguous:
+                edge = self._first(found, layer)
+                padded = torch.cat([found, found.new_full((1, found.shape[1]), ABSENT)])
+                into.copy_(padded.gather(0, edge))
+            else:  # at most one edge of a cell applies
+                into.zero_().scatter_reduce_(0, out, found, "amax", include_self=True)
+        return rows
+
+    def chosen(self, rows: Tensor) -> list[Tensor]:
+        """For each layer the edge each cell got its value by [cell, sentence]; the number of edges if none."""
+        return [self._first(self._combine(rows, layer), layer) for layer in self.layers]
 
     def answer_numbers(self, rows: Tensor, lengths: Tensor) -> Tensor:
         """The number of each sentence's answer [sentence]; ABSENT for what is no sentence."""
-        return rows.gather(0, self.root_row[lengths][None])[0].long()
+        return rows.gather(0, self.root_row[lengths][None])[0]
+
+    def _read(self, columns: Tensor) -> Tensor:
+        rows = self.table.new_empty(self.rows, columns.shape[1])
+        words = self.words
+        rows[: len(words.position)] = words.value.gather(1, columns[words.position].clamp(min=0))
+        return rows
+
+    def _combine(self, rows: Tensor, layer: Layer) -> Tensor:
+        """The number each edge makes of its two parts [edge, sentence]."""
+        entry = rows.index_select(0, layer.left).mul_(layer.stride[:, None])
+        entry.add_(rows.index_select(0, layer.right)).add_(layer.offset[:, None])
+        return self.table.index_select(0, entry.view(-1)).view_as(entry)
+
+    def _first(self, found: Tensor, layer: Layer) -> Tensor:
+        """The first edge of each cell that applies."""
+        none = len(layer.out)
+        number = torch.arange(none, device=found.device)[:, None]
+        candidate = torch.where(found == ABSENT, none, number)
+        first = candidate.new_full((layer.cells, found.shape[1]), none)
+        return first.scatter_reduce_(0, layer.out[:, None].expand_as(found), candidate, "amin", include_self=True)
 
 
 @lru_cache(maxsize=16)
@@ -136,54 +174,100 @@ def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int = 
     """Compile the evaluator; a BudgetError where its tables would outgrow `budget`."""
     tables = value_tables(grammar, semantics, longest, budget)
     form = tables.form
-    width = len(grammar.symbols)
     roots: list[Cell] = [(form.start, 0, length) for length in form.lengths(longest)]
-    needed = sorted({*cells(form, longest), *roots}, key=lambda cell: (cell[2], cell[1], str(cell[0])))
-    row = {cell: 1 + longest * width + number for number, cell in enumerate(needed)}
-    usable = torch.zeros(longest, width, dtype=torch.bool)
-    flat: dict[tuple[object, int, int], int] = {}
-    pieces: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
-    size = 0
-
-    def row_of(cell: Cell) -> int:
-        if isinstance(cell[0], Terminal):
-            column = grammar.column(cell[0].name)
-            usable[cell[1], column] = True
-            return leaf_row(width, cell[1], column)
-        return row[cell]
-
-    layers = []
-    for length in sorted({cell[2] for cell in needed}):
-        layer = [cell for cell in needed if cell[2] == length]
-        edges: list[tuple[int, int, int, int, int, int]] = []
-        for out, cell in enumerate(layer):
-            for number, _, left, *right in splits(form, cell):
-                table = tables.tables[cell[0], length][number]
-                key = cell[0], length, number
-                if key not in flat:
-                    flat[key] = size
-                    pieces.append(table.out.ravel())
-                    size += table.out.size
-                right_row = row_of(right[0]) if right else ONE
-                nodes = _nodes(table.step)
-                edges.append((row_of(left), right_row, out, flat[key], table.out.shape[1], nodes))
-        left_rows, right_rows, outs, offsets, strides, nodes_made = torch.tensor(edges).T.contiguous()
-        rank = torch.arange(len(edges), 0, -1)
-        starts = torch.tensor([cell[1] for cell in layer])
-        first = row[layer[0]]
-        layers.append(
-            Layer(
-                first, len(layer), left_rows, right_rows, outs, rank, offsets, strides, nodes_made,
-                starts, starts + length,
-            )
-        )  # fmt: skip
+    inner = {*cells(form, longest), *roots}
+    terminals = {
+        part for cell in inner for _, _, *parts in splits(form, cell) for part in parts if _is_terminal(part)
+    }
+    edits = sorted({(start, grammar.column(symbol.name)) for symbol, start, _ in terminals})  # type: ignore[union-attr]
+    punctuation = {
+        part for cell in inner if cell[2] > 1 for _, _, *parts in splits(form, cell) for part in parts
+    } & terminals
+    needed = sorted(inner | punctuation, key=lambda cell: (cell[2], cell[1], str(cell[0])))
+    row = {cell: number for number, cell in enumerate(needed)}
+    by_length = {n: [cell for cell in needed if cell[2] == n] for n in sorted({cell[2] for cell in needed})}
+    flat = _FlatTables(tables)
+    layers = [_layer(flat, row, level) for length, level in by_length.items() if length > 1]
     root_row = torch.zeros(longest + 1, dtype=torch.long)
     for cell in roots:
         root_row[cell[2]] = row[cell]
-    answers = {length: dict(tables.values[form.start, length]) for _, _, length in roots}
-    rows = 1 + longest * width + len(needed)
-    table_tensor = torch.from_numpy(np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64))
-    return Evaluator(grammar, longest, rows, tuple(layers), table_tensor, root_row, answers, usable)
+    answers = {
+        length: {value: 1 + index for value, index in tables.values[form.start, length].items()}
+        for _, _, length in roots
+    }
+    return Evaluator(
+        grammar,
+        longest,
+        len(needed),
+        _words(grammar, tables, by_length.get(1, [])),
+        tuple(layers),
+        flat.tensor(),
+        root_row,
+        answers,
+        torch.tensor(edits, dtype=torch.long).view(-1, 2),
+        not all(unambiguous(grammar, length) for length in form.lengths(longest)),
+    )
+
+
+class _FlatTables:
+    """The step tables one behind the other, each with a row and a column for ABSENT."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.place: dict[tuple[object, int, int], int] = {}
+        self.pieces: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
+        self.size = 0
+
+    def offset(self, cell: Cell, number: int) -> int:
+        key = cell[0], cell[2], number
+        if key not in self.place:
+            out = self.tables.tables[cell[0], cell[2]][number].out
+            padded = np.zeros((out.shape[0] + 1, out.shape[1] + 1), dtype=np.int32)
+            padded[1:, 1:] = out + 1
+            self.place[key] = self.size
+            self.pieces.append(padded.ravel())
+            self.size += padded.size
+        return self.place[key]
+
+    def tensor(self) -> Tensor:
+        return torch.from_numpy(np.concatenate([np.zeros(1, dtype=np.int32), *self.pieces])[1:].copy())
+
+
+def _layer(flat: _FlatTables, row: Mapping[Cell, int], level: Sequence[Cell]) -> Layer:
+    edges = []
+    for out, cell in enumerate(level):
+        for number, _, left, *right in splits(flat.tables.form, cell):
+            table = flat.tables.tables[cell[0], cell[2]][number]
+            stride = table.out.shape[1] + 1
+            edges.append((row[left], row[right[0]], out, flat.offset(cell, number), stride, _nodes(table.step)))  # type: ignore[index]
+    left_row, right_row, outs, offset, strides, nodes = torch.tensor(edges).T.contiguous()
+    start = torch.tensor([cell[1] for cell in level])
+    return Layer(
+        row[level[0]],
+        len(level),
+        left_row,
+        right_row,
+        outs,
+        offset.int(),
+        strides.int(),
+        nodes,
+        start,
+        start + level[0][2],
+    )
+
+
+def _words(grammar: Grammar, tables: Tables, level: Sequence[Cell]) -> Words:
+    value = torch.zeros(len(level), len(grammar.symbols), dtype=torch.int32)
+    nodes = torch.zeros_like(value)
+    for k, cell in enumerate(level):
+        if isinstance(cell[0], Terminal):
+            value[k, grammar.column(cell[0].name)] = 1
+            continue
+        for table in reversed(tables.tables[cell[0], 1]):  # the first step that reads a symbol counts
+            column = grammar.column(table.step.left.name)  # type: ignore[union-attr]
+            value[k, column] = int(table.out[0, 0]) + 1
+            nodes[k, column] = _nodes(table.step)
+    return Words(torch.tensor([cell[1] for cell in level], dtype=torch.long), value, nodes)
 
 
 def _nodes(step: Step) -> int:
@@ -191,3 +275,9 @@ def _nodes(step: Step) -> int:
     return sum(
         not (p.rule.renames or (p.rule.head.inlined and p.rule.alias is None)) for p in step.productions
     )
+
+
+def _is_terminal(cell: Cell) -> bool:
+    return isinstance(cell[0], Terminal)
+
+

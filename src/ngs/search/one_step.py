@@ -15,6 +15,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import fold
 from ngs.grammar.rules import Nonterminal, Symbol, Terminal
@@ -125,6 +126,7 @@ class Search:
         self.grammar = grammar
         self.semantics = semantics
         self.algebra: Interpretation = interpret(grammar, semantics)
+        self.automaton = prefix_automaton(grammar)
         self.log_probs: list[list[float]] = log_probs.tolist()
         self.target = target
         self.trace: list[Event] = []
@@ -163,7 +165,7 @@ class Search:
             return
         position, symbol = visit.tree.position, visit.tree.symbol
         scores = self.log_probs[position]
-        for column in self._replacements(visit, len(sentence)):
+        for column in self._replacements(visit, sentence):
             # p(A -> alpha) = p(alpha) / p(A) for a terminal A
             ratio = scores[column] - scores[self.grammar.column(symbol)]
             leaf = Visit(visit.tree, visit.path, visit.symbol, visit.expected, ratio, min(visit.weakest, ratio))
@@ -208,16 +210,18 @@ class Search:
         values = tables.values.get((part.symbol, sum(1 for _ in leaves(part.tree))))
         return None if values is None else [value for value in values if not isinstance(value, Inlined)]
 
-    def _replacements(self, visit: Visit, length: int) -> Iterator[int]:
+    def _replacements(self, visit: Visit, sentence: Sentence) -> Iterator[int]:
         """The columns worth trying at a leaf: symbols with an expected value, and operators in turn.
 
-        A symbol that cannot be read in the leaf's place as the tree stands may still make another
-        sentence, with another tree; only parsing it tells.
+        Only those that leave a sentence of the language. One that can be read in the leaf's place as
+        the tree stands must have an expected value; one that makes another tree may do anything.
         """
         assert isinstance(visit.tree, Leaf)
-        readable = readings(self.grammar, visit.symbol) if unambiguous(self.grammar, length) else frozenset()
-        for column, symbol in enumerate(self.grammar.symbols):
-            if symbol == visit.tree.symbol or self.log_probs[visit.tree.position][column] == -inf:
+        position, current = visit.tree.position, visit.tree.symbol
+        readable = readings(self.grammar, visit.symbol) if unambiguous(self.grammar, len(sentence)) else frozenset()
+        for column in self.automaton.substitutes(self.grammar.encode(sentence), position):
+            symbol = self.grammar.symbols[column]
+            if symbol == current or self.log_probs[position][column] == -inf:
                 continue
             if symbol not in readable or visit.expected is ANY or self.algebra.read(symbol) in visit.expected:
                 yield column

@@ -1,0 +1,152 @@
+"""Multi-step back-search for a whole batch: `multi_step` on tensors, step for step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from ngs.grammar.automaton import prefix_automaton
+from ngs.grammar.grammar import Grammar
+from ngs.parsing.decode import Lengths, Sentences, best, score_of
+from ngs.reasoning.operation import Value
+from ngs.reasoning.semantics import Meaning
+from ngs.search.batched import Batch, Corrections, correct, prepare_batch
+from ngs.search.evaluator import ABSENT
+from ngs.search.multi_step import Draws, Walk
+
+
+def multi_step_batch(
+    grammar: Grammar,
+    semantics: Meaning,
+    log_probs: Tensor,
+    lengths: Lengths,
+    targets: Sequence[Value],
+    columns: Tensor | None = None,
+    *,
+    walk: Walk | None = None,
+    generator: torch.Generator,
+) -> Corrections:
+    """`multi_step` for each example of `log_probs` [batch, time, symbol], log-normalised.
+
+    `columns` [batch, time] are the sentences to start from, by default the most likely ones.
+    """
+    walk = Walk() if walk is None else walk
+    batch = prepare_batch(grammar, semantics, log_probs, lengths, targets)
+    if columns is None:
+        columns = best(grammar, log_probs, batch.lengths).columns
+    draws = Draws.of(walk, *columns.shape, generator)
+    corrected, right = walk_batch(batch, columns, walk, draws)
+    return Corrections(Sentences(grammar, corrected, score_of(batch.log_probs, corrected)), right)
+
+
+def walk_batch(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
+    """The last state of each chain [batch, time], and whether it is right [batch]."""
+    proposal = Alternatives.of(batch)
+    state = State.of(batch, columns)
+    for step in range(walk.steps):
+        by_search = (draws.kind[step] < walk.back_search) & state.fixable
+        walked = proposal.draw(state.columns, draws.distance[step], draws.order[step], draws.symbol[step])
+        other = State.of(batch, torch.where(by_search[:, None], state.fix, walked))
+        log_ratio = _log_ratio(state, other, proposal, walk)
+        accept = other.sentence & (draws.accept[step].clamp(min=1e-300).log() <= log_ratio)
+        state = State(*(_select(accept, new, old) for new, old in zip(other.parts, state.parts, strict=True)))
+    return state.columns, state.right
+
+
+@dataclass(frozen=True)
+class State:
+    """A sentence for each example, with what the chain needs to know of it."""
+
+    columns: Tensor
+    fix: Tensor
+    """[batch, time]: the one-step correction"""
+    fixable: Tensor
+    right: Tensor
+    sentence: Tensor
+    """[batch]: whether there is a correction; whether it gives the target; whether it is in the language"""
+    log_p: Tensor
+
+    @classmethod
+    def of(cls, batch: Batch, columns: Tensor) -> State:
+        engine = batch.engine
+        answers = engine.answer_numbers(engine.values(columns.T), batch.lengths)
+        fix, fixable = correct(batch, columns)
+        log_p = score_of(batch.log_probs, columns).double()
+        return cls(columns, fix, fixable, answers == batch.targets, answers != ABSENT, log_p)
+
+    @property
+    def parts(self) -> tuple[Tensor, ...]:
+        return self.columns, self.fix, self.fixable, self.right, self.sentence, self.log_p
+
+
+def _select(accept: Tensor, new: Tensor, old: Tensor) -> Tensor:
+    return torch.where(accept.view(-1, *[1] * (new.dim() - 1)), new, old)
+
+
+def _log_ratio(state: State, other: State, proposal: Alternatives, walk: Walk) -> Tensor:
+    """log r of `multi_step`, for each example."""
+    g = proposal.log_probability(state.columns, other.columns, walk.distance).exp()
+
+    def log_proposal(a: State, b: State) -> Tensor:
+        chance = walk.back_search * a.fixable.double()
+        return (chance * (a.fix == b.columns).all(1) + (1 - chance) * g).log()
+
+    def log_q(a: State) -> Tensor:
+        return (a.right.double() + walk.epsilon).log() + a.log_p
+
+    ratio = log_q(other) - log_q(state) + log_proposal(other, state) - log_proposal(state, other)
+    return torch.where(torch.isneginf(other.log_p), -torch.inf, ratio)
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The random walk g of `multi_step.RandomWalk`, for a batch."""
+
+    usable: Tensor
+    """[batch, time, symbol]: what some sentence of the example's length has there"""
+
+    @classmethod
+    def of(cls, batch: Batch) -> Alternatives:
+        table = _usable(batch.engine.grammar, batch.engine.time).to(batch.lengths.device)
+        return cls(table[batch.lengths])
+
+    @property
+    def others(self) -> Tensor:
+        """How many other symbols each position could have [batch, time]."""
+        return (self.usable.sum(-1) - 1).clamp(min=0)
+
+    def draw(self, columns: Tensor, distance: Tensor, order: Tensor, symbol: Tensor) -> Tensor:
+        others = self.others
+        changeable = others > 0
+        rank = order.masked_fill(~changeable, torch.inf).argsort(1).argsort(1)
+        distance = torch.where(distance > changeable.sum(1), 0, distance)
+        changes = changeable & (rank < distance[:, None])
+        current = torch.nn.functional.one_hot(columns.clamp(min=0), self.usable.shape[-1]).bool()
+        number = (self.usable & ~current).cumsum(-1) - 1  # of each alternative, from 0
+        wanted = (symbol * others).long()
+        replacement = (number == wanted[..., None]).int().argmax(-1)
+        return torch.where(changes, replacement, columns)
+
+    def log_probability(self, a: Tensor, b: Tensor, mean: float) -> Tensor:
+        """log g(b|a) = log g(a|b) [batch]."""
+        changed = a != b
+        d = changed.sum(1).double()
+        n = (self.others > 0).sum(1).double()
+        log_poisson = torch.xlogy(d, torch.tensor(mean, dtype=torch.float64)) - mean - torch.lgamma(d + 1)
+        log_ways = torch.lgamma(n + 1) - torch.lgamma(d + 1) - torch.lgamma(n - d + 1)
+        return log_poisson - log_ways - (self.others.clamp(min=1).double().log() * changed).sum(1)
+
+
+@lru_cache(maxsize=16)
+def _usable(grammar: Grammar, longest: int) -> Tensor:
+    """[length, time, symbol] for every length up to `longest`."""
+    table = torch.zeros(longest + 1, longest, len(grammar.symbols), dtype=torch.bool)
+    automaton = prefix_automaton(grammar)
+    for length in range(1, longest + 1):
+        for position, columns in enumerate(automaton.symbols_at(length)):
+            table[length, position, list(columns)] = True
+    return table
