@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import ParseError
+from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, normal_form
@@ -152,7 +153,11 @@ def unroll(tables: Tables) -> Circuit:
             out = tables.tables[cell[0], cell[2]][number].out
             left_rows = np.repeat(row_of(left) + np.arange(out.shape[0]), out.shape[1])
             right_row = row_of(right[0]) if right else ONE
-            yield left_rows, np.tile(right_row + np.arange(out.shape[1]), out.shape[0]), first_out + out.ravel()
+            yield (
+                left_rows,
+                np.tile(right_row + np.arange(out.shape[1]), out.shape[0]),
+                first_out + out.ravel(),
+            )
 
     levels = []
     for length in sorted({cell[2] for cell in needed}):
@@ -238,9 +243,8 @@ def _circuit(
 def sentence_circuit(grammar: Grammar, longest: int) -> Circuit:
     """The chart whose derivations are the sentences of up to `longest` symbols, each exactly once."""
     form = normal_form(grammar)
-    automaton = prefix_automaton(grammar)
-    if any(form.count(n) != automaton.count(n) for n in form.lengths(longest)):
-        return determinise(grammar, longest, automaton)
+    if not all(unambiguous(grammar, length) for length in form.lengths(longest)):
+        return determinise(grammar, longest, prefix_automaton(grammar))
     return unroll(compile_tables(form, Blank(), longest, budget=_CELLS))
 
 

@@ -81,9 +81,7 @@ def compile_tables(form: NormalForm, algebra: Algebra, longest: int, budget: int
                     f"raise the budget, shorten the sentences, or use the beam"
                 )
             rights = [None] if right is None else right
-            out = [
-                found.setdefault(step.combine(algebra, b, c), len(found)) for b in left for c in rights
-            ]
+            out = [found.setdefault(step.combine(algebra, b, c), len(found)) for b in left for c in rights]
             compiled.append(Table(step, left_length, np.array(out).reshape(len(left), len(rights))))
         values[key], tables[key] = found, tuple(compiled)
         return found

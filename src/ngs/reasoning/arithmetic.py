@@ -18,19 +18,19 @@ class Arithmetic(Semantics):
     symbol = Fraction
 
     @inverses(lambda target, b: target - b, lambda target, a: target - a)
-    def add(a: Fraction, b: Fraction) -> Fraction:  # noqa: N805
+    def add(a: Fraction, b: Fraction) -> Fraction:
         return a + b
 
     @inverses(lambda target, b: target + b, lambda target, a: a - target)
-    def subtract(a: Fraction, b: Fraction) -> Fraction:  # noqa: N805
+    def subtract(a: Fraction, b: Fraction) -> Fraction:
         return a - b
 
     @inverses(lambda target, b: _quotient(target, b), lambda target, a: _quotient(target, a))
-    def multiply(a: Fraction, b: Fraction) -> Fraction:  # noqa: N805
+    def multiply(a: Fraction, b: Fraction) -> Fraction:
         return a * b
 
     @inverses(lambda target, b: target * b, lambda target, a: _quotient(a, target))
-    def divide(a: Fraction, b: Fraction) -> Fraction:  # noqa: N805
+    def divide(a: Fraction, b: Fraction) -> Fraction:
         return a / b
 
 

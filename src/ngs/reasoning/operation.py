@@ -133,5 +133,7 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
             f"return ngs.UNDEFINED for arguments that have no value"
         ) from error
     if isinstance(value, float) and value != value:
-        raise SemanticsError(f"{name}({', '.join(map(repr, arguments))}) is NaN; return ngs.UNDEFINED instead")
+        raise SemanticsError(
+            f"{name}({', '.join(map(repr, arguments))}) is NaN; return ngs.UNDEFINED instead"
+        )
     return value

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import ParseError
+from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Step
 from ngs.grammar.rules import Terminal
@@ -24,7 +25,7 @@ from ngs.parsing.circuit import Cell, cells, splits
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
-from ngs.search.compiled import BUDGET, unambiguous, value_tables
+from ngs.search.compiled import BUDGET, value_tables
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
@@ -166,7 +167,9 @@ class Evaluator:
         number = torch.arange(none, device=found.device)[:, None]
         candidate = torch.where(found == ABSENT, none, number)
         first = candidate.new_full((layer.cells, found.shape[1]), none)
-        return first.scatter_reduce_(0, layer.out[:, None].expand_as(found), candidate, "amin", include_self=True)
+        return first.scatter_reduce_(
+            0, layer.out[:, None].expand_as(found), candidate, "amin", include_self=True
+        )
 
 
 @lru_cache(maxsize=16)
@@ -239,7 +242,9 @@ def _layer(flat: _FlatTables, row: Mapping[Cell, int], level: Sequence[Cell]) ->
         for number, _, left, *right in splits(flat.tables.form, cell):
             table = flat.tables.tables[cell[0], cell[2]][number]
             stride = table.out.shape[1] + 1
-            edges.append((row[left], row[right[0]], out, flat.offset(cell, number), stride, _nodes(table.step)))  # type: ignore[index]
+            edges.append(
+                (row[left], row[right[0]], out, flat.offset(cell, number), stride, _nodes(table.step))
+            )  # type: ignore[index]
     left_row, right_row, outs, offset, strides, nodes = torch.tensor(edges).T.contiguous()
     start = torch.tensor([cell[1] for cell in level])
     return Layer(
@@ -279,5 +284,3 @@ def _nodes(step: Step) -> int:
 
 def _is_terminal(cell: Cell) -> bool:
     return isinstance(cell[0], Terminal)
-
-

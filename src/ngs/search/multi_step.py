@@ -51,11 +51,15 @@ class Walk:
         if self.steps < 0:
             raise NGSError(f"steps is {self.steps}; it must be 0 or more")
         if not 0 <= self.back_search < 1:
-            raise NGSError(f"back_search is {self.back_search}; it must be in [0, 1), or the chain cannot move on")
+            raise NGSError(
+                f"back_search is {self.back_search}; it must be in [0, 1), or the chain cannot move on"
+            )
         if not self.distance > 0:
             raise NGSError(f"distance is {self.distance}; it must be positive")
         if not self.epsilon > 0:
-            raise NGSError(f"epsilon is {self.epsilon}; it must be positive, or wrong states could not be left")
+            raise NGSError(
+                f"epsilon is {self.epsilon}; it must be positive, or wrong states could not be left"
+            )
 
 
 @dataclass(frozen=True)

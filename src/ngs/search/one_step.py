@@ -15,6 +15,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import fold
@@ -25,7 +26,7 @@ from ngs.parsing.lattice import check_lattice, check_normalised
 from ngs.parsing.sentence import find_tree, parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
-from ngs.search.compiled import fits, unambiguous, value_tables
+from ngs.search.compiled import exact_length, value_tables
 
 Path = tuple[int, ...]
 """The way from the root to a node: the number of the child at each step."""
@@ -168,7 +169,9 @@ class Search:
         for column in self._replacements(visit, sentence):
             # p(A -> alpha) = p(alpha) / p(A) for a terminal A
             ratio = scores[column] - scores[self.grammar.column(symbol)]
-            leaf = Visit(visit.tree, visit.path, visit.symbol, visit.expected, ratio, min(visit.weakest, ratio))
+            leaf = Visit(
+                visit.tree, visit.path, visit.symbol, visit.expected, ratio, min(visit.weakest, ratio)
+            )
             self._log(Action.PUSH, leaf, column)
             heappush(queue, Entry((-leaf.weakest, True, -ratio, position, column), leaf, column))
 
@@ -204,7 +207,9 @@ class Search:
     def _domain(self, part: Part) -> Sequence[Value] | None:
         """The values `part` could have at its length: the automatic inverse. None where unknown."""
         longest = len(self.log_probs)
-        if not isinstance(part.symbol, Nonterminal) or not fits(self.grammar, self.semantics, longest):
+        if not isinstance(part.symbol, Nonterminal):
+            return None
+        if exact_length(self.grammar, self.semantics, longest) < longest:
             return None
         tables = value_tables(self.grammar, self.semantics, longest)
         values = tables.values.get((part.symbol, sum(1 for _ in leaves(part.tree))))
@@ -218,7 +223,9 @@ class Search:
         """
         assert isinstance(visit.tree, Leaf)
         position, current = visit.tree.position, visit.tree.symbol
-        readable = readings(self.grammar, visit.symbol) if unambiguous(self.grammar, len(sentence)) else frozenset()
+        readable = (
+            readings(self.grammar, visit.symbol) if unambiguous(self.grammar, len(sentence)) else frozenset()
+        )
         for column in self.automaton.substitutes(self.grammar.encode(sentence), position):
             symbol = self.grammar.symbols[column]
             if symbol == current or self.log_probs[position][column] == -inf:

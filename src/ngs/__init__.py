@@ -1,0 +1,77 @@
+"""Learn what a network should see from what the answer should be.
+
+Grammars as text, parsing of neural probabilities inside them, reasoning trees with inverses, one-step
+and multi-step back-search, exact posteriors. After Li et al., "Closed Loop Neural-Symbolic Learning via
+Integrating Neural Perception, Grammar Parsing, and Symbolic Reasoning", ICML 2020.
+"""
+
+from ngs.errors import BudgetError, GrammarError, NGSError, ParseError, SemanticsError, ShapeError
+from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.library import arithmetic as arithmetic_grammar
+from ngs.grammar.library import clevr as clevr_grammar
+from ngs.grammar.tree import Leaf, Node, Tree, pretty
+from ngs.parsing.decode import PAD, Sentences, best, k_best, log_partition, marginals, sample
+from ngs.parsing.earley import parse_aligned, parse_unsegmented, sentences_by_probability
+from ngs.parsing.sentence import parse, recognises
+from ngs.reasoning.arithmetic import Arithmetic, exact
+from ngs.reasoning.operation import ANY, UNDEFINED, OneOf, inverses
+from ngs.reasoning.semantics import Semantics, evaluate
+from ngs.search.batched import Corrections, one_step_batch
+from ngs.search.batched_walk import multi_step_batch
+from ngs.search.multi_step import Chain, Walk, multi_step
+from ngs.search.one_step import Correction, one_step
+from ngs.search.posterior import Posterior, posterior
+
+__all__ = [
+    # what may be said
+    "Grammar",
+    "PrefixAutomaton",
+    "arithmetic_grammar",
+    "clevr_grammar",
+    "prefix_automaton",
+    # what was most likely said
+    "PAD",
+    "Sentences",
+    "best",
+    "k_best",
+    "log_partition",
+    "marginals",
+    "parse",
+    "parse_aligned",
+    "parse_unsegmented",
+    "recognises",
+    "sample",
+    "sentences_by_probability",
+    # what it means
+    "ANY",
+    "Arithmetic",
+    "Leaf",
+    "Node",
+    "OneOf",
+    "Semantics",
+    "Tree",
+    "UNDEFINED",
+    "evaluate",
+    "exact",
+    "inverses",
+    "pretty",
+    # what could have been said instead
+    "Chain",
+    "Correction",
+    "Corrections",
+    "Posterior",
+    "Walk",
+    "multi_step",
+    "multi_step_batch",
+    "one_step",
+    "one_step_batch",
+    "posterior",
+    # what can go wrong
+    "BudgetError",
+    "GrammarError",
+    "NGSError",
+    "ParseError",
+    "SemanticsError",
+    "ShapeError",
+]

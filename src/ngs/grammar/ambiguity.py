@@ -1,0 +1,69 @@
+"""Whether each sentence of a given length has one tree, and which rules are to blame if not.
+
+Ambiguity of a whole grammar is undecidable; at one length it is a matter of counting derivations (from
+the rules) and sentences (from the prefix automaton).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ngs.errors import GrammarError
+from ngs.grammar.automaton import prefix_automaton
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import NormalForm, NormalSymbol, Step, normal_form
+from ngs.grammar.rules import Terminal
+from ngs.grammar.tree import Sentence
+
+
+@lru_cache(maxsize=256)
+def unambiguous(grammar: Grammar, length: int) -> bool:
+    """Whether each sentence of exactly `length` symbols has one tree."""
+    return normal_form(grammar).count(length) == prefix_automaton(grammar).count(length)
+
+
+def refuse_ambiguity(grammar: Grammar, length: int) -> None:
+    """A GrammarError with a sentence of at most `length` symbols that has two trees, and the rule's line."""
+    if unambiguous(grammar, length):
+        return
+    shortest = next(n for n in range(1, length + 1) if not unambiguous(grammar, n))
+    sentence, first, second = _clash(normal_form(grammar), shortest)
+    rules = [step.productions[-1].rule for step in (first, second)]
+    shown = " and ".join(
+        f"`{rule.head}: {rule}`" + (f" (line {rule.line})" if rule.line else "")
+        for rule in dict.fromkeys(rules)
+    )
+    raise GrammarError(
+        f"the sentence {' '.join(sentence)!r} has two trees, which part at {shown}: its meaning, and the sum "
+        f"over meanings, would depend on the tree; rewrite the rule so that one tree is left "
+        f"(for left association: `a: a op b | b` instead of `a: a op a`)"
+    )
+
+
+def _clash(form: NormalForm, length: int) -> tuple[Sentence, Step, Step]:
+    """The first sentence with two derivations, and the first steps in which they differ."""
+    seen: dict[Sentence, tuple[Step, ...]] = {}
+    for sentence, steps in _derivations(form, form.start, length):
+        if sentence in seen:
+            pairs = zip(seen[sentence], steps, strict=False)
+            first, second = next((pair for pair in pairs if pair[0] != pair[1]), (steps[0], steps[0]))
+            return sentence, *(step if step.productions else steps[0] for step in (first, second))  # type: ignore[return-value]
+        seen[sentence] = steps
+    raise AssertionError("called on a length without ambiguity")
+
+
+def _derivations(
+    form: NormalForm, symbol: NormalSymbol, length: int
+) -> Iterator[tuple[Sentence, tuple[Step, ...]]]:
+    """Every derivation as its sentence and its steps in prefix order."""
+    if isinstance(symbol, Terminal):
+        yield (symbol.name,), ()
+        return
+    for step, left in form.splits(symbol, length):
+        for begin, steps in _derivations(form, step.left, left):
+            if step.right is None:
+                yield begin, (step, *steps)
+                continue
+            for end, more in _derivations(form, step.right, length - left):
+                yield begin + end, (step, *steps, *more)

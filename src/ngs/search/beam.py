@@ -1,0 +1,87 @@
+"""A circuit for one example that keeps only the likeliest values of each span.
+
+The values themselves no longer fit, so they are computed as they are met: the user's functions run
+here, once for each pair of kept values, and the circuit is thrown away afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import nlargest
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import Step, Value, normal_form
+from ngs.grammar.rules import Terminal
+from ngs.parsing.circuit import ONE, Cell, Circuit, Edges, cells, leaf_row
+from ngs.reasoning.semantics import Interpretation
+
+Found = dict[Value, list[tuple[int, int]]]
+"""The values of a cell with the pairs of rows that make them."""
+
+
+def beam_circuit(
+    grammar: Grammar, algebra: Interpretation, scores: Tensor, answer: Value, beam: int
+) -> tuple[Circuit, bool]:
+    """The circuit of the sentences found for `answer`, and whether nothing was dropped.
+
+    `scores` is [time, symbol]. A cell's values are ranked by their summed probability.
+    """
+    form = normal_form(grammar)
+    time, width = scores.shape
+    total: list[float] = [0.0, *scores.double().view(-1).tolist()]
+    rows: dict[Cell, dict[Value, int]] = {}
+    by_level: dict[int, list[list[tuple[int, int]]]] = {}
+    complete = True
+
+    def values(cell: Cell) -> dict[Value, int]:
+        symbol, start, _ = cell
+        if isinstance(symbol, Terminal):
+            return {algebra.leaf(0, symbol.name): leaf_row(width, start, grammar.column(symbol.name))}
+        return rows[cell]
+
+    def combinations(cell: Cell) -> Iterator[tuple[Step, Value, int, Value, int]]:
+        symbol, start, length = cell
+        for step, left in form.splits(symbol, length):
+            rights: dict[Value, int] = {None: ONE}
+            if step.right is not None:
+                rights = values((step.right, start + left, length - left))
+            for b, left_row in values((step.left, start, left)).items():
+                for c, right_row in rights.items():
+                    yield step, b, left_row, c, right_row
+
+    for cell in (c for c in cells(form, time) if c[1] + c[2] <= time):
+        found: Found = {}
+        for step, b, left_row, c, right_row in combinations(cell):
+            found.setdefault(step.combine(algebra, b, c), []).append((left_row, right_row))
+        weight = {value: _log_sum(total, pairs) for value, pairs in found.items()}
+        kept = nlargest(beam, weight, key=weight.__getitem__)
+        complete &= len(kept) == len(found)
+        rows[cell] = {}
+        for value in kept:
+            rows[cell][value] = len(total)
+            total.append(weight[value])
+            by_level.setdefault(cell[2], []).append(found[value])
+
+    root_pairs = [
+        (left_row, right_row)
+        for step, b, left_row, c, right_row in combinations((form.start, 0, time))
+        if step.combine(algebra, b, c) == answer
+    ]
+    levels = tuple(_edges(level) for _, level in sorted(by_level.items()))
+    roots = {time: {answer: 0} if root_pairs else {}}
+    first = torch.tensor([0, len(root_pairs)])
+    return Circuit(time, width, len(total), levels, roots, _edges([root_pairs]), first), complete
+
+
+def _log_sum(total: list[float], pairs: list[tuple[int, int]]) -> float:
+    return float(np.logaddexp.reduce([total[left] + total[right] for left, right in pairs]))
+
+
+def _edges(segments: list[list[tuple[int, int]]]) -> Edges:
+    pairs = np.array([pair for segment in segments for pair in segment], dtype=np.int64).reshape(-1, 2)
+    out = np.repeat(np.arange(len(segments)), [len(segment) for segment in segments])
+    return Edges.of(pairs[:, 0], pairs[:, 1], out, len(segments))
