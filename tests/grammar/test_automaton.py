@@ -153,6 +153,12 @@ def test_long_sentences_are_counted_exactly() -> None:
     assert PrefixAutomaton(RIGHT_LINEAR).count(1000) == 2**999
 
 
+def test_lengths_are_right_at_and_beyond_the_first_horizon() -> None:
+    automaton = PrefixAutomaton(ARITHMETIC)
+    assert [n for n in range(200) if automaton.completes_in(automaton.start, n)] == list(range(1, 200, 2))
+    assert not automaton.completes_in(automaton.start, -1)
+
+
 def test_lengths_do_not_run_through_all_continuations() -> None:
     even = PrefixAutomaton(Grammar.parse('s: "a" s "a" | "b" s "b" |'))  # 2^n states at depth n
     assert even.completes_in(even.start, 400)

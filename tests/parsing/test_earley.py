@@ -17,7 +17,14 @@ from ngs.errors import BudgetError, ParseError, ShapeError
 from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
-from ngs.parsing.earley import parse_aligned, parse_unsegmented, sentences_by_probability
+from ngs.parsing.earley import (
+    _extend,
+    _neighbours,
+    _tail_bound,
+    parse_aligned,
+    parse_unsegmented,
+    sentences_by_probability,
+)
 from tests.grammars import ARITHMETIC, NAMED, NULLABLE_LIST, PALINDROMES, grammars, lattices
 
 Spans = tuple[tuple[int, int], ...]
@@ -138,6 +145,33 @@ def test_unsegmented_parse_of_named_grammars(grammar: Grammar) -> None:
         check_unsegmented(grammar, torch.randn(5, len(grammar.symbols), dtype=torch.float64).log_softmax(-1))
 
 
+@given(grammars(), st.integers(1, 6), st.data())
+def test_no_sentence_outdoes_the_bound_of_its_beginnings(
+    grammar: Grammar, frames: int, data: st.DataObject
+) -> None:
+    lattice = data.draw(lattices(grammar, frames, impossible=0.1))
+    tail = _tail_bound(grammar, lattice.numpy())
+    for sentence in islice((s for n in range(1, frames + 1) for s in sentences(grammar, n)), 200):
+        ended, bounds = np.array([0.0, *[-math.inf] * frames]), []
+        for column in grammar.encode(sentence):
+            bound, longer = _extend(ended, lattice.numpy()[:, [column]], tail)
+            ended = longer[:, 0]
+            bounds.append(float(bound[0]))
+        assert min(bounds) >= ended[-1] - 1e-9
+
+
+@given(grammars())
+def test_neighbours_hold_all_that_stand_side_by_side(grammar: Grammar) -> None:
+    words = [grammar.encode(sentence) for length in range(2, 6) for sentence in sentences(grammar, length)]
+    assert {pair for word in words for pair in pairwise(word)} <= _neighbours(grammar)
+
+
+@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
+def test_neighbours_hold_nothing_else(grammar: Grammar) -> None:
+    words = [grammar.encode(sentence) for length in range(2, 8) for sentence in sentences(grammar, length)]
+    assert {pair for word in words for pair in pairwise(word)} == _neighbours(grammar)
+
+
 def test_frames_of_one_symbol_are_joined() -> None:
     columns = ARITHMETIC.encode("11++222")
     sure = torch.full((7, 7), 0.01)
@@ -154,6 +188,7 @@ def test_a_repeated_symbol_is_two_symbols() -> None:
     have = parse_unsegmented(runs, torch.tensor([[0.9, 0.1]] * 4).log())
     assert have.sentence == ("a", "a")  # three places for the boundary, against one way to say "a"
     assert have.log_prob == pytest.approx(math.log(3 * 0.9**4))
+    assert have.spans == ((0, 1), (1, 4))  # the three are equally likely: the earliest boundary
 
 
 def test_an_empty_input_is_the_empty_sentence_or_nothing() -> None:

@@ -108,7 +108,7 @@ class _LogTotal(torch.autograd.Function):
         return chart.totals.masked_fill(~chart.possible, -torch.inf)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         # A total of -inf has no derivative; zero keeps such an example from spoiling its batch.
         grad = grad.masked_fill(~ctx.chart.possible, 0.0)

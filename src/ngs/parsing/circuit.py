@@ -42,8 +42,8 @@ class Edges:
     @classmethod
     def of(cls, left: Indices, right: Indices, out: Indices, segments: int) -> Edges:
         order = np.argsort(out, kind="stable")  # stable: the first edge of a segment stays the first
-        tensors = (torch.from_numpy(np.ascontiguousarray(x[order])) for x in (left, right, out))
-        return cls(*tensors, segments)
+        sorted_left, sorted_right, sorted_out = (torch.from_numpy(x[order]) for x in (left, right, out))
+        return cls(sorted_left, sorted_right, sorted_out, segments)
 
     def to(self, device: torch.device) -> Edges:
         return Edges(self.left.to(device), self.right.to(device), self.out.to(device), self.segments)
@@ -221,9 +221,11 @@ def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> C
 
 
 def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> Edges:
-    empty = np.empty(0, dtype=np.int64)
-    columns = zip(*parts, strict=True) if parts else iter([(empty,)] * 3)
-    return Edges.of(*(np.concatenate(column) for column in columns), segments)
+    if not parts:
+        empty = np.empty(0, dtype=np.int64)
+        return Edges.of(empty, empty, empty, segments)
+    left, right, out = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Edges.of(left, right, out, segments)
 
 
 def _circuit(

@@ -68,7 +68,7 @@ def sample(
 
 
 def k_best(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None, *, k: int) -> Sentences:
-    """The k most likely distinct sentences [batch, k], likeliest first; -inf and PAD where there are fewer."""
+    """The k likeliest distinct sentences [batch, k], best first; -inf and PAD where there are fewer."""
     scores, lengths, circuit, roots = prepare(grammar, log_probs, lengths)
     columns, log_probs = k_best_sentences(circuit, scores, roots, k)
     return Sentences(grammar, mask_columns(columns, lengths[:, None], log_probs), log_probs)
@@ -81,7 +81,7 @@ def log_partition(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) 
 
 
 def marginals(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Tensor:
-    """p(z_t = s | x, z in L(G)) [batch, time, symbol]: the gradient of `log_partition`; zero behind the end."""
+    """p(z_t = s | x, z in L(G)) [batch, time, symbol]: the gradient of `log_partition`; zero in padding."""
     scores = log_probs.detach().requires_grad_()
     (gradient,) = torch.autograd.grad(log_partition(grammar, scores, lengths).sum(), scores)
     return gradient

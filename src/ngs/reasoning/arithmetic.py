@@ -15,20 +15,26 @@ TOLERANCE = 1e-6
 class Arithmetic(Semantics):
     """`add`, `subtract`, `multiply`, `divide`; digits are their own value. Division by zero is UNDEFINED."""
 
-    symbol = Fraction
+    @staticmethod
+    def symbol(name: str) -> Fraction:
+        return Fraction(name)
 
+    @staticmethod
     @inverses(lambda target, b: target - b, lambda target, a: target - a)
     def add(a: Fraction, b: Fraction) -> Fraction:
         return a + b
 
+    @staticmethod
     @inverses(lambda target, b: target + b, lambda target, a: a - target)
     def subtract(a: Fraction, b: Fraction) -> Fraction:
         return a - b
 
+    @staticmethod
     @inverses(lambda target, b: _quotient(target, b), lambda target, a: _quotient(target, a))
     def multiply(a: Fraction, b: Fraction) -> Fraction:
         return a * b
 
+    @staticmethod
     @inverses(lambda target, b: target * b, lambda target, a: _quotient(a, target))
     def divide(a: Fraction, b: Fraction) -> Fraction:
         return a / b

@@ -31,6 +31,10 @@ Expected = frozenset[Value] | Special
 """The values a node would have to have: a set, or ANY."""
 
 
+def is_expected(value: Value, expected: Expected) -> bool:
+    return isinstance(expected, Special) or value in expected
+
+
 @dataclass(frozen=True)
 class OneOf:
     """Several answers of one inverse: `OneOf([2, -2])` for the square root of 4."""
@@ -104,8 +108,10 @@ class Operation:
         found: set[Value] = set()
         for value in target:
             answer = _call(f"the inverse of {self.name}", solver, (value, *others))
-            if answer is ANY:
-                return ANY
+            if isinstance(answer, Special):
+                if answer is ANY:
+                    return answer
+                continue
             found |= set(answer.values) if isinstance(answer, OneOf) else {answer}
         return self.fitting(found, target, hole, arguments)
 
@@ -116,7 +122,7 @@ class Operation:
         found = set()
         for value in candidates:
             result = self.apply(*arguments[:hole], value, *arguments[hole + 1 :])
-            if result is not UNDEFINED and (target is ANY or result in target):
+            if result is not UNDEFINED and is_expected(result, target):
                 found.add(value)
         return frozenset(found)
 

@@ -78,7 +78,8 @@ class Interpretation:
         function = getattr(self.semantics, name, None)
         if not callable(function):
             raise SemanticsError(
-                f"the grammar names `{name}`, but {self.name} has no such function; write `def {name}(...)` in it"
+                f"the grammar names `{name}`, but {self.name} has no such function; "
+                f"write `def {name}(...)` in it"
             )
         return Operation(name, function, getattr(function, "__inverses__", ()))
 

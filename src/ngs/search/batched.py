@@ -25,7 +25,7 @@ from ngs.search.evaluator import Evaluator, evaluator
 
 @dataclass(frozen=True)
 class Corrections:
-    """Corrected sentences; where `found` is false no right one was found and the sentence is the last tried."""
+    """Corrected sentences; where `found` is false, the last ones tried."""
 
     sentences: Sentences
     found: Tensor

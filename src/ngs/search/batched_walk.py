@@ -38,7 +38,7 @@ def multi_step_batch(
     batch = prepare_batch(grammar, semantics, log_probs, lengths, targets)
     if columns is None:
         columns = best(grammar, log_probs, batch.lengths).columns
-    draws = Draws.of(walk, *columns.shape, generator)
+    draws = Draws.of(walk, columns.shape[0], columns.shape[1], generator)
     corrected, right = walk_batch(batch, columns, walk, draws)
     return Corrections(Sentences(grammar, corrected, score_of(batch.log_probs, corrected)), right)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import ParamSpec, TypeVar, cast
 
 from ngs.errors import BudgetError
 from ngs.grammar.grammar import Grammar
@@ -14,20 +16,28 @@ from ngs.reasoning.semantics import Meaning, interpret
 BUDGET = 2_000_000
 """Table entries: some ten seconds of compiling for four operations on fractions, enough for length 9."""
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-@lru_cache(maxsize=64)
+
+def remembered(function: Callable[P, R]) -> Callable[P, R]:
+    """Keep the results of the last 64 calls. A semantics is told by identity: it must not change."""
+    return cast(Callable[P, R], lru_cache(maxsize=64)(function))
+
+
+@remembered
 def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> Tables:
     """V(A, n) and its tables for sentences of up to `longest` symbols; a BudgetError beyond `budget`."""
     return compile_tables(normal_form(grammar), interpret(grammar, semantics), longest, budget)
 
 
-@lru_cache(maxsize=64)
+@remembered
 def value_circuit(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> Circuit:
     """The circuit whose roots are the answers: `circuit.roots[length][answer]`."""
     return unroll(value_tables(grammar, semantics, longest, budget))
 
 
-@lru_cache(maxsize=256)
+@remembered
 def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> int:
     """The greatest length up to `longest` whose tables stay within the budget; 0 if none does."""
     fitting = 0

@@ -8,9 +8,8 @@ column 0 of every table are ABSENT, so nothing has to be masked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import lru_cache
-from typing import TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from ngs.parsing.circuit import Cell, cells, splits
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
-from ngs.search.compiled import BUDGET, value_tables
+from ngs.search.compiled import BUDGET, remembered, value_tables
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
@@ -33,7 +32,7 @@ ABSENT = 0
 UNREACHED = -1
 """The number of an answer that no sentence of its length gives."""
 
-T = TypeVar("T", "Words", "Layer")
+Part = TypeVar("Part", "Words", "Layer")
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,10 @@ class Layer:
     """[cell]: the first position, and the one behind the last"""
 
 
-def _moved(part: T, device: torch.device) -> T:
+def _moved(part: Part, device: torch.device) -> Part:
     values = {f.name: getattr(part, f.name) for f in fields(part)}
-    return type(part)(**{k: v.to(device) if isinstance(v, Tensor) else v for k, v in values.items()})
+    moved: dict[str, Any] = {k: v.to(device) for k, v in values.items() if isinstance(v, Tensor)}
+    return replace(part, **moved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,17 +99,13 @@ class Evaluator:
         if device == self.table.device:
             return self
         if device not in self._devices:
-            self._devices[device] = Evaluator(
-                self.grammar,
-                self.time,
-                self.rows,
-                _moved(self.words, device),
-                tuple(_moved(layer, device) for layer in self.layers),
-                self.table.to(device),
-                self.root_row.to(device),
-                self.answers,
-                self.edits.to(device),
-                self.ambiguous,
+            self._devices[device] = replace(
+                self,
+                words=_moved(self.words, device),
+                layers=tuple(_moved(layer, device) for layer in self.layers),
+                table=self.table.to(device),
+                root_row=self.root_row.to(device),
+                edits=self.edits.to(device),
             )
         return self._devices[device]
 
@@ -142,7 +138,7 @@ class Evaluator:
         return rows
 
     def chosen(self, rows: Tensor) -> list[Tensor]:
-        """For each layer the edge each cell got its value by [cell, sentence]; the number of edges if none."""
+        """For each layer, the edge each cell got its value by [cell, sentence]; past the last if none."""
         return [self._first(self._combine(rows, layer), layer) for layer in self.layers]
 
     def answer_numbers(self, rows: Tensor, lengths: Tensor) -> Tensor:
@@ -172,7 +168,7 @@ class Evaluator:
         )
 
 
-@lru_cache(maxsize=16)
+@remembered
 def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> Evaluator:
     """Compile the evaluator; a BudgetError where its tables would outgrow `budget`."""
     tables = value_tables(grammar, semantics, longest, budget)
@@ -182,7 +178,13 @@ def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int = 
     terminals = {
         part for cell in inner for _, _, *parts in splits(form, cell) for part in parts if _is_terminal(part)
     }
-    edits = sorted({(start, grammar.column(symbol.name)) for symbol, start, _ in terminals})  # type: ignore[union-attr]
+    edits = sorted(
+        {
+            (start, grammar.column(symbol.name))
+            for symbol, start, _ in terminals
+            if isinstance(symbol, Terminal)
+        }
+    )
     punctuation = {
         part for cell in inner if cell[2] > 1 for _, _, *parts in splits(form, cell) for part in parts
     } & terminals
@@ -244,7 +246,7 @@ def _layer(flat: _FlatTables, row: Mapping[Cell, int], level: Sequence[Cell]) ->
             stride = table.out.shape[1] + 1
             edges.append(
                 (row[left], row[right[0]], out, flat.offset(cell, number), stride, _nodes(table.step))
-            )  # type: ignore[index]
+            )
     left_row, right_row, outs, offset, strides, nodes = torch.tensor(edges).T.contiguous()
     start = torch.tensor([cell[1] for cell in level])
     return Layer(
@@ -269,7 +271,9 @@ def _words(grammar: Grammar, tables: Tables, level: Sequence[Cell]) -> Words:
             value[k, grammar.column(cell[0].name)] = 1
             continue
         for table in reversed(tables.tables[cell[0], 1]):  # the first step that reads a symbol counts
-            column = grammar.column(table.step.left.name)  # type: ignore[union-attr]
+            word = table.step.left
+            assert isinstance(word, Terminal)  # a step over one symbol
+            column = grammar.column(word.name)
             value[k, column] = int(table.out[0, 0]) + 1
             nodes[k, column] = _nodes(table.step)
     return Words(torch.tensor([cell[1] for cell in level], dtype=torch.long), value, nodes)

@@ -150,8 +150,12 @@ def walk_along(
         if draws.kind[step, example] < walk.back_search and state.fix is not None:
             proposed = state.fix
         else:
-            drawn = (part[step, example].tolist() for part in (draws.distance, draws.order, draws.symbol))
-            proposed = proposal.draw(state.sentence, *drawn)
+            proposed = proposal.draw(
+                state.sentence,
+                int(draws.distance[step, example]),
+                draws.order[step, example].tolist(),
+                draws.symbol[step, example].tolist(),
+            )
         if recognises(grammar, proposed):
             other = _State(search.run(proposed), search, proposed)
             if log(draws.accept[step, example].item() or 1e-300) <= _log_ratio(state, other, proposal, walk):

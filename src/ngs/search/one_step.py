@@ -24,7 +24,7 @@ from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.parsing.decode import best
 from ngs.parsing.lattice import check_lattice, check_normalised
 from ngs.parsing.sentence import find_tree, parse
-from ngs.reasoning.operation import ANY, Expected, Value, check_answer
+from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
 from ngs.search.compiled import exact_length, value_tables
 
@@ -230,7 +230,7 @@ class Search:
             symbol = self.grammar.symbols[column]
             if symbol == current or self.log_probs[position][column] == -inf:
                 continue
-            if symbol not in readable or visit.expected is ANY or self.algebra.read(symbol) in visit.expected:
+            if symbol not in readable or is_expected(self.algebra.read(symbol), visit.expected):
                 yield column
 
     def _node_priority(self, tree: Tree) -> float:
