@@ -17,6 +17,7 @@ from ngs.errors import BudgetError, ParseError, ShapeError
 from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
+from ngs.parsing import earley
 from ngs.parsing.earley import (
     _extend,
     _neighbours,
@@ -25,7 +26,7 @@ from ngs.parsing.earley import (
     parse_unsegmented,
     sentences_by_probability,
 )
-from tests.grammars import ARITHMETIC, NAMED, NULLABLE_LIST, PALINDROMES, grammars, lattices
+from tests.grammars import ARITHMETIC, NAMED, NULLABLE_LIST, PALINDROMES, QUESTIONS, grammars, lattices
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -70,6 +71,26 @@ def test_sentences_of_named_grammars_come_in_falling_probability(grammar: Gramma
     for time in range(6):
         torch.manual_seed(time)
         check_ranking(grammar, torch.randn(time, len(grammar.symbols), dtype=torch.float64).log_softmax(-1))
+
+
+@pytest.mark.parametrize("widest", [1, 2, 4])
+def test_sentences_come_in_falling_probability_where_states_are_too_many_for_the_bound(
+    widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(earley, "WIDEST", widest)
+    earley._layers.cache_clear()
+    for grammar in NAMED.values():
+        torch.manual_seed(widest)
+        check_ranking(grammar, torch.randn(5, len(grammar.symbols), dtype=torch.float64).log_softmax(-1))
+    earley._layers.cache_clear()
+
+
+def test_long_programs_are_ranked_without_a_search() -> None:
+    torch.manual_seed(0)
+    lattice = 4 * torch.randn(25, len(QUESTIONS.symbols), dtype=torch.float64)
+    best = [log_prob for _, log_prob in islice(sentences_by_probability(QUESTIONS, lattice), 100)]
+    assert len(best) == 100
+    assert all(before >= after - 1e-9 for before, after in pairwise(best))
 
 
 @given(grammars(), st.integers(1, 5), st.data())

@@ -41,7 +41,7 @@ Counts = tuple[int, ...]  # how many symbols of each class
 Lengths = int  # a set of lengths as a bit mask: bit n stands for length n
 
 ROOT: Address = (-1, 0)  # where the start symbol returns: the end of the sentence
-MOST_REMEMBERED = 1_000_000  # multisets in the memo before it starts afresh: a few hundred MB
+MOST_REMEMBERED = 500_000  # multisets in the memo before it starts afresh: under 200 MB
 
 
 @lru_cache(maxsize=32)

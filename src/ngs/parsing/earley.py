@@ -36,7 +36,7 @@ Frames = NDArray[np.float64]
 Columns = tuple[int, ...]
 Body = tuple[Symbol, ...]
 
-WIDEST = 2_000  # automaton states of one position before the bound stops telling symbols apart
+WIDEST = 2_000  # states after one prefix length from which on the bound stops telling them apart
 
 
 @dataclass(frozen=True)
@@ -68,25 +68,24 @@ def parse_aligned(grammar: Grammar, log_probs: Scores) -> Parsed:
 def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tuple[Columns, float]]:
     """The sentences under one lattice [time, symbol] and their log-probabilities, in falling order.
 
-    A prefix of length t is queued under log p(prefix) + sum over u >= t of best_u, where best_u is the
-    best score at u of the symbols that stand there in some sentence of this length. No completion can
-    do better, so whole sentences leave the queue in order. Sentences of probability zero never come.
+    A prefix is queued under log p(prefix) + h, where h bounds the score of all its completions: so whole
+    sentences leave the queue in order. Prefixes that end in the same state of the automaton share one h,
+
+        h_T = 0,    h_t(state) = max over symbols k that may follow of  log y_t(k) + h_t+1(state after k),
+
+    and no prefix is opened in vain. Where the states are too many, as in nested brackets of several
+    kinds, h_t is the sum of each later row's maximum. Sentences of probability zero never come.
     """
-    return _best_first(
-        grammar, _lattice(grammar, log_probs).tolist()
-    )  # the checks run now, not at the first `next`
+    return _best_first(grammar, _lattice(grammar, log_probs).tolist())  # checked now, not at the first next
 
 
 def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Columns, float]]:
     automaton, time = prefix_automaton(grammar), len(rows)
-    best = [
-        max((row[column] for column in columns), default=-math.inf)
-        for row, columns in zip(rows, _symbols_at(grammar, time), strict=True)
-    ]
-    # Kept as what is lost against the bound, sum over t of best_t - row_t: equal prefixes then tie
-    # exactly, and the longer goes first. Adding up scores instead, rounding would open all of them.
+    promises = _promises(automaton, rows)
+    # Queued under what is lost against the first bound, step by step: equal prefixes then tie exactly
+    # and the longest goes first. With sums of scores, rounding would open all of them.
     queue: list[tuple[float, int, Columns, int]] = []
-    if automaton.completes_in(automaton.start, time) and -math.inf not in best:
+    if promises[0].get(automaton.start, -math.inf) > -math.inf:
         queue.append((0.0, 0, (), automaton.start))
     while queue:
         lost, _, prefix, state = heappop(queue)
@@ -94,29 +93,44 @@ def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Col
         if t == time:
             yield prefix, math.fsum(row[column] for row, column in zip(rows, prefix, strict=True))
         for column in automaton.legal_within(state, time - t):
-            loss = best[t] - rows[t][column]
+            following = automaton.advance(state, column)
+            if t + 1 < len(promises):
+                loss = promises[t][state] - (rows[t][column] + promises[t + 1][following])
+            else:
+                loss = max(rows[t]) - rows[t][column]
             if loss < math.inf:
-                following = automaton.advance(state, column)
                 heappush(queue, (lost + loss, -t, (*prefix, column), following))
 
 
-@lru_cache(maxsize=256)
-def _symbols_at(grammar: Grammar, length: int) -> tuple[frozenset[int], ...]:
-    """For each position the symbols that stand there in some sentence of `length` symbols.
+def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[int, float]]:
+    """h_t(state) for each t up to the last, or up to where the states are too many."""
+    layers = _layers(automaton, len(rows))
+    beyond = math.fsum(map(max, rows[len(layers) - 1 :]))
+    promises = [dict.fromkeys(layers[-1], beyond)]
+    for t in range(len(layers) - 2, -1, -1):
+        after = promises[-1]
+        here = {
+            state: max(
+                rows[t][column] + after[automaton.advance(state, column)]
+                for column in automaton.legal_within(state, len(rows) - t)
+            )
+            for state in layers[t]
+        }
+        promises.append(here)
+    return promises[::-1]
 
-    Where the automaton branches too widely to tell, as between two kinds of nested brackets, it is all
-    symbols: the bound is then looser and still a bound.
-    """
-    automaton = prefix_automaton(grammar)
-    layer = {automaton.start} if automaton.completes_in(automaton.start, length) else set()
-    found: list[frozenset[int]] = []
-    for remaining in range(length, 0, -1):
-        steps = {(state, column) for state in layer for column in automaton.legal_within(state, remaining)}
-        layer = {automaton.advance(state, column) for state, column in steps}
-        found.append(frozenset(column for _, column in steps))
-        if len(layer) > WIDEST:
-            return (*found, *[frozenset(range(len(grammar.symbols)))] * (remaining - 1))
-    return tuple(found)
+
+@lru_cache(maxsize=256)
+def _layers(automaton: PrefixAutomaton, length: int) -> tuple[frozenset[int], ...]:
+    """The states after 0, 1, ... symbols of the sentences of `length`, up to the first WIDEST or more."""
+    layers = [{automaton.start} if automaton.completes_in(automaton.start, length) else set()]
+    while len(layers) <= length and len(layers[-1]) < WIDEST:
+        remaining = length - len(layers) + 1
+        steps = (
+            (state, column) for state in layers[-1] for column in automaton.legal_within(state, remaining)
+        )
+        layers.append({automaton.advance(state, column) for state, column in steps})
+    return tuple(map(frozenset, layers))
 
 
 def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_000) -> Segmentation:

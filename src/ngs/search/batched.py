@@ -8,7 +8,7 @@ Every change of one symbol is parsed and executed (`evaluator.py`) and the best 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,11 +16,14 @@ from torch import Tensor
 
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import Lengths, Sentences, best, checked_scores, score_of
 from ngs.parsing.lattice import check_normalised
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
+from ngs.search.compiled import exact_length
 from ngs.search.evaluator import Evaluator, evaluator
+from ngs.search.one_step import one_step
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,20 @@ def one_step_batch(
 
     `columns` [batch, time] are the sentences to correct, by default the most likely ones.
     """
-    batch = prepare_batch(grammar, semantics, log_probs, lengths, targets)
-    if columns is None:
-        columns = best(grammar, log_probs, batch.lengths).columns
-    corrected, found = correct(batch, columns)
-    return Corrections(Sentences(grammar, corrected, score_of(batch.log_probs, corrected)), found)
+
+    def by_reference(example: int, scores: Tensor, sentence: Sentence) -> tuple[Sentence, bool]:
+        fix = one_step(grammar, semantics, scores, targets[example], sentence).sentence
+        return (sentence, False) if fix is None else (fix, True)
+
+    def by_tables(batch: Batch, _: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+        return correct(batch, columns)
+
+    return search_batch(grammar, semantics, log_probs, lengths, targets, columns, by_tables, by_reference)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What one call of the batched search works on."""
+    """What one call of the tensor engine works on."""
 
     engine: Evaluator
     log_probs: Tensor
@@ -62,18 +69,55 @@ class Batch:
     targets: Tensor
     """[batch]: numbers of the answers among sentences of the example's length"""
 
+    @classmethod
+    def of(
+        cls,
+        grammar: Grammar,
+        semantics: Meaning,
+        log_probs: Tensor,
+        lengths: Tensor,
+        targets: Sequence[Value],
+    ) -> Batch:
+        engine = evaluator(grammar, semantics, log_probs.shape[1]).to(log_probs.device)
+        return cls(engine, log_probs, lengths, engine.numbers(lengths.tolist(), targets))
 
-def prepare_batch(
-    grammar: Grammar, semantics: Meaning, log_probs: Tensor, lengths: Lengths, targets: Sequence[Value]
-) -> Batch:
+
+def search_batch(
+    grammar: Grammar,
+    semantics: Meaning,
+    log_probs: Tensor,
+    lengths: Lengths,
+    targets: Sequence[Value],
+    columns: Tensor | None,
+    by_tables: Callable[[Batch, Tensor, Tensor], tuple[Tensor, Tensor]],
+    by_reference: Callable[[int, Tensor, Sentence], tuple[Sentence, bool]],
+) -> Corrections:
+    """Search by tables where these fit the budget, and one by one where a sentence is too long for them."""
     scores, checked = checked_scores(grammar, log_probs.detach(), lengths)
     check_normalised(log_probs.detach(), checked)
     if len(targets) != len(checked):
         raise ShapeError(f"{len(targets)} targets for a batch of {len(checked)}; give one for each example")
     for target in targets:
         check_answer(target)
-    engine = evaluator(grammar, semantics, scores.shape[1]).to(scores.device)
-    return Batch(engine, scores, checked, engine.numbers(checked.tolist(), targets))
+    if columns is None:
+        columns = best(grammar, scores, checked).columns
+    each = checked.tolist()
+    fitting = exact_length(grammar, semantics, max(each, default=0))
+    short = [example for example, length in enumerate(each) if length <= fitting]
+    corrected, found = columns.clone(), torch.zeros_like(checked, dtype=torch.bool)
+    if short:
+        time = max(each[example] for example in short)
+        examples = torch.tensor(short, device=scores.device)
+        chosen = [targets[example] for example in short]
+        batch = Batch.of(grammar, semantics, scores[examples, :time], checked[examples], chosen)
+        corrected[examples, :time], found[examples] = by_tables(batch, examples, columns[examples, :time])
+    for example in set(range(len(each))).difference(short):
+        length = each[example]
+        sentence = grammar.decode(columns[example, :length].tolist())
+        fix, right = by_reference(example, scores[example, :length], sentence)
+        corrected[example, :length] = torch.tensor(grammar.encode(fix))
+        found[example] = right
+    return Corrections(Sentences(grammar, corrected, score_of(scores, corrected)), found)
 
 
 def correct(batch: Batch, columns: Tensor) -> tuple[Tensor, Tensor]:

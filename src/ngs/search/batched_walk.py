@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 
-from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.parsing.decode import Lengths, Sentences, best, score_of
+from ngs.grammar.tree import Sentence
+from ngs.parsing.decode import Lengths, score_of
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
-from ngs.search.batched import Batch, Corrections, correct, prepare_batch
+from ngs.search.batched import Batch, Corrections, correct, search_batch
 from ngs.search.evaluator import ABSENT
-from ngs.search.multi_step import Draws, Walk
+from ngs.search.multi_step import Draws, Walk, walk_along
 
 
 def multi_step_batch(
@@ -35,12 +34,16 @@ def multi_step_batch(
     `columns` [batch, time] are the sentences to start from, by default the most likely ones.
     """
     walk = Walk() if walk is None else walk
-    batch = prepare_batch(grammar, semantics, log_probs, lengths, targets)
-    if columns is None:
-        columns = best(grammar, log_probs, batch.lengths).columns
-    draws = Draws.of(walk, columns.shape[0], columns.shape[1], generator)
-    corrected, right = walk_batch(batch, columns, walk, draws)
-    return Corrections(Sentences(grammar, corrected, score_of(batch.log_probs, corrected)), right)
+    draws = Draws.of(walk, log_probs.shape[0], log_probs.shape[1], generator)
+
+    def by_reference(example: int, scores: Tensor, sentence: Sentence) -> tuple[Sentence, bool]:
+        chain = walk_along(grammar, semantics, scores, targets[example], sentence, walk, draws, example)
+        return chain.sentence, chain.right
+
+    def by_tables(batch: Batch, examples: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+        return walk_batch(batch, columns, walk, draws.select(examples, columns.shape[1]))
+
+    return search_batch(grammar, semantics, log_probs, lengths, targets, columns, by_tables, by_reference)
 
 
 def walk_batch(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
@@ -111,8 +114,7 @@ class Alternatives:
 
     @classmethod
     def of(cls, batch: Batch) -> Alternatives:
-        table = _usable(batch.engine.grammar, batch.engine.time).to(batch.lengths.device)
-        return cls(table[batch.lengths])
+        return cls(batch.engine.usable[batch.lengths])
 
     @property
     def others(self) -> Tensor:
@@ -139,14 +141,3 @@ class Alternatives:
         log_poisson = torch.xlogy(d, torch.tensor(mean, dtype=torch.float64)) - mean - torch.lgamma(d + 1)
         log_ways = torch.lgamma(n + 1) - torch.lgamma(d + 1) - torch.lgamma(n - d + 1)
         return log_poisson - log_ways - (self.others.clamp(min=1).double().log() * changed).sum(1)
-
-
-@lru_cache(maxsize=16)
-def _usable(grammar: Grammar, longest: int) -> Tensor:
-    """[length, time, symbol] for every length up to `longest`."""
-    table = torch.zeros(longest + 1, longest, len(grammar.symbols), dtype=torch.bool)
-    automaton = prefix_automaton(grammar)
-    for length in range(1, longest + 1):
-        for position, columns in enumerate(automaton.symbols_at(length)):
-            table[length, position, list(columns)] = True
-    return table

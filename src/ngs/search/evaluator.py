@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ngs.errors import ParseError
 from ngs.grammar.ambiguity import unambiguous
+from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Step
 from ngs.grammar.rules import Terminal
@@ -92,6 +93,8 @@ class Evaluator:
     """for each length, the numbers of the values of whole sentences"""
     edits: Tensor
     """[edit, 2]: every (position, column) that occurs in some sentence"""
+    usable: Tensor
+    """[length, time, symbol]: whether some sentence of exactly that length has the symbol there"""
     ambiguous: bool
     _devices: dict[torch.device, Evaluator] = field(default_factory=dict, repr=False)
 
@@ -106,6 +109,7 @@ class Evaluator:
                 table=self.table.to(device),
                 root_row=self.root_row.to(device),
                 edits=self.edits.to(device),
+                usable=self.usable.to(device),
             )
         return self._devices[device]
 
@@ -175,19 +179,8 @@ def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int = 
     form = tables.form
     roots: list[Cell] = [(form.start, 0, length) for length in form.lengths(longest)]
     inner = {*cells(form, longest), *roots}
-    terminals = {
-        part for cell in inner for _, _, *parts in splits(form, cell) for part in parts if _is_terminal(part)
-    }
-    edits = sorted(
-        {
-            (start, grammar.column(symbol.name))
-            for symbol, start, _ in terminals
-            if isinstance(symbol, Terminal)
-        }
-    )
-    punctuation = {
-        part for cell in inner if cell[2] > 1 for _, _, *parts in splits(form, cell) for part in parts
-    } & terminals
+    parts = {part for cell in inner if cell[2] > 1 for _, _, *parts in splits(form, cell) for part in parts}
+    punctuation = {part for part in parts if isinstance(part[0], Terminal)}
     needed = sorted(inner | punctuation, key=lambda cell: (cell[2], cell[1], str(cell[0])))
     row = {cell: number for number, cell in enumerate(needed)}
     by_length = {n: [cell for cell in needed if cell[2] == n] for n in sorted({cell[2] for cell in needed})}
@@ -196,6 +189,7 @@ def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int = 
     root_row = torch.zeros(longest + 1, dtype=torch.long)
     for cell in roots:
         root_row[cell[2]] = row[cell]
+    usable = _usable(grammar, longest)
     answers = {
         length: {value: 1 + index for value, index in tables.values[form.start, length].items()}
         for _, _, length in roots
@@ -209,7 +203,8 @@ def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int = 
         flat.tensor(),
         root_row,
         answers,
-        torch.tensor(edits, dtype=torch.long).view(-1, 2),
+        usable.any(0).nonzero(),
+        usable,
         not all(unambiguous(grammar, length) for length in form.lengths(longest)),
     )
 
@@ -286,5 +281,10 @@ def _nodes(step: Step) -> int:
     )
 
 
-def _is_terminal(cell: Cell) -> bool:
-    return isinstance(cell[0], Terminal)
+def _usable(grammar: Grammar, longest: int) -> Tensor:
+    table = torch.zeros(longest + 1, longest, len(grammar.symbols), dtype=torch.bool)
+    automaton = prefix_automaton(grammar)
+    for length in range(1, longest + 1):
+        for position, columns in enumerate(automaton.symbols_at(length)):
+            table[length, position, list(columns)] = True
+    return table

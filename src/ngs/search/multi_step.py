@@ -93,6 +93,17 @@ class Draws:
             uniform(batch),
         )
 
+    def select(self, examples: Tensor, time: int) -> Draws:
+        """The draws of some examples, for the first `time` positions."""
+        examples = examples.to(self.kind.device)
+        order, symbol = (part[:, examples, :time] for part in (self.order, self.symbol))
+        return Draws(
+            self.kind[:, examples], self.distance[:, examples], order, symbol, self.accept[:, examples]
+        )
+
+    def to(self, device: torch.device) -> Draws:
+        return Draws(*(part.to(device) for part in vars(self).values()))
+
 
 @dataclass(frozen=True)
 class Chain:
