@@ -63,7 +63,8 @@ def test_random_grammars_agree_with_enumeration(grammar: Grammar) -> None:
 @given(grammars(), st.randoms(use_true_random=False))
 def test_a_legal_symbol_has_a_sentence_that_goes_on_with_it(grammar: Grammar, rng: random.Random) -> None:
     automaton = PrefixAutomaton(grammar)
-    state, prefix = automaton.start, ()
+    prefix: tuple[int, ...] = ()
+    state = automaton.start
     for _ in range(4):
         for column in automaton.legal(state):
             after = automaton.advance(state, column)
@@ -80,6 +81,25 @@ def test_a_legal_symbol_has_a_sentence_that_goes_on_with_it(grammar: Grammar, rn
 @given(grammars(), st.integers(0, 6))
 def test_count_is_the_number_of_distinct_sentences(grammar: Grammar, length: int) -> None:
     assert PrefixAutomaton(grammar).count(length) == len(sentences(grammar, length))
+
+
+@given(grammars(), st.integers(0, 5))
+def test_symbols_at_are_those_of_all_sentences(grammar: Grammar, length: int) -> None:
+    words = words_of(grammar, length)
+    wanted = tuple(tuple(sorted({word[t] for word in words})) for t in range(length))
+    assert PrefixAutomaton(grammar).symbols_at(length) == wanted
+
+
+@given(grammars(), st.integers(1, 5), st.data())
+def test_substitutes_are_the_sentences_one_symbol_away(
+    grammar: Grammar, length: int, data: st.DataObject
+) -> None:
+    words = words_of(grammar, length)
+    if not words:
+        return
+    word, t = data.draw(st.sampled_from(words)), data.draw(st.integers(0, length - 1))
+    wanted = sorted(w[t] for w in words if w[:t] == word[:t] and w[t + 1 :] == word[t + 1 :])
+    assert PrefixAutomaton(grammar).substitutes(word, t) == tuple(wanted)
 
 
 @given(grammars(), st.integers(0, 4))

@@ -12,8 +12,8 @@ from functools import lru_cache
 from ngs.errors import GrammarError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import NormalForm, NormalSymbol, Step, normal_form
-from ngs.grammar.rules import Terminal
+from ngs.grammar.normal_form import NormalForm, NormalSymbol, Production, normal_form
+from ngs.grammar.rules import Rule, Terminal
 from ngs.grammar.tree import Sentence
 
 
@@ -28,10 +28,10 @@ def refuse_ambiguity(grammar: Grammar, length: int) -> None:
     if unambiguous(grammar, length):
         return
     shortest = next(n for n in range(1, length + 1) if not unambiguous(grammar, n))
-    sentence, first, second = _clash(normal_form(grammar), shortest)
-    rules = [step.productions[-1].rule for step in (first, second)]
+    sentence, *rules = _clash(normal_form(grammar), shortest)
+    lines = {rule: rule.line for rule in grammar.rules}  # the cached normal form may be of an equal grammar
     shown = " and ".join(
-        f"`{rule.head}: {rule}`" + (f" (line {rule.line})" if rule.line else "")
+        f"`{rule.head}: {rule}`" + (f" (line {lines[rule]})" if lines[rule] else "")
         for rule in dict.fromkeys(rules)
     )
     raise GrammarError(
@@ -41,29 +41,30 @@ def refuse_ambiguity(grammar: Grammar, length: int) -> None:
     )
 
 
-def _clash(form: NormalForm, length: int) -> tuple[Sentence, Step, Step]:
-    """The first sentence with two derivations, and the first steps in which they differ."""
-    seen: dict[Sentence, tuple[Step, ...]] = {}
-    for sentence, steps in _derivations(form, form.start, length):
+def _clash(form: NormalForm, length: int) -> tuple[Sentence, Rule, Rule]:
+    """The first sentence with two derivations, and the first rules in which they differ."""
+    seen: dict[Sentence, tuple[Production, ...]] = {}
+    for sentence, used in _derivations(form, form.start, length):
         if sentence in seen:
-            pairs = zip(seen[sentence], steps, strict=False)
-            first, second = next((pair for pair in pairs if pair[0] != pair[1]), (steps[0], steps[0]))
-            return sentence, *(step if step.productions else steps[0] for step in (first, second))  # type: ignore[return-value]
-        seen[sentence] = steps
+            # Both expand the leftmost nonterminal first, so where they part they expand the same one.
+            pairs = zip(seen[sentence], used, strict=False)
+            first, second = next((pair for pair in pairs if pair[0] != pair[1]), (used[0], used[0]))
+            return sentence, first.rule, second.rule
+        seen[sentence] = used
     raise AssertionError("called on a length without ambiguity")
 
 
 def _derivations(
     form: NormalForm, symbol: NormalSymbol, length: int
-) -> Iterator[tuple[Sentence, tuple[Step, ...]]]:
-    """Every derivation as its sentence and its steps in prefix order."""
+) -> Iterator[tuple[Sentence, tuple[Production, ...]]]:
+    """Every derivation as its sentence and its productions in prefix order."""
     if isinstance(symbol, Terminal):
         yield (symbol.name,), ()
         return
     for step, left in form.splits(symbol, length):
-        for begin, steps in _derivations(form, step.left, left):
+        for begin, used in _derivations(form, step.left, left):
             if step.right is None:
-                yield begin, (step, *steps)
+                yield begin, (*step.productions, *used)
                 continue
             for end, more in _derivations(form, step.right, length - left):
-                yield begin + end, (step, *steps, *more)
+                yield begin + end, (*step.productions, *used, *more)

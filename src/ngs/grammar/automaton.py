@@ -7,8 +7,8 @@ of column j that wait for A go on. What lies left of the dot never matters again
     [b, (j, A)]    `rest`: what is still wanted; `back`: the column and the nonterminal to return to
 
 and a column is the set of its items that are not predictions. Columns are hash-consed and `back` names
-a column, not a position, so all prefixes that can be continued alike in the same way share one state:
-in arithmetic `1+` and `1*2-3+` do. Two refinements keep it small and right:
+a column, not a position, so prefixes that still want the same things share one state: in arithmetic
+`1+` and `1*2-3+` do. Two refinements keep it small and right:
 
 - A nonterminal that ends its item returns straight to where that item returns (Leo 1991, "A general
   context-free parsing algorithm running in linear time on every LR(k) grammar without using
@@ -69,6 +69,7 @@ class PrefixAutomaton:
         self._states: dict[frozenset[Item], int] = {}
         self._legal: list[tuple[int, ...]] = []
         self._next: list[dict[int, int]] = []
+        self._within: dict[tuple[int, int], tuple[int, ...]] = {}
         self._building = RLock()  # automata are shared, and servers have threads
         self.start = self._state([((self._code.start,), ROOT)])
         self._measure = _Measure(self._code, self._columns, horizon=63)
@@ -109,17 +110,22 @@ class PrefixAutomaton:
         """Whether exactly `remaining` more symbols can make a sentence."""
         if remaining < 0:
             return False
-        if remaining > self._measure.horizon:
-            self._measure = _Measure(self._code, self._columns, horizon=2 * remaining)
-        return bool(self._measure.lengths(state) >> remaining & 1)
+        measure = self._measure
+        if remaining > measure.horizon:
+            measure = self._measure = _Measure(self._code, self._columns, horizon=2 * remaining)
+        return bool(measure.lengths(state) >> remaining & 1)
 
     def legal_within(self, state: int, remaining: int) -> tuple[int, ...]:
         """The next symbols that begin some completion by exactly `remaining` symbols."""
-        return tuple(
+        known = self._within.get((state, remaining))
+        if known is not None:
+            return known
+        found = self._within[state, remaining] = tuple(
             column
             for column in self.legal(state)
             if self.completes_in(self.advance(state, column), remaining - 1)
         )
+        return found
 
     def completes_with(self, state: int, multiset: Mapping[int, int]) -> bool:
         """Whether all the symbols of `multiset` (column -> how many), and no others, can make a sentence.

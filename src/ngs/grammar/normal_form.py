@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Protocol
 
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.rules import Nonterminal, Rule, Terminal
+from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 from ngs.grammar.tree import Leaf, Node, Tree
 from ngs.grammar.validation import nullable
 
@@ -204,24 +204,26 @@ def _symbols(production: Production, index: int) -> list[tuple[NormalSymbol, Nor
     return pairs
 
 
-def _productions(rule: Rule, empty_trees: Mapping[Nonterminal, Tree]) -> Iterator[Production]:
+def _productions(rule: Rule, empty_trees: Mapping[Symbol, Sequence[Tree]]) -> Iterator[Production]:
     """Every version of `rule` without empty parts, fullest first."""
     optional = [k for k, symbol in enumerate(rule.body) if symbol in empty_trees]
     for count in range(len(optional) + 1):
         for dropped in combinations(optional, count):
             kept = tuple(k for k in range(len(rule.body)) if k not in dropped)
             if kept:
-                empties = tuple((k, empty_trees[rule.body[k]]) for k in dropped)  # type: ignore[index]
-                yield Production(rule, kept, empties)
+                for trees in product(*(empty_trees[rule.body[k]] for k in dropped)):
+                    yield Production(rule, kept, tuple(zip(dropped, trees, strict=True)))
 
 
-def _empty_trees(grammar: Grammar) -> dict[Nonterminal, Tree]:
-    """For each nonterminal that derives nothing, the tree of its first way to do so."""
-    trees: dict[Nonterminal, Tree] = {}
-    algebra = TreeAlgebra()
-    remaining = nullable(grammar.rules)
-    while len(trees) < len(remaining):
-        for rule in grammar.rules:
-            if rule.head not in trees and all(symbol in trees for symbol in rule.body):
-                trees[rule.head] = algebra.node(rule, tuple(trees[s] for s in rule.body))  # type: ignore[index]
-    return trees
+def _empty_trees(grammar: Grammar) -> dict[Symbol, tuple[Tree, ...]]:
+    """For each nonterminal that derives nothing, the tree of every way to do so."""
+    empty, algebra = nullable(grammar.rules), TreeAlgebra()
+
+    @cache
+    def trees(head: Nonterminal) -> tuple[Tree, ...]:  # ends: validation refuses A =>+ A
+        rules = (rule for rule in grammar.by_head[head] if empty.issuperset(rule.body))
+        return tuple(
+            algebra.node(rule, children) for rule in rules for children in product(*map(trees, rule.body))
+        )
+
+    return {head: trees(head) for head in empty}

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ngs.parsing.circuit import Circuit, Edges
+from ngs.parsing.circuit import FIRST_LEAF, NOTHING, ONE, Circuit, Edges
 from ngs.parsing.semiring import IMPOSSIBLE, LOG, Semiring
 
 
@@ -44,9 +44,9 @@ def inside(circuit: Circuit, scores: Tensor, roots: Edges, ring: Semiring) -> Ch
     device = scores.device
     circuit, roots = circuit.to(device), roots.to(device)
     rows = scores.new_empty(circuit.rows, batch)
-    rows[0] = 0.0
-    leaves = 1 + time * symbols
-    rows[1:leaves] = scores.permute(1, 2, 0).reshape(time * symbols, batch).clamp(min=IMPOSSIBLE)
+    rows[ONE], rows[NOTHING] = 0.0, IMPOSSIBLE
+    leaves = FIRST_LEAF + time * symbols
+    rows[FIRST_LEAF:leaves] = scores.permute(1, 2, 0).reshape(time * symbols, batch).clamp(min=IMPOSSIBLE)
     edge_scores = []
     first = leaves
     for level in circuit.levels:
@@ -85,7 +85,7 @@ def outside(chart: Chart) -> Tensor:
         flow.index_add_(0, level.left, carried)
         flow.index_add_(0, level.right, carried)
         last = first
-    leaves = flow[1 : 1 + circuit.time * circuit.symbols]
+    leaves = flow[FIRST_LEAF : FIRST_LEAF + circuit.time * circuit.symbols]
     return leaves.view(circuit.time, circuit.symbols, batch).permute(2, 0, 1)
 
 
@@ -103,13 +103,24 @@ class _LogTotal(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, circuit: Circuit, roots: Edges) -> Tensor:
-        chart = inside(circuit, scores, roots, LOG)
-        ctx.chart = chart
-        return chart.totals.masked_fill(~chart.possible, -torch.inf)
+        wanted = ctx.needs_input_grad[0]
+
+        def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor, ...]:
+            chart = inside(circuit, scores, Edges(left, right, out, roots.segments), LOG)
+            totals = chart.totals.masked_fill(~chart.possible, -torch.inf)
+            return (totals, outside(chart)) if wanted else (totals,)
+
+        roots = roots.to(scores.device)
+        if scores.is_cuda:
+            roots = roots.padded()
+        inputs = scores, roots.left, roots.right, roots.out
+        totals, *marginals = circuit.replays((scores.shape, wanted), passes, inputs)
+        ctx.save_for_backward(*marginals)
+        return totals
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        # A total of -inf has no derivative; zero keeps such an example from spoiling its batch.
-        grad = grad.masked_fill(~ctx.chart.possible, 0.0)
-        return outside(ctx.chart) * grad[:, None, None], None, None
+        (marginals,) = ctx.saved_tensors
+        # A total of -inf has no derivative; its marginals are zero, so that it cannot spoil its batch.
+        return marginals * grad.nan_to_num(0.0)[:, None, None], None, None

@@ -1,7 +1,7 @@
 """The chart as data: rows of partial results, and the edges that combine them, level by level.
 
-A row is one (symbol, position, length, value). Row 0 is the constant one, rows 1 to time * symbols
-are the network's scores, and each level's edges (left, right) -> out only look at rows before it.
+A row is one (symbol, position, length, value). Two rows are constants, the next time * symbols are
+the network's scores, and each level's edges (left, right) -> out only look at rows before it.
 What is summed, maximised or sampled over the edges is the semiring's business (`semiring.py`).
 """
 
@@ -21,10 +21,17 @@ from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, normal_form
 from ngs.grammar.rules import Terminal
+from ngs.parsing.replay import Replays
 from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
 
 ONE = 0
 """The row whose score is always log 1: the right part of edges that have none."""
+
+NOTHING = 1
+"""The row whose score is always log 0."""
+
+FIRST_LEAF = 2
+"""The row of the first position's first symbol."""
 
 Cell = tuple[NormalSymbol, int, int]
 """(symbol, first position, length)"""
@@ -48,6 +55,22 @@ class Edges:
     def to(self, device: torch.device) -> Edges:
         return Edges(self.left.to(device), self.right.to(device), self.out.to(device), self.segments)
 
+    def padded(self) -> Edges:
+        """The same edges, with impossible ones behind them up to the next power of two.
+
+        Batches then come in few shapes, as replaying needs.
+        """
+        count = len(self.out)
+        extra = (1 << max(count - 1, 0).bit_length()) - count
+        nothing = self.left.new_full((extra,), NOTHING)
+        last = self.out.new_full((extra,), self.segments - 1)
+        return Edges(
+            torch.cat([self.left, nothing]),
+            torch.cat([self.right, nothing]),
+            torch.cat([self.out, last]),
+            self.segments,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
@@ -64,6 +87,7 @@ class Circuit:
     roots: Mapping[int, Mapping[Value, int]]
     root_edges: Edges
     root_first: Tensor
+    replays: Replays = field(default_factory=Replays, repr=False)
     _devices: dict[torch.device, Circuit] = field(default_factory=dict, repr=False)
 
     @property
@@ -105,7 +129,7 @@ class Circuit:
 
 
 def leaf_row(symbols: int, position: int, column: int) -> int:
-    return 1 + position * symbols + column
+    return FIRST_LEAF + position * symbols + column
 
 
 def cells(form: NormalForm, longest: int) -> list[Cell]:
@@ -137,7 +161,7 @@ def unroll(tables: Tables) -> Circuit:
     width = len(form.grammar.symbols)
     needed = cells(form, longest)
     first_row: dict[Cell, int] = {}
-    rows = 1 + longest * width
+    rows = FIRST_LEAF + longest * width
     for cell in needed:
         first_row[cell] = rows
         rows += len(tables.values[cell[0], cell[2]])
@@ -198,7 +222,7 @@ def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> C
     row: dict[tuple[int, int, int], int] = {}
     for remaining, states in enumerate(levels_of):
         for state, position in states:
-            row[state, position, remaining] = 1 + longest * width + len(row)
+            row[state, position, remaining] = FIRST_LEAF + longest * width + len(row)
 
     def edges_of(state: int, position: int, remaining: int, out: int) -> tuple[Indices, Indices, Indices]:
         columns = automaton.legal_within(state, remaining)
@@ -216,7 +240,7 @@ def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> C
     ]
     roots: dict[int, dict[Value, int]] = {length: {(): root} for root, length in enumerate(lengths)}
     parts = [edges_of(automaton.start, 0, length, root) for root, length in enumerate(lengths)]
-    rows = 1 + longest * width + len(row)
+    rows = FIRST_LEAF + longest * width + len(row)
     return _circuit(grammar, longest, rows, levels, roots, _edges(parts, len(lengths)))
 
 

@@ -20,7 +20,7 @@ from ngs.parsing.chart import Chart, inside, log_total, outside
 from ngs.parsing.circuit import Circuit, Edges, sentence_circuit
 from ngs.parsing.k_best import k_best_sentences
 from ngs.parsing.lattice import check_lattice, check_lengths
-from ngs.parsing.semiring import MAX, Semiring, drawing
+from ngs.parsing.semiring import MAX, drawing
 from ngs.parsing.sentence import parse
 
 Lengths = Tensor | Sequence[int] | None
@@ -57,14 +57,18 @@ class Sentences:
 
 def best(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Sentences:
     """argmax over z in L(G) of p(z|x) (Li et al. 2020, Eq. 3)."""
-    return _choose(grammar, log_probs, lengths, MAX)
+    scores, _, circuit, roots = prepare(grammar, log_probs, lengths)
+    columns = best_columns(circuit, scores.detach(), roots)
+    return Sentences(grammar, columns, score_of(scores, columns))
 
 
 def sample(
     grammar: Grammar, log_probs: Tensor, lengths: Lengths = None, *, generator: torch.Generator | None = None
 ) -> Sentences:
     """A sentence drawn exactly from p(z | x, z in L(G)); `log_probs` of the result are log p(z|x)."""
-    return _choose(grammar, log_probs, lengths, drawing(generator))
+    scores, _, circuit, roots = prepare(grammar, log_probs, lengths)
+    columns = chosen_columns(inside(circuit, scores.detach(), roots, drawing(generator)))
+    return Sentences(grammar, columns, score_of(scores, columns))
 
 
 def k_best(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None, *, k: int) -> Sentences:
@@ -82,8 +86,9 @@ def log_partition(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) 
 
 def marginals(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Tensor:
     """p(z_t = s | x, z in L(G)) [batch, time, symbol]: the gradient of `log_partition`; zero in padding."""
-    scores = log_probs.detach().requires_grad_()
-    (gradient,) = torch.autograd.grad(log_partition(grammar, scores, lengths).sum(), scores)
+    with torch.inference_mode(False), torch.enable_grad():  # whatever the caller has turned off
+        scores, _, circuit, roots = prepare(grammar, log_probs.detach().clone(), lengths)
+        (gradient,) = torch.autograd.grad(log_total(circuit, scores.requires_grad_(), roots).sum(), scores)
     return gradient
 
 
@@ -111,6 +116,17 @@ def chosen_columns(chart: Chart) -> Tensor:
     return torch.where(flow.sum(-1) > 0, flow.argmax(-1), PAD)
 
 
+def best_columns(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
+    """The best derivation under each example's root, as columns [batch, time]."""
+
+    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
+        return (chosen_columns(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
+
+    roots = roots.to(scores.device).padded()
+    (columns,) = circuit.replays("best", passes, (scores, roots.left, roots.right, roots.out))
+    return columns
+
+
 def score_of(scores: Tensor, columns: Tensor) -> Tensor:
     """sum over t of scores[t, columns[t]], skipping PAD; -inf for a sentence that is PAD throughout."""
     picked = scores.gather(-1, columns.clamp(min=0)[..., None])[..., 0]
@@ -122,9 +138,3 @@ def mask_columns(columns: Tensor, lengths: Tensor, log_probs: Tensor) -> Tensor:
     """PAD behind the end, and throughout where the probability is zero."""
     behind = torch.arange(columns.shape[-1], device=columns.device) >= lengths[..., None]
     return columns.masked_fill(behind | torch.isneginf(log_probs)[..., None], PAD)
-
-
-def _choose(grammar: Grammar, log_probs: Tensor, lengths: Lengths, ring: Semiring) -> Sentences:
-    scores, _, circuit, roots = prepare(grammar, log_probs, lengths)
-    columns = chosen_columns(inside(circuit, scores.detach(), roots, ring))
-    return Sentences(grammar, columns, score_of(scores, columns))

@@ -174,7 +174,7 @@ def _likeliest(grammar: Grammar, frames: Frames, limit: int) -> tuple[Columns, f
     while queue:
         cost, is_open, prefix, state, ended = heappop(queue)
         if not is_open:  # no open prefix promises more
-            return prefix, -cost, opened
+            return prefix, float(-cost), opened
         opened += 1
         if opened > limit:
             raise BudgetError(

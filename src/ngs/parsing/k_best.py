@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import ShapeError
-from ngs.parsing.circuit import Circuit, Edges
+from ngs.parsing.circuit import FIRST_LEAF, ONE, Circuit, Edges
 from ngs.parsing.semiring import IMPOSSIBLE, segment_argmax
 
 
@@ -52,10 +52,10 @@ def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> 
     batch, time, symbols = scores.shape
     circuit, roots = circuit.to(scores.device), roots.to(scores.device)
     pairs = Pairs.of(k, scores.device)
-    leaves = 1 + time * symbols
+    leaves = FIRST_LEAF + time * symbols
     ranked = scores.new_full((k, circuit.rows, batch), IMPOSSIBLE)
-    ranked[0, 0] = 0.0
-    ranked[0, 1:leaves] = scores.detach().permute(1, 2, 0).reshape(-1, batch).clamp(min=IMPOSSIBLE)
+    ranked[0, ONE] = 0.0
+    ranked[0, FIRST_LEAF:leaves] = scores.detach().permute(1, 2, 0).flatten(0, 1).clamp(min=IMPOSSIBLE)
     chosen = []
     first = leaves
     for level in circuit.levels:
@@ -118,7 +118,8 @@ def _trace(
         ranks = torch.cat([ranks[~here], pairs.left[pair], pairs.right[pair]])
         rows = torch.cat([rows[~here], level.left[edge], level.right[edge]])
         last = first
-    derivation, rows = derivation[rows > 0], rows[rows > 0] - 1
+    is_leaf = rows >= FIRST_LEAF  # the others are ONE
+    derivation, rows = derivation[is_leaf], rows[is_leaf] - FIRST_LEAF
     columns = torch.full((batch * k, circuit.time), -1, device=rows.device)
     columns[derivation, rows // circuit.symbols] = rows % circuit.symbols
     return columns.view(batch, k, circuit.time)

@@ -19,6 +19,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import Lengths, Sentences, best, checked_scores, score_of
 from ngs.parsing.lattice import check_normalised
+from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import exact_length
@@ -125,6 +126,16 @@ def correct(batch: Batch, columns: Tensor) -> tuple[Tensor, Tensor]:
 
     A sentence that gives its target, and one that cannot be corrected, come back unchanged.
     """
+
+    def corrections(log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor) -> Tensors:
+        return _correct(Batch(batch.engine, log_probs, lengths, targets), columns)
+
+    inputs = batch.log_probs, batch.lengths, batch.targets, columns
+    corrected, found = batch.engine.replays("1-BS", corrections, inputs)
+    return corrected, found
+
+
+def _correct(batch: Batch, columns: Tensor) -> tuple[Tensor, Tensor]:
     engine, log_probs = batch.engine, batch.log_probs
     size, time, _ = log_probs.shape
     positions, symbols = engine.edits.unbind(1)

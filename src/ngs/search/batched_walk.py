@@ -11,6 +11,7 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import Lengths, score_of
+from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.batched import Batch, Corrections, correct, search_batch
@@ -48,6 +49,18 @@ def multi_step_batch(
 
 def walk_batch(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
     """The last state of each chain [batch, time], and whether it is right [batch]."""
+
+    def chain(
+        log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor, *drawn: Tensor
+    ) -> Tensors:
+        return _walk(Batch(batch.engine, log_probs, lengths, targets), columns, walk, Draws(*drawn))
+
+    inputs = batch.log_probs, batch.lengths, batch.targets, columns, *draws.to(columns.device).parts
+    last, right = batch.engine.replays(walk, chain, inputs)
+    return last, right
+
+
+def _walk(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
     proposal = Alternatives.of(batch)
     state = State.of(batch, columns)
     for step in range(walk.steps):

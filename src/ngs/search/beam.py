@@ -17,6 +17,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Step, Value, normal_form
 from ngs.grammar.rules import Terminal
 from ngs.parsing.circuit import ONE, Cell, Circuit, Edges, cells, leaf_row
+from ngs.parsing.semiring import IMPOSSIBLE
 from ngs.reasoning.semantics import Interpretation
 
 Found = dict[Value, list[tuple[int, int]]]
@@ -32,7 +33,7 @@ def beam_circuit(
     """
     form = normal_form(grammar)
     time, width = scores.shape
-    total: list[float] = [0.0, *scores.double().view(-1).tolist()]
+    total: list[float] = [0.0, IMPOSSIBLE, *scores.double().view(-1).tolist()]
     rows: dict[Cell, dict[Value, int]] = {}
     by_level: dict[int, list[list[tuple[int, int]]]] = {}
     complete = True

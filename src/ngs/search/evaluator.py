@@ -22,6 +22,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Step
 from ngs.grammar.rules import Terminal
 from ngs.parsing.circuit import Cell, cells, splits
+from ngs.parsing.replay import Replays
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
@@ -96,6 +97,7 @@ class Evaluator:
     usable: Tensor
     """[length, time, symbol]: whether some sentence of exactly that length has the symbol there"""
     ambiguous: bool
+    replays: Replays = field(default_factory=Replays, repr=False)
     _devices: dict[torch.device, Evaluator] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Evaluator:
@@ -131,14 +133,13 @@ class Evaluator:
         rows = self._read(columns)
         for layer in self.layers:
             found = self._combine(rows, layer)
-            out = layer.out[:, None].expand_as(found)
             into = rows[layer.first : layer.first + layer.cells]
             if self.ambiguous:
                 edge = self._first(found, layer)
                 padded = torch.cat([found, found.new_full((1, found.shape[1]), ABSENT)])
                 into.copy_(padded.gather(0, edge))
-            else:  # at most one edge of a cell applies
-                into.zero_().scatter_reduce_(0, out, found, "amax", include_self=True)
+            else:  # at most one edge of a cell is not ABSENT, which is zero
+                into.zero_().index_add_(0, layer.out, found)
         return rows
 
     def chosen(self, rows: Tensor) -> list[Tensor]:

@@ -19,7 +19,7 @@ MOST = 3
 
 HEADER = ("#", "action", "node", "at", "expected", "priority", "replacement")
 Row = tuple[str, str, str, str, str, str, str]
-"""The cells under HEADER: pops are numbered, `at` is the position of a leaf or the first and last of a node."""
+"""The cells under HEADER: pops are numbered; `at` is a leaf's position, or a node's first and last."""
 
 
 def as_text(correction: Correction) -> str:
@@ -29,10 +29,12 @@ def as_text(correction: Correction) -> str:
     >>> print(as_text(Correction(seven, {(): 7}, target=7, sentence=("7",))))
     7
     <BLANKLINE>
-    7 = 7  is right as it stands
+    7 = 7, right as it stands
     """
     table = [HEADER, *history(correction)] if correction.trace else []
-    return "\n".join([*_tree_lines(correction), "", *_aligned(table), *[""] * bool(table), result(correction)])
+    return "\n".join(
+        [*_tree_lines(correction), "", *_aligned(table), *[""] * bool(table), result(correction)]
+    )
 
 
 def history(correction: Correction) -> Iterator[Row]:
@@ -52,15 +54,15 @@ def history(correction: Correction) -> Iterator[Row]:
         )
 
 
-def result(correction: Correction) -> str:
+def result(correction: Correction, arrow: str = "->") -> str:
     """`2 * 4 + 3 = 11  ->  2 * 9 + 3 = 21`"""
     read = sentence_of(correction.tree)
     said, target = _equation(read, correction.values[()]), correction.target
     if correction.sentence is None:
-        return f"{said}  ->  no change of one symbol gives {shown(target)} with positive probability"
+        return f"{said}  {arrow}  no change of one symbol gives {shown(target)} with positive probability"
     if correction.sentence == read:
-        return f"{said}  is right as it stands"
-    return f"{said}  ->  {_equation(correction.sentence, target)}"
+        return f"{said}, right as it stands"
+    return f"{said}  {arrow}  {_equation(correction.sentence, target)}"
 
 
 def reasoning_nodes(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, Tree]]:

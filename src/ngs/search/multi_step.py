@@ -102,7 +102,11 @@ class Draws:
         )
 
     def to(self, device: torch.device) -> Draws:
-        return Draws(*(part.to(device) for part in vars(self).values()))
+        return Draws(*(part.to(device) for part in self.parts))
+
+    @property
+    def parts(self) -> tuple[Tensor, ...]:
+        return self.kind, self.distance, self.order, self.symbol, self.accept
 
 
 @dataclass(frozen=True)

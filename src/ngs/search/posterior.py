@@ -8,7 +8,7 @@ the values are too many, each span keeps only the likeliest (`beam.py`), and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,9 +20,17 @@ from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
 from ngs.parsing.chart import inside, log_total
 from ngs.parsing.circuit import Circuit, Edges
-from ngs.parsing.decode import Lengths, Sentences, checked_scores, chosen_columns, mask_columns, score_of
+from ngs.parsing.decode import (
+    Lengths,
+    Sentences,
+    best_columns,
+    checked_scores,
+    chosen_columns,
+    mask_columns,
+    score_of,
+)
 from ngs.parsing.k_best import k_best_sentences
-from ngs.parsing.semiring import MAX, Semiring, drawing
+from ngs.parsing.semiring import drawing
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.beam import beam_circuit
@@ -75,11 +83,14 @@ class Posterior:
 
     def best(self) -> Sentences:
         """argmax over z with f(z) = y of p(z|x)."""
-        return self._choose(MAX)
+        return self._choose(best_columns)
 
     def sample(self, generator: torch.Generator | None = None) -> Sentences:
         """A sentence drawn exactly from p(z|x,y) (Eq. 9)."""
-        return self._choose(drawing(generator))
+        ring = drawing(generator)
+        return self._choose(
+            lambda circuit, scores, roots: chosen_columns(inside(circuit, scores, roots, ring))
+        )
 
     def k_best(self, k: int) -> Sentences:
         """The k likeliest sentences that give the answer [batch, k]; -inf and PAD where there are fewer."""
@@ -93,13 +104,13 @@ class Posterior:
             )
         return Sentences(self.grammar, mask_columns(columns, self.lengths[:, None], log_probs), log_probs)
 
-    def _choose(self, ring: Semiring) -> Sentences:
+    def _choose(self, choice: Callable[[Circuit, Tensor, Edges], Tensor]) -> Sentences:
         columns = self.lengths.new_full(self.scores.shape[:2], -1)
         scores = self.scores.detach()
         for group in self.groups:
             time = group.circuit.time
-            chart = inside(group.circuit, scores[group.examples, :time], group.roots, ring)
-            columns[group.examples, :time] = chosen_columns(chart)
+            part = scores[group.examples, :time]
+            columns[group.examples, :time] = choice(group.circuit, part, group.roots)
         return Sentences(self.grammar, columns, score_of(self.scores, columns))
 
 

@@ -1,0 +1,62 @@
+"""`ngs demo`: the whole loop of the paper on one misread formula, printed step by step."""
+
+from __future__ import annotations
+
+import torch
+from rich.console import Console
+from torch import Tensor
+
+from ngs.grammar.library import arithmetic
+from ngs.grammar.tree import pretty
+from ngs.parsing.decode import best
+from ngs.parsing.sentence import parse
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.semantics import evaluate
+from ngs.search.explanation import as_text
+from ngs.search.one_step import one_step
+from ngs.search.posterior import posterior
+
+WRITTEN = "2*9+3"
+
+
+def run_demo(console: Console, seed: int) -> None:
+    grammar = arithmetic()
+    log_probs = misreading(seed)
+    target = evaluate(parse(grammar, WRITTEN), Arithmetic)
+    argmax = " ".join(grammar.symbols[k] for k in log_probs.argmax(-1).tolist())
+    read = best(grammar, log_probs[None])
+    tree = read.tree(0)
+    console.print(f"[bold]written[/]            {' '.join(WRITTEN)}   with the answer {target}")
+    console.print(f"[bold]likeliest symbols[/]  {argmax}")
+    console.print(f"[bold]in the grammar[/]     {' '.join(read[0])}   = {evaluate(tree, Arithmetic)}\n")
+    console.print(pretty(tree) + "\n")
+    console.print("[bold]one-step back-search[/]")
+    correction = one_step(grammar, Arithmetic, log_probs, target)
+    console.print(as_text(correction), highlight=False, markup=False)
+    exact = posterior(grammar, Arithmetic, log_probs[None], None, [target])
+    console.print(f"\n[bold]all formulas that give {target}[/], by p(z | x, y)")
+    ranked = exact.k_best(5)
+    evidence = exact.log_evidence[0]
+    for k in range(5):
+        share = (ranked.log_probs[0, k] - evidence).exp().item()
+        console.print(f"  {share:6.1%}  {' '.join(ranked[0, k])}", highlight=False)
+    console.print(f"  p(y | x) = {evidence.exp().item():.2e}, summed exactly")
+    if correction.sentence is not None:
+        right = "".join(correction.sentence) == WRITTEN
+        console.print(f"\nThe correction {'is' if right else 'is not'} what was written.")
+
+
+def misreading(seed: int) -> Tensor:
+    """Log-probabilities [time, symbol] of a network that mistakes the 9 for a 4 and doubts the operator."""
+    grammar = arithmetic()
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(len(WRITTEN), len(grammar.symbols), generator=generator)
+    scores += 4 * _one_hot(WRITTEN)
+    scores[2, grammar.column("4")] += 6
+    scores[1, grammar.column("7")] += 6
+    return scores.log_softmax(-1)
+
+
+def _one_hot(sentence: str) -> Tensor:
+    grammar = arithmetic()
+    return torch.nn.functional.one_hot(torch.tensor(grammar.encode(sentence)), len(grammar.symbols)).float()

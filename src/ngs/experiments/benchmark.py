@@ -1,0 +1,374 @@
+"""How fast the core is: every speed next to a reference timed in the same run, round by round."""
+
+from __future__ import annotations
+
+import platform
+import random
+import resource
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import partial
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ngs.grammar.library import arithmetic
+from ngs.parsing.chart import log_total
+from ngs.parsing.circuit import sentence_circuit
+from ngs.parsing.decode import Sentences, best, best_columns, sample
+from ngs.parsing.earley import parse_aligned
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import UNDEFINED
+from ngs.reasoning.semantics import evaluate
+from ngs.search.batched import Batch, one_step_batch
+from ngs.search.batched_walk import multi_step_batch, walk_batch
+from ngs.search.compiled import value_circuit
+from ngs.search.multi_step import Draws, Walk, multi_step
+from ngs.search.one_step import one_step
+from ngs.search.posterior import posterior
+
+GRAMMAR = arithmetic()
+Results = dict[str, Any]
+BATCH = 64
+IMAGE = 45
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One thing timed, against another timed alternately with it."""
+
+    name: str
+    seconds: float
+    """median over the rounds, for one batch"""
+    per_second: float
+    reference: str
+    reference_seconds: float
+    """the same work done by the reference"""
+    ratio: float
+    """seconds / reference_seconds"""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A promise, the measured figure, and whether it is kept."""
+
+    promise: str
+    measured: float
+    kept: bool
+
+
+def lattice(
+    length: int, device: torch.device, batch: int = BATCH, seed: int = 0
+) -> tuple[Tensor, list[Fraction]]:
+    """Log-probabilities as of an unsure network, and answers that some likely sentence gives."""
+    generator = torch.Generator().manual_seed(seed)
+    log_probs = (3 * torch.randn(batch, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
+    answers: list[Fraction | None] = [None] * batch
+    while None in answers:
+        drawn = sample(GRAMMAR, log_probs, generator=generator)
+        for b in range(batch):
+            value = evaluate(drawn.tree(b), Arithmetic)
+            answers[b] = answers[b] if value is UNDEFINED or answers[b] is not None else value
+    return log_probs.to(device), [answer for answer in answers if answer is not None]
+
+
+def alternate(rounds: int, *functions: Callable[[], object]) -> list[float]:
+    """The median seconds of each function, timed in turn so that a slow moment hits all of them."""
+    for function in functions:
+        function()
+        function()
+    spent: list[list[float]] = [[] for _ in functions]
+    for _ in range(rounds):
+        for seconds, function in zip(spent, functions, strict=True):
+            _wait()
+            begin = time.perf_counter()
+            function()
+            _wait()
+            seconds.append(time.perf_counter() - begin)
+    return [median(seconds) for seconds in spent]
+
+
+def _wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def compare(
+    name: str,
+    fast: Callable[[], object],
+    reference_name: str,
+    slow: Callable[[], object],
+    *,
+    rounds: int,
+    part: int,
+) -> Speed:
+    """Time `fast` on a batch against `slow` on `part` of its examples, scaled up to the batch."""
+    seconds, slow_seconds = alternate(rounds, fast, slow)
+    whole = slow_seconds * BATCH / part
+    return Speed(name, seconds, BATCH / seconds, reference_name, whole, seconds / whole)
+
+
+def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
+    """The chart against the generalized Earley parser."""
+    speeds = []
+    for length, part in ((7, 8), (19, 2)):
+        log_probs, _ = lattice(length, device) if length == 7 else (_scores(length, device), [])
+        rows = log_probs[:part].double().cpu()
+        speeds.append(
+            compare(
+                f"best parse, length {length}",
+                partial(best, GRAMMAR, log_probs),
+                "generalized Earley",
+                lambda rows=rows: [parse_aligned(GRAMMAR, row) for row in rows],  # type: ignore[misc]
+                rounds=rounds,
+                part=part,
+            )
+        )
+    return speeds
+
+
+def _scores(length: int, device: torch.device) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return (
+        (3 * torch.randn(BATCH, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1).to(device)
+    )
+
+
+def search_speeds(device: torch.device, rounds: int, part: int = 8) -> list[Speed]:
+    """Batched back-search against the reference."""
+    log_probs, answers = lattice(7, device)
+    columns = best(GRAMMAR, log_probs).columns
+    generator = torch.Generator(device).manual_seed(0)
+    rows = log_probs[:part].cpu()
+    start = Sentences(GRAMMAR, columns.cpu(), log_probs)
+    reference_generator = torch.Generator().manual_seed(0)
+
+    def one_by_one() -> list[object]:
+        return [one_step(GRAMMAR, Arithmetic, rows[b], answers[b], start[b]) for b in range(part)]
+
+    def walk_by_walk() -> list[object]:
+        return [
+            multi_step(GRAMMAR, Arithmetic, rows[b], answers[b], start[b], generator=reference_generator)
+            for b in range(part)
+        ]
+
+    one = partial(one_step_batch, GRAMMAR, Arithmetic, log_probs, None, answers, columns)
+    many = partial(
+        multi_step_batch, GRAMMAR, Arithmetic, log_probs, None, answers, columns, generator=generator
+    )
+    return [
+        compare("1-BS, length 7", one, "Algorithm 1, one by one", one_by_one, rounds=rounds, part=part),
+        compare("m-BS(5), length 7", many, "Algorithm 2, one by one", walk_by_walk, rounds=rounds, part=part),
+    ]
+
+
+def le_net() -> nn.Sequential:
+    """Two 3x3 convolutions of 32 and 64 channels, each halved by pooling, and 128 hidden units."""
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64 * (IMAGE // 4) ** 2, 128),
+        nn.ReLU(),
+        nn.Linear(128, len(GRAMMAR.symbols)),
+    )
+
+
+def posterior_share(device: torch.device, rounds: int) -> Speed:
+    """The posterior's forward and backward pass against the network's, for 64 formulas of 7 symbols."""
+    log_probs, answers = lattice(7, device)
+    images = torch.randn(BATCH * 7, 1, IMAGE, IMAGE, device=device)
+    network = le_net().to(device)
+
+    def posterior_step() -> None:
+        scores = log_probs.clone().requires_grad_()
+        posterior(GRAMMAR, Arithmetic, scores, None, answers).log_evidence.sum().backward()  # type: ignore[no-untyped-call]
+
+    def network_step() -> None:
+        network(images).log_softmax(-1).sum().backward()
+
+    return compare(
+        "posterior step, length 7",
+        posterior_step,
+        "LeNet forward and backward",
+        network_step,
+        rounds=rounds,
+        part=BATCH,
+    )
+
+
+def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
+    """Seconds of a whole training step of LeNet (forward, loss, backward, Adam) by objective."""
+    _, answers = lattice(7, torch.device("cpu"))
+    images = torch.randn(BATCH * 7, 1, IMAGE, IMAGE, device=device)
+    labels = torch.randint(len(GRAMMAR.symbols), (BATCH * 7,), device=device)
+    lengths = torch.full((BATCH,), 7, device=device)
+    answer_circuit = value_circuit(GRAMMAR, Arithmetic, 7)
+    roots = answer_circuit.select([answer_circuit.root(7, answer) for answer in answers]).to(device)
+    parser = sentence_circuit(GRAMMAR, 7)
+    parser_roots = parser.select([parser.root(7)] * BATCH).to(device)
+    generator = torch.Generator(device).manual_seed(0)
+    walk = Walk(steps=5)
+    targets = Batch.of(GRAMMAR, Arithmetic, torch.zeros(BATCH, 7, 14, device=device), lengths, answers)
+
+    def supervised(log_probs: Tensor) -> Tensor:
+        return nn.functional.nll_loss(log_probs.flatten(0, 1), labels)
+
+    def exact_posterior(log_probs: Tensor) -> Tensor:
+        return -log_total(answer_circuit, log_probs, roots).mean()
+
+    def back_search(log_probs: Tensor) -> Tensor:
+        scores = log_probs.detach()
+        columns = best_columns(parser, scores, parser_roots)
+        draws = Draws.of(walk, BATCH, 7, generator)
+        batch = Batch(targets.engine, scores, lengths, targets.targets)
+        fixed, right = walk_batch(batch, columns, walk, draws)
+        losses = nn.functional.nll_loss(log_probs.flatten(0, 1), fixed.flatten(), reduction="none")
+        return (losses.view(BATCH, 7).mean(1) * right).mean()
+
+    objectives = {"supervised": supervised, "posterior": exact_posterior, "m-BS(5)": back_search}
+    seconds = alternate(rounds, *(_trainer(objective, images, device) for objective in objectives.values()))
+    return dict(zip(objectives, seconds, strict=True))
+
+
+def _trainer(
+    objective: Callable[[Tensor], Tensor], images: Tensor, device: torch.device
+) -> Callable[[], None]:
+    torch.manual_seed(0)
+    network = le_net().to(device)
+    adam = torch.optim.Adam(network.parameters(), 5e-4, fused=device.type == "cuda")
+
+    def step() -> None:
+        log_probs = network(images).log_softmax(-1).view(BATCH, 7, -1)
+        adam.zero_grad()
+        objective(log_probs).backward()  # type: ignore[no-untyped-call]
+        adam.step()
+
+    return step
+
+
+def compile_cost() -> dict[str, float]:
+    """Seconds and peak memory (MB, of the whole process before and after) of the length-7 circuit."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    begin = time.perf_counter()
+    circuit = value_circuit(GRAMMAR, Arithmetic, 7)
+    seconds = time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "seconds": seconds,
+        "process_mb": after,
+        "added_mb": after - before,
+        "rows": circuit.rows,
+        "edges": circuit.edges,
+    }
+
+
+def run(device: torch.device, rounds: int = 21) -> Results:
+    """Every measurement, the machine it ran on, and the promises it keeps or misses."""
+    random.seed(0)
+    compiled = compile_cost()  # first: nothing is cached yet
+    speeds = [
+        *parsing_speeds(device, rounds),
+        *search_speeds(device, rounds),
+        posterior_share(device, rounds),
+    ]
+    steps = training_steps(device, rounds)
+    targets = promises(device, speeds, steps, compiled)
+    return {
+        "machine": machine(device),
+        "rounds": rounds,
+        "batch": BATCH,
+        "compile": compiled,
+        "speeds": [asdict(speed) for speed in speeds],
+        "training_step_seconds": steps,
+        "targets": [asdict(target) for target in targets],
+    }
+
+
+def promises(
+    device: torch.device, speeds: Sequence[Speed], steps: Mapping[str, float], compiled: Mapping[str, float]
+) -> list[Target]:
+    by_name = {speed.name: speed for speed in speeds}
+    supervised = steps["supervised"]
+    if device.type == "cuda":
+        return [
+            _at_most("posterior step / supervised step", steps["posterior"] / supervised, 1.3),
+            _at_most("m-BS(5) step / supervised step", steps["m-BS(5)"] / supervised, 2.0),
+        ]
+    return [
+        _at_least("length-7 parses a second, batch 64", by_name["best parse, length 7"].per_second, 5_000),
+        _at_least("one-step corrections a second", by_name["1-BS, length 7"].per_second, 20_000),
+        _at_most("posterior step / LeNet step", by_name["posterior step, length 7"].ratio, 0.15),
+        _at_most("seconds to compile length 7", compiled["seconds"], 10),
+        _at_most("MB of the process after compiling", compiled["process_mb"], 1024),
+    ]
+
+
+def _at_least(what: str, measured: float, bound: float) -> Target:
+    return Target(f"{what}: at least {bound:g}", measured, measured >= bound)
+
+
+def _at_most(what: str, measured: float, bound: float) -> Target:
+    return Target(f"{what}: at most {bound:g}", measured, measured <= bound)
+
+
+def machine(device: torch.device) -> dict[str, object]:
+    return {
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]]:
+    """The results as (title, header, rows)."""
+    machine_name = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
+    steps = results["training_step_seconds"]
+    return [
+        (
+            f"Speed for a batch of {results['batch']} ({machine_name})",
+            ["what", "a second", "ms", "reference", "its ms", "times faster"],
+            [
+                [
+                    speed["name"],
+                    f"{speed['per_second']:,.0f}",
+                    f"{1000 * speed['seconds']:.2f}",
+                    speed["reference"],
+                    f"{1000 * speed['reference_seconds']:.1f}",
+                    f"{1 / speed['ratio']:.1f}",
+                ]
+                for speed in results["speeds"]
+            ],
+        ),
+        (
+            "One training step of LeNet on 448 images",
+            ["objective", "ms", "times supervised"],
+            [[name, f"{1000 * s:.2f}", f"{s / steps['supervised']:.2f}"] for name, s in steps.items()],
+        ),
+        (
+            "Promises",
+            ["promise", "measured", "kept"],
+            [
+                [t["promise"], f"{t['measured']:,.3g}", "yes" if t["kept"] else "no"]
+                for t in results["targets"]
+            ],
+        ),
+    ]
+
+
+def as_markdown(results: Results) -> str:
+    lines = []
+    for title, header, rows in tables(results):
+        lines += [f"### {title}", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+        lines += ["| " + " | ".join(row) + " |" for row in rows]
+        lines.append("")
+    return "\n".join(lines)

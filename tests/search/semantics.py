@@ -1,0 +1,167 @@
+"""What the tests of the search share: meanings to search with, and random problems to search in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, inf
+
+from hypothesis import assume
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ngs.grammar.enumeration import sentences
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import normal_form
+from ngs.grammar.tree import Sentence
+from ngs.parsing.sentence import find_tree, parse
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.reasoning.semantics import Meaning, Semantics, evaluate
+from tests.grammars import grammars, lattices
+
+FORMULAS = Grammar.parse("""
+    expr: expr "+" term -> add | expr "-" term -> subtract | term
+    term: term "*" digit -> multiply | term "/" digit -> divide | digit
+    digit: "0" | "1" | "2"
+""")
+
+
+class PlainArithmetic(Semantics):
+    """`Arithmetic` without its inverses: the search has to find them by itself."""
+
+    symbol = Arithmetic.symbol
+
+    def add(a: Value, b: Value) -> Value:
+        return a + b
+
+    def subtract(a: Value, b: Value) -> Value:
+        return a - b
+
+    def multiply(a: Value, b: Value) -> Value:
+        return a * b
+
+    def divide(a: Value, b: Value) -> Value:
+        return a / b
+
+
+def random_semantics(grammar: Grammar, seed: int, size: int = 4) -> type[Semantics]:
+    """A total, deterministic function into range(size), rarely UNDEFINED, for every name in `grammar`."""
+
+    def value(*numbers: int) -> Value:
+        mixed = _mix(seed, *numbers)
+        return UNDEFINED if mixed % 8 == 0 else mixed // 8 % size
+
+    def function(name: str) -> Callable[..., Value]:
+        return lambda *arguments: value(*map(ord, name), 1000 + len(arguments), *arguments)
+
+    names = {rule.function for rule in grammar.rules if rule.function is not None}
+    members = {name: staticmethod(function(name)) for name in names}
+    symbol = staticmethod(lambda name: value(*map(ord, name)))
+    return type(f"Random{seed}", (Semantics,), {**members, "symbol": symbol})
+
+
+def _mix(*numbers: int) -> int:
+    """A number that looks random but is the same in every process, unlike `hash` of a string."""
+    state = 2166136261
+    for number in numbers:
+        state = (state ^ number) * 16777619 % 2**32
+        state ^= state >> 15
+    return state >> 4
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A sentence to correct towards a target."""
+
+    grammar: Grammar
+    semantics: Meaning
+    log_probs: Tensor
+    """[time, symbol]"""
+    sentence: Sentence
+    target: Value
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem({str(self.grammar)!r}, {self.semantics}, "
+            f"{self.log_probs.tolist()}, {self.sentence}, target={self.target})"
+        )
+
+    @property
+    def columns(self) -> list[int]:
+        return self.grammar.encode(self.sentence)
+
+    def answer(self, sentence: Sequence[str]) -> Value:
+        """The value of a sentence, None for what is none."""
+        tree = find_tree(self.grammar, sentence)
+        return None if tree is None else evaluate(tree, self.semantics)
+
+    def replaced(self, position: int, column: int) -> Sentence:
+        return (*self.sentence[:position], self.grammar.symbols[column], *self.sentence[position + 1 :])
+
+
+def lengths_of(grammar: Grammar, longest: int) -> tuple[int, ...]:
+    """The lengths up to `longest` that the language has; there must be one."""
+    lengths = normal_form(grammar).lengths(longest)
+    assume(lengths)
+    return lengths
+
+
+@lru_cache(maxsize=256)
+def answers(grammar: Grammar, semantics: Meaning, length: int) -> dict[Sentence, Value]:
+    """The value of every sentence of `length` symbols."""
+    return {
+        sentence: evaluate(parse(grammar, sentence), semantics) for sentence in sentences(grammar, length)
+    }
+
+
+def log_prob(grammar: Grammar, log_probs: Tensor, sentence: Sequence[str]) -> float:
+    """log p(z|x), position by position."""
+    columns = grammar.encode(sentence)
+    return sum(float(row[column]) for row, column in zip(log_probs, columns, strict=False))
+
+
+def probabilities(grammar: Grammar, log_probs: Tensor, length: int) -> dict[Sentence, float]:
+    """p(z|x) of every sentence of `length` symbols."""
+    return {z: exp(log_prob(grammar, log_probs, z)) for z in sentences(grammar, length)}
+
+
+@st.composite
+def meanings(draw: st.DrawFn) -> tuple[Grammar, Meaning]:
+    """A random grammar with a random meaning."""
+    grammar = draw(grammars())
+    return grammar, random_semantics(grammar, draw(st.integers(0, 2**16)), draw(st.integers(2, 5)))
+
+
+@st.composite
+def problems_in(
+    draw: st.DrawFn, grammar: Grammar, semantics: Meaning, lengths: Sequence[int], impossible: float = 0.1
+) -> Problem:
+    """A random problem: the target is mostly what some sentence of the same length gives."""
+    length = draw(st.sampled_from(lengths))
+    values = answers(grammar, semantics, length)
+    targets = sorted({value for value in values.values() if value is not UNDEFINED}) + [-99]
+    return Problem(
+        grammar,
+        semantics,
+        draw(lattices(grammar, length, impossible=draw(st.sampled_from([0.0, impossible])))),
+        draw(st.sampled_from(sorted(values))),
+        draw(st.sampled_from(targets)),
+    )
+
+
+@st.composite
+def random_problems(draw: st.DrawFn, longest: int = 5) -> Problem:
+    """A problem in a random language."""
+    grammar, semantics = draw(meanings())
+    return draw(problems_in(grammar, semantics, lengths_of(grammar, longest)))
+
+
+@st.composite
+def formula_problems(draw: st.DrawFn, semantics: Meaning = Arithmetic, longest: int = 5) -> Problem:
+    """A problem in arithmetic; the formula is often some steps away from the target's."""
+    return draw(problems_in(FORMULAS, semantics, range(1, longest + 1, 2)))
+
+
+NEVER = -inf
