@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, inf
+from math import exp
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -162,6 +162,3 @@ def random_problems(draw: st.DrawFn, longest: int = 5) -> Problem:
 def formula_problems(draw: st.DrawFn, semantics: Meaning = Arithmetic, longest: int = 5) -> Problem:
     """A problem in arithmetic; the formula is often some steps away from the target's."""
     return draw(problems_in(FORMULAS, semantics, range(1, longest + 1, 2)))
-
-
-NEVER = -inf

@@ -15,7 +15,8 @@ from ngs.grammar.tree import Tree
 def find_tree(grammar: Grammar, sentence: Sequence[str]) -> Tree | None:
     """The tree of `sentence`, or None where it is outside the language.
 
-    An ambiguous sentence gets the tree of the first rule that fits, with the shortest left part.
+    An ambiguous sentence gets the tree of the first rule that fits, with as few empty parts as it can,
+    and then with the shortest left part.
     """
     tree: Tree | None = derive(grammar, sentence, TreeAlgebra())
     return tree

@@ -15,7 +15,6 @@ from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.batched import Batch, Corrections, correct, search_batch
-from ngs.search.evaluator import ABSENT
 from ngs.search.multi_step import Draws, Walk, walk_along
 
 
@@ -88,11 +87,9 @@ class State:
 
     @classmethod
     def of(cls, batch: Batch, columns: Tensor) -> State:
-        engine = batch.engine
-        answers = engine.answer_numbers(engine.values(columns.T), batch.lengths)
-        fix, fixable = correct(batch, columns)
+        fixes = correct(batch, columns)
         log_p = score_of(batch.log_probs, columns).double()
-        return cls(columns, fix, fixable, answers == batch.targets, answers != ABSENT, log_p)
+        return cls(columns, fixes.columns, fixes.found, fixes.right, fixes.in_language, log_p)
 
     @property
     def parts(self) -> tuple[Tensor, ...]:

@@ -217,18 +217,13 @@ def _replacement(correction: Correction, leaf: Leaf) -> str | None:
 
 
 def _draw_edges(parent: ElementTree.Element, layout: Layout, correction: Correction) -> None:
-    """Down from each node to half a step below it, across, and down to the child; the corrected way last."""
+    """Down from each node, across, and down to the child; the way to the corrected leaf on top."""
     places = {place.path: place for place in layout.places}
     edges = [(place, places[child]) for place in layout.places for child in place.children]
     for place, child in sorted(edges, key=lambda edge: _leads_to_change(edge[1], correction)):
         kind = "edge changed" if _leads_to_change(child, correction) else "edge"
-        bend = place.bottom + STEP / 3
-        _add(
-            parent,
-            "path",
-            kind,
-            d=f"M{place.x:.1f} {place.bottom:.1f}V{bend:.1f}H{child.x:.1f}V{child.top:.1f}",
-        )
+        start, bend = f"{place.x:.1f} {place.bottom:.1f}", f"{place.bottom + STEP / 3:.1f}"
+        _add(parent, "path", kind, d=f"M{start}V{bend}H{child.x:.1f}V{child.top:.1f}")
 
 
 def _leads_to_change(place: Place, correction: Correction) -> bool:
@@ -267,12 +262,8 @@ def _draw_place(
 
 
 def _draw_candidate(group: ElementTree.Element, trial: Trial | None, text: str, y: float) -> None:
-    kind = (
-        "left"
-        if trial is None
-        else {Action.ACCEPT: "accept", Action.REFUSE: "refuse"}.get(trial.last, "left")
-    )
-    _add(group, "text", f"middle candidate {kind}", text, x=8, y=y)
+    fate = Action.PUSH if trial is None else trial.last
+    _add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
     _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)
 
 
@@ -318,12 +309,12 @@ def _page(across: float, down: float, title: str, description: str) -> ElementTr
 
 
 def _description(correction: Correction) -> str:
-    if not correction.trace:
-        return "A reasoning tree whose value is the answer: nothing to correct."
     popped = [row[2] for row in history(correction) if row[1] == Action.POP.value]
+    if not popped:
+        return "A reasoning tree with the value of each node; nothing was tried."
     return (
         "A reasoning tree with the value of each node and the value that would make the answer right. "
-        f"The queue was popped {len(popped)} times, in this order: {', '.join(popped)}."
+        f"Visited in this order: {', '.join(popped)}."
     )
 
 
@@ -355,7 +346,7 @@ _RULES = Template("""
 .ngs-correction .position { fill: $muted; font-size: 9px }
 .ngs-correction .priority, .ngs-correction .candidate, .ngs-correction .row, .ngs-correction .caption {
   font-size: 11px }
-.ngs-correction .priority, .ngs-correction .left { fill: $muted }
+.ngs-correction .priority, .ngs-correction .candidate { fill: $muted }
 .ngs-correction .accept { fill: $good; font-weight: bold }
 .ngs-correction .refuse { fill: $bad }
 .ngs-correction circle.order { fill: $accent }

@@ -19,7 +19,6 @@ from ngs.errors import ParseError
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import Step
 from ngs.grammar.rules import Terminal
 from ngs.parsing.circuit import Cell, cells, splits
 from ngs.parsing.replay import Replays
@@ -45,8 +44,6 @@ class Words:
     """[cell]"""
     value: Tensor
     """[cell, symbol]: the number of the value read, or ABSENT"""
-    nodes: Tensor
-    """[cell, symbol]: how many reasoning nodes that makes"""
 
 
 @dataclass(frozen=True)
@@ -63,12 +60,7 @@ class Layer:
     """[edge], in order: the edges of a cell stand as its steps do in the grammar"""
     offset: Tensor
     stride: Tensor
-    """[edge]: where the edge's table begins, and the length of its rows"""
-    nodes: Tensor
-    """[edge]: how many reasoning nodes its step makes"""
-    start: Tensor
-    stop: Tensor
-    """[cell]: the first position, and the one behind the last"""
+    """[edge, 1]: where the edge's table begins, and the length of its rows"""
 
 
 def _moved(part: Part, device: torch.device) -> Part:
@@ -130,47 +122,31 @@ class Evaluator:
 
     def values(self, columns: Tensor) -> Tensor:
         """The number of every cell's value [row, sentence], for `columns` [time, sentence]."""
-        rows = self._read(columns)
+        rows = self.table.new_zeros(self.rows, columns.shape[1])
+        words = self.words
+        rows[: len(words.position)] = words.value.gather(1, columns[words.position].clamp_(min=0))
         for layer in self.layers:
-            found = self._combine(rows, layer)
-            into = rows[layer.first : layer.first + layer.cells]
+            entry = torch.addcmul(layer.offset, rows.index_select(0, layer.left), layer.stride)
+            entry += rows.index_select(0, layer.right)
+            made = self.table.index_select(0, entry.view(-1)).view_as(entry)
             if self.ambiguous:
-                edge = self._first(found, layer)
-                padded = torch.cat([found, found.new_full((1, found.shape[1]), ABSENT)])
-                into.copy_(padded.gather(0, edge))
-            else:  # at most one edge of a cell is not ABSENT, which is zero
-                into.zero_().index_add_(0, layer.out, found)
+                made = made * self._is_first(made, layer)
+            # at most one edge of a cell is left that is not ABSENT, which is zero
+            rows[layer.first : layer.first + layer.cells].index_add_(0, layer.out, made)
         return rows
-
-    def chosen(self, rows: Tensor) -> list[Tensor]:
-        """For each layer, the edge each cell got its value by [cell, sentence]; past the last if none."""
-        return [self._first(self._combine(rows, layer), layer) for layer in self.layers]
 
     def answer_numbers(self, rows: Tensor, lengths: Tensor) -> Tensor:
         """The number of each sentence's answer [sentence]; ABSENT for what is no sentence."""
         return rows.gather(0, self.root_row[lengths][None])[0]
 
-    def _read(self, columns: Tensor) -> Tensor:
-        rows = self.table.new_empty(self.rows, columns.shape[1])
-        words = self.words
-        rows[: len(words.position)] = words.value.gather(1, columns[words.position].clamp(min=0))
-        return rows
-
-    def _combine(self, rows: Tensor, layer: Layer) -> Tensor:
-        """The number each edge makes of its two parts [edge, sentence]."""
-        entry = rows.index_select(0, layer.left).mul_(layer.stride[:, None])
-        entry.add_(rows.index_select(0, layer.right)).add_(layer.offset[:, None])
-        return self.table.index_select(0, entry.view(-1)).view_as(entry)
-
-    def _first(self, found: Tensor, layer: Layer) -> Tensor:
-        """The first edge of each cell that applies."""
+    def _is_first(self, made: Tensor, layer: Layer) -> Tensor:
+        """Whether the edge is the first of its cell that applies."""
         none = len(layer.out)
-        number = torch.arange(none, device=found.device)[:, None]
-        candidate = torch.where(found == ABSENT, none, number)
-        first = candidate.new_full((layer.cells, found.shape[1]), none)
-        return first.scatter_reduce_(
-            0, layer.out[:, None].expand_as(found), candidate, "amin", include_self=True
-        )
+        number = torch.arange(none, device=made.device)[:, None]
+        candidate = torch.where(made == ABSENT, none, number)
+        first = candidate.new_full((layer.cells, made.shape[1]), none)
+        first.scatter_reduce_(0, layer.out[:, None].expand_as(made), candidate, "amin", include_self=True)
+        return first[layer.out] == number
 
 
 @remembered
@@ -240,28 +216,21 @@ def _layer(flat: _FlatTables, row: Mapping[Cell, int], level: Sequence[Cell]) ->
         for number, _, left, *right in splits(flat.tables.form, cell):
             table = flat.tables.tables[cell[0], cell[2]][number]
             stride = table.out.shape[1] + 1
-            edges.append(
-                (row[left], row[right[0]], out, flat.offset(cell, number), stride, _nodes(table.step))
-            )
-    left_row, right_row, outs, offset, strides, nodes = torch.tensor(edges).T.contiguous()
-    start = torch.tensor([cell[1] for cell in level])
+            edges.append((row[left], row[right[0]], out, flat.offset(cell, number), stride))
+    left_row, right_row, outs, offset, strides = torch.tensor(edges).T.contiguous()
     return Layer(
         row[level[0]],
         len(level),
         left_row,
         right_row,
         outs,
-        offset.int(),
-        strides.int(),
-        nodes,
-        start,
-        start + level[0][2],
+        offset[:, None].int(),
+        strides[:, None].int(),
     )
 
 
 def _words(grammar: Grammar, tables: Tables, level: Sequence[Cell]) -> Words:
     value = torch.zeros(len(level), len(grammar.symbols), dtype=torch.int32)
-    nodes = torch.zeros_like(value)
     for k, cell in enumerate(level):
         if isinstance(cell[0], Terminal):
             value[k, grammar.column(cell[0].name)] = 1
@@ -271,15 +240,7 @@ def _words(grammar: Grammar, tables: Tables, level: Sequence[Cell]) -> Words:
             assert isinstance(word, Terminal)  # a step over one symbol
             column = grammar.column(word.name)
             value[k, column] = int(table.out[0, 0]) + 1
-            nodes[k, column] = _nodes(table.step)
-    return Words(torch.tensor([cell[1] for cell in level], dtype=torch.long), value, nodes)
-
-
-def _nodes(step: Step) -> int:
-    """Reasoning nodes a step stands for: rules that rename, and inlined ones, are none."""
-    return sum(
-        not (p.rule.renames or (p.rule.head.inlined and p.rule.alias is None)) for p in step.productions
-    )
+    return Words(torch.tensor([cell[1] for cell in level], dtype=torch.long), value)
 
 
 def _usable(grammar: Grammar, longest: int) -> Tensor:

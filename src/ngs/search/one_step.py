@@ -2,6 +2,10 @@
 
 Algorithm 1 of Li et al. (2020), the reference and the explanation. The target enters at the root;
 `solve` tells each node the values it should have had; a priority queue decides what is visited next.
+
+The queue finds the likeliest correction of all: a node's priority (1 - p(A)) / p(A) is never below the
+priority p(alpha) / p(leaf) of a change below it, because 1 - p(A) >= 1 - p(leaf) >= p(alpha) and
+p(A) <= p(leaf). So when a leaf is popped, no node is left that hides a better one.
 """
 
 from __future__ import annotations
@@ -92,23 +96,9 @@ def one_step(
     return Search(grammar, semantics, log_probs, target).run(tuple(sentence))
 
 
-@dataclass(order=True)
-class Entry:
-    """An element of the queue. It is visited by the weakest link on its way from the root.
-
-    Popping by own priority alone, as Algorithm 1 is written, reaches the same leaf first: a path is
-    followed until its weakest link is the strongest left. The order below also settles ties: nodes
-    before leaves, then the likelier, then the leftmost leaf.
-    """
-
-    key: tuple[float, bool, float, int, int]
-    visit: Visit = field(compare=False)
-    replacement: int | None = field(default=None, compare=False)
-
-
 @dataclass(frozen=True)
 class Visit:
-    """A node of the tree on its way through the queue."""
+    """A node of the tree on its way through the queue: (A, alpha_A, p) of Algorithm 1."""
 
     tree: Tree
     path: Path
@@ -116,8 +106,15 @@ class Visit:
     """the grammar symbol the node stands for"""
     expected: Expected
     log_priority: float
-    weakest: float
-    """the lowest log-priority on the path to here, the root's left out"""
+
+
+@dataclass(order=True)
+class Entry:
+    """An element of the queue; ties go to nodes before leaves, then to the leftmost leaf."""
+
+    key: tuple[float, bool, int, int]
+    visit: Visit = field(compare=False)
+    replacement: int | None = field(default=None, compare=False)
 
 
 class Search:
@@ -139,7 +136,7 @@ class Search:
             return Correction(tree, values, self.target, sentence)
         self.trace = []
         queue: list[Entry] = []
-        root = Visit(tree, (), self.grammar.start, frozenset([self.target]), 0.0, inf)
+        root = Visit(tree, (), self.grammar.start, frozenset([self.target]), 0.0)
         self._push(queue, root, sentence)
         while queue:
             entry = heappop(queue)
@@ -162,18 +159,16 @@ class Search:
     def _push(self, queue: list[Entry], visit: Visit, sentence: Sentence) -> None:
         if isinstance(visit.tree, Node):
             self._log(Action.PUSH, visit)
-            heappush(queue, Entry((-visit.weakest, False, -visit.log_priority, 0, 0), visit))
+            heappush(queue, Entry((-visit.log_priority, False, 0, 0), visit))
             return
         position, symbol = visit.tree.position, visit.tree.symbol
         scores = self.log_probs[position]
         for column in self._replacements(visit, sentence):
             # p(A -> alpha) = p(alpha) / p(A) for a terminal A
             ratio = scores[column] - scores[self.grammar.column(symbol)]
-            leaf = Visit(
-                visit.tree, visit.path, visit.symbol, visit.expected, ratio, min(visit.weakest, ratio)
-            )
+            leaf = replace(visit, log_priority=ratio)
             self._log(Action.PUSH, leaf, column)
-            heappush(queue, Entry((-leaf.weakest, True, -ratio, position, column), leaf, column))
+            heappush(queue, Entry((-ratio, True, position, column), leaf, column))
 
     def _children(self, visit: Visit, values: Mapping[Path, Value]) -> Iterator[Visit]:
         """child(A) with alpha_B = solve(B, A, alpha_A) for each B among them."""
@@ -187,11 +182,9 @@ class Search:
                 expected = self._solve(visit, part, hole, arguments)
                 hole += 1
             if isinstance(part.tree, Leaf):
-                yield Visit(part.tree, part.path, part.symbol, expected, 0.0, visit.weakest)
+                yield Visit(part.tree, part.path, part.symbol, expected, 0.0)
             elif next(leaves(part.tree), None) is not None:
-                priority = self._node_priority(part.tree)
-                weakest = min(visit.weakest, priority)
-                yield Visit(part.tree, part.path, part.symbol, expected, priority, weakest)
+                yield Visit(part.tree, part.path, part.symbol, expected, self._node_priority(part.tree))
 
     def _solve(self, visit: Visit, part: Part, hole: int, arguments: Sequence[Value]) -> Expected:
         assert isinstance(visit.tree, Node)
@@ -234,9 +227,18 @@ class Search:
                 yield column
 
     def _node_priority(self, tree: Tree) -> float:
-        """log of (1 - p(A)) / p(A), p(A) the product of the probabilities of the leaves of A."""
-        log_p = sum(self.log_probs[leaf.position][self.grammar.column(leaf.symbol)] for leaf in leaves(tree))
-        return log_odds_against(log_p)
+        """log of (1 - p(A)) / p(A), p(A) the product of the probabilities of the leaves of A.
+
+        No change below A is stronger, since 1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf);
+        `max` keeps it so where a confident network's 1 - p(A) rounds to 0.
+        """
+        log_p, strongest = 0.0, -inf
+        for leaf in leaves(tree):
+            scores, current = self.log_probs[leaf.position], self.grammar.column(leaf.symbol)
+            others = (score for column, score in enumerate(scores) if column != current and score > -inf)
+            log_p += scores[current]
+            strongest = max(strongest, max(others, default=-inf) - scores[current])
+        return max(log_odds_against(log_p), strongest)
 
     def _gives_target(self, sentence: Sentence) -> bool:
         tree = find_tree(self.grammar, sentence)

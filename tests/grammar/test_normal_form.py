@@ -1,0 +1,193 @@
+"""The normal form derives what the rules derive, as often as they do, and with the same trees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngs.grammar.enumeration import derivations, sentences
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import (
+    Algebra,
+    NormalForm,
+    NormalSymbol,
+    Suffix,
+    TreeAlgebra,
+    Value,
+    fold,
+    normal_form,
+)
+from ngs.grammar.rules import Nonterminal, Rule, Terminal
+from ngs.grammar.tree import Leaf, sentence_of
+from tests.grammars import ARITHMETIC, CATALAN, NAMED, NULLABLE_LIST, grammars
+
+LONGEST = 4  # five symbols may already have a hundred thousand derivations
+
+
+class Words:
+    """Builds the sentence itself, each symbol with its position."""
+
+    def leaf(self, position: int, symbol: str) -> tuple[Leaf, ...]:
+        return (Leaf(position, symbol),)
+
+    def node(self, rule: Rule, children: tuple[tuple[Leaf, ...], ...]) -> tuple[Leaf, ...]:
+        assert len(children) == len(rule.body)
+        return tuple(leaf for child in children for leaf in child)
+
+
+class Shapes:
+    """Builds a bracketing of rules, renaming ones too, so that all derivations differ."""
+
+    def leaf(self, position: int, symbol: str) -> Value:
+        return symbol
+
+    def node(self, rule: Rule, children: tuple[Value, ...]) -> Value:
+        return rule, children
+
+
+def build(
+    form: NormalForm, algebra: Algebra, symbol: NormalSymbol, first: int, length: int
+) -> Iterator[Value]:
+    """What `algebra` makes of each derivation over the positions from `first` on, step by step."""
+    if isinstance(symbol, Terminal):
+        yield algebra.leaf(first, symbol.name)
+        return
+    for step, left_length in form.splits(symbol, length):
+        for left in build(form, algebra, step.left, first, left_length):
+            if step.right is None:
+                yield step.combine(algebra, left)
+                continue
+            for right in build(form, algebra, step.right, first + left_length, length - left_length):
+                yield step.combine(algebra, left, right)
+
+
+def rooted(grammar: Grammar, head: Nonterminal) -> Grammar:
+    """The part of `grammar` that `head` reaches, with `head` as its start."""
+    heads = [head]
+    for reached in heads:
+        used = {s for rule in grammar.by_head[reached] for s in rule.body if isinstance(s, Nonterminal)}
+        heads += [symbol for symbol in grammar.by_head if symbol in used and symbol not in heads]
+    return Grammar(tuple(rule for reached in heads for rule in grammar.by_head[reached]))
+
+
+def check_trees(grammar: Grammar, length: int) -> None:
+    form = normal_form(grammar)
+    wanted = Counter(derivations(grammar, length))
+    assert Counter(build(form, TreeAlgebra(), form.start, 0, length)) == wanted
+    assert form.count(length) == wanted.total()
+
+
+@given(grammars(), st.integers(1, LONGEST))
+def test_the_steps_of_random_grammars_build_every_tree_as_often_as_the_rules(
+    grammar: Grammar, length: int
+) -> None:
+    check_trees(grammar, length)
+
+
+@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
+def test_the_steps_of_named_grammars_build_every_tree_as_often_as_the_rules(grammar: Grammar) -> None:
+    for length in range(1, 8):
+        check_trees(grammar, length)
+
+
+@given(grammars().filter(lambda grammar: all(rule.body for rule in grammar.rules)), st.integers(1, LONGEST))
+def test_no_derivation_comes_twice(grammar: Grammar, length: int) -> None:
+    form = normal_form(grammar)
+    shapes = list(build(form, Shapes(), form.start, 0, length))
+    assert len(set(shapes)) == len(shapes) == len(derivations(grammar, length))
+
+
+@given(grammars(), st.integers(1, LONGEST))
+def test_values_built_from_steps_are_those_folded_from_trees(grammar: Grammar, length: int) -> None:
+    form = normal_form(grammar)
+    trees = derivations(grammar, length)
+    assert all(fold(tree, TreeAlgebra()) == tree for tree in trees)
+    folded = [fold(tree, Words()) for tree in trees]
+    assert all(tuple(leaf.position for leaf in words) == tuple(range(length)) for words in folded)
+    assert [tuple(leaf.symbol for leaf in words) for words in folded] == [sentence_of(tree) for tree in trees]
+    assert Counter(build(form, Words(), form.start, 0, length)) == Counter(folded)
+
+
+@given(grammars())
+def test_lengths_are_those_with_a_sentence(grammar: Grammar) -> None:
+    form = normal_form(grammar)
+    assert form.lengths(6) == tuple(n for n in range(1, 7) if sentences(grammar, n))
+    for head in grammar.by_head:
+        part = rooted(grammar, head)
+        assert [form.derives(head, n) for n in range(1, 6)] == [bool(sentences(part, n)) for n in range(1, 6)]
+    assert not any(form.derives(symbol, 0) for symbol in form.steps)
+
+
+@given(grammars())
+def test_every_step_is_a_terminal_or_a_pair(grammar: Grammar) -> None:
+    form = normal_form(grammar)
+    for symbol, steps in form.steps.items():
+        assert len(steps) == 1 or not isinstance(symbol, Suffix)
+        for step in steps:
+            assert step.head == symbol
+            assert isinstance(step.left, Terminal) or step.right is not None
+            assert (step.productions == ()) == isinstance(symbol, Suffix)
+            for part in {step.left, step.right} - {None}:
+                assert isinstance(part, Terminal) or part in form.steps
+
+
+def test_long_bodies_are_split_from_the_left() -> None:
+    form = normal_form(Grammar.parse('s: "a" "b" "c" "d"'))
+    (first,) = form.steps[form.start]
+    assert (first.left, first.right) == (Terminal("a"), Suffix(0, 1))
+    (second,) = form.steps[Suffix(0, 1)]
+    assert (second.left, second.right) == (Terminal("b"), Suffix(0, 2))
+    (third,) = form.steps[Suffix(0, 2)]
+    assert (third.left, third.right) == (Terminal("c"), Terminal("d"))
+
+
+def test_a_step_keeps_the_unit_rules_it_replaces_outermost_first() -> None:
+    form = normal_form(ARITHMETIC)
+    shown = {
+        step.left: [f"{p.rule.head}: {p.rule}" for p in step.productions]
+        for step in form.steps[form.start]
+        if step.right is None
+    }
+    assert shown[Terminal("0")] == ["expr: term", "term: digit", 'digit: "0"']
+    assert set(shown) == {Terminal("0"), Terminal("1"), Terminal("2")}
+
+
+def test_parts_that_derive_nothing_stand_in_the_trees() -> None:
+    (tree,) = derivations(NULLABLE_LIST, 3)
+    assert str(tree) == "list((, item(sign(), 1), ))"
+    form = normal_form(NULLABLE_LIST)
+    assert list(build(form, TreeAlgebra(), form.start, 0, 3)) == [tree]
+
+
+def test_every_way_to_derive_nothing_counts() -> None:
+    grammar = Grammar.parse("""
+        s: "x" a a
+        a: b | -> zero
+        b: -> one
+    """)
+    form = normal_form(grammar)
+    trees = list(map(str, build(form, TreeAlgebra(), form.start, 0, 1)))
+    assert trees == [
+        "s(x, one(), one())",
+        "s(x, one(), zero())",
+        "s(x, zero(), one())",
+        "s(x, zero(), zero())",
+    ]
+    assert form.count(1) == 4
+
+
+def test_counts_are_known_numbers() -> None:
+    form = normal_form(CATALAN)
+    assert [form.count(n) for n in range(1, 11)] == [1, 1, 2, 5, 14, 42, 132, 429, 1430, 4862]
+    form = normal_form(ARITHMETIC)
+    assert [form.count(n) for n in range(1, 8)] == [3, 0, 36, 0, 432, 0, 5184]  # 3 digits, 4 operators
+
+
+def test_the_empty_sentence_has_no_steps() -> None:
+    form = normal_form(NAMED["palindromes"])
+    assert form.count(0) == 0
+    assert form.lengths(0) == ()

@@ -1,0 +1,104 @@
+"""Exact arithmetic, and exact results from the decimals of a data set."""
+
+from __future__ import annotations
+
+import operator
+from fractions import Fraction
+from math import inf, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngs import UNDEFINED, SemanticsError, arithmetic_grammar, evaluate, exact, parse
+from ngs.reasoning.arithmetic import TOLERANCE, Arithmetic
+
+FORMULAS = arithmetic_grammar()
+FUNCTIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+
+
+def by_hand(formula: str) -> Fraction | None:
+    """Products first, then sums, each from left to right; None where something is divided by zero."""
+    terms: list[Fraction] = [Fraction(formula[0])]
+    signs: list[str] = []
+    for sign, digit in zip(formula[1::2], formula[2::2], strict=True):
+        if sign in "+-":
+            signs.append(sign)
+            terms.append(Fraction(digit))
+        elif sign == "/" and digit == "0":
+            return None
+        else:
+            terms[-1] = FUNCTIONS[sign](terms[-1], Fraction(digit))
+    total = terms[0]
+    for sign, term in zip(signs, terms[1:], strict=True):
+        total = FUNCTIONS[sign](total, term)
+    return total
+
+
+@st.composite
+def formulas(draw: st.DrawFn) -> str:
+    length = draw(st.integers(0, 5))
+    rest = [draw(st.sampled_from("+-*/")) + draw(st.sampled_from("0123456789")) for _ in range(length)]
+    return draw(st.sampled_from("0123456789")) + "".join(rest)
+
+
+@given(formulas())
+def test_formulas_have_the_value_they_have_on_paper(formula: str) -> None:
+    have, want = evaluate(parse(FORMULAS, formula), Arithmetic), by_hand(formula)
+    assert have == (UNDEFINED if want is None else want)
+    assert want is None or type(have) is Fraction
+
+
+def test_a_class_and_an_instance_mean_the_same_symbols() -> None:
+    assert Arithmetic.symbol("7") == Arithmetic().symbol("7") == 7
+
+
+@given(formulas())
+def test_decimals_of_formulas_are_read_back_exactly(formula: str) -> None:
+    """As data sets store them: floats, or text with six digits behind the point."""
+    value = by_hand(formula)
+    if value is not None and value.denominator <= 500 and abs(value) < 1000:
+        assert exact(float(value)) == value
+        assert exact(f"{float(value):.8f}") == value
+
+
+@given(st.fractions(-30, 30, max_denominator=10**9), st.sampled_from([1e-1, 1e-2, 1e-3]))
+def test_no_fraction_as_near_has_a_smaller_denominator(value: Fraction, tolerance: float) -> None:
+    simplest = exact(value, tolerance)
+    near = Fraction(tolerance)
+    assert abs(simplest - value) <= near
+    for denominator in range(1, simplest.denominator):
+        closest = Fraction(round(value * denominator), denominator)
+        assert abs(closest - value) > near, (closest, simplest)
+
+
+@given(st.integers(-(10**6), 10**6), st.floats(-TOLERANCE / 2, TOLERANCE / 2))
+def test_integers_are_found_again(whole: int, error: float) -> None:
+    assert exact(whole) == exact(whole + error) == exact(str(whole)) == whole
+    assert exact(-whole) == -exact(whole)
+
+
+@pytest.mark.parametrize(
+    "decimal, value",
+    [
+        (0.3333333, Fraction(1, 3)),
+        (-0.6666667, Fraction(-2, 3)),
+        (0.142857, Fraction(1, 7)),
+        ("0.125", Fraction(1, 8)),
+        ("1/3", Fraction(1, 3)),
+        (Fraction(22, 7), Fraction(22, 7)),
+        (2.0, Fraction(2)),
+        (-0.0, Fraction(0)),
+        (1e-9, Fraction(0)),
+        (-1e-9, Fraction(0)),
+        (0.9999999, Fraction(1)),
+    ],
+)
+def test_exact(decimal: float | str | Fraction, value: Fraction) -> None:
+    assert exact(decimal) == value
+
+
+@pytest.mark.parametrize("decimal", [nan, inf, -inf, "nan", "seven", "", None, "1/0"])
+def test_no_number_is_refused(decimal: object) -> None:
+    with pytest.raises(SemanticsError, match="is no number with an exact value; leave examples with"):
+        exact(decimal)

@@ -1,0 +1,386 @@
+"""The queue of one-step back-search against trying every change of one symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+from itertools import count, pairwise, zip_longest
+from math import exp, expm1, inf, log, prod
+
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ngs import UNDEFINED, Grammar, Semantics, arithmetic_grammar, best, evaluate, one_step, parse, recognises
+from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import ANY, inverses
+from ngs.search.one_step import Action, Correction
+from tests.search.semantics import (
+    FORMULAS,
+    PlainArithmetic,
+    Problem,
+    formula_problems,
+    random_problems,
+)
+
+Ratio = Fraction | float
+"""An exact ratio of probabilities; +inf where something impossible is to be changed."""
+
+any_problem = st.one_of(random_problems(), formula_problems())
+
+
+def solve(problem: Problem) -> Correction:
+    return one_step(problem.grammar, problem.semantics, problem.log_probs, problem.target, problem.sentence)
+
+
+def inlined(node: Node) -> bool:
+    return node.rule.head.inlined and node.rule.alias is None
+
+
+def nodes_above(tree: Tree, position: int) -> Iterator[Node]:
+    """The reasoning nodes above a leaf, the root first."""
+    if isinstance(tree, Node):
+        yield from [] if inlined(tree) else [tree]
+        for child in tree.children:
+            if any(leaf.position == position for leaf in leaves(child)):
+                yield from nodes_above(child, position)
+
+
+class Exhaustive:
+    """Every change of one symbol that is possible and right, and what the paper says of it, in fractions."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.tree = parse(problem.grammar, problem.sentence)
+        weights = [[Fraction(exp(score)) for score in row] for row in problem.log_probs.tolist()]
+        self.probs = [[weight / sum(row) for weight in row] for row in weights]
+
+    def changes(self) -> Iterator[tuple[int, int]]:
+        problem = self.problem
+        for position, row in enumerate(self.probs):
+            for column, p in enumerate(row):
+                changed = problem.replaced(position, column)
+                if p and changed != problem.sentence and problem.answer(changed) == problem.target:
+                    yield position, column
+
+    def p(self, position: int) -> Fraction:
+        return self.probs[position][self.problem.columns[position]]
+
+    def leaf_priority(self, position: int, column: int) -> Ratio:
+        """p(alpha) / p(A)"""
+        return self.probs[position][column] / self.p(position) if self.p(position) else inf
+
+    def node_priority(self, node: Node) -> Ratio:
+        """(1 - p(A)) / p(A)"""
+        p = prod((self.p(leaf.position) for leaf in leaves(node)), start=Fraction(1))
+        return (1 - p) / p if p else inf
+
+    def weakest_link(self, position: int, column: int) -> Ratio:
+        below_root = list(nodes_above(self.tree, position))[1:]
+        return min([self.leaf_priority(position, column), *map(self.node_priority, below_root)])
+
+    def best(self) -> Sentence | None:
+        """The strongest weakest link; ties go to the likelier, then to the left."""
+        problem = self.problem
+        if evaluate(self.tree, problem.semantics) == problem.target:
+            return problem.sentence
+
+        def rank(change: tuple[int, int]) -> tuple[Ratio, Ratio, int, int]:
+            position, column = change
+            return self.weakest_link(*change), self.leaf_priority(*change), -position, -column
+
+        chosen = max(self.changes(), key=rank, default=None)
+        return None if chosen is None else problem.replaced(*chosen)
+
+
+def check_against_all_changes(problem: Problem) -> None:
+    correction = solve(problem)
+    assert correction.sentence == Exhaustive(problem).best()
+    if correction.sentence is None:
+        return
+    assert problem.answer(correction.sentence) == problem.target
+    differing = [
+        t for t, (a, b) in enumerate(zip(problem.sentence, correction.sentence, strict=True)) if a != b
+    ]
+    assert differing == ([] if correction.position is None else [correction.position])
+
+
+@given(random_problems())
+def test_best_of_all_changes_in_random_languages(problem: Problem) -> None:
+    check_against_all_changes(problem)
+
+
+@given(formula_problems())
+def test_best_of_all_changes_in_arithmetic(problem: Problem) -> None:
+    check_against_all_changes(problem)
+
+
+@given(formula_problems(PlainArithmetic))
+def test_best_of_all_changes_without_inverses(problem: Problem) -> None:
+    check_against_all_changes(problem)
+
+
+@given(any_problem)
+def test_no_node_is_weaker_than_a_change_below_it(problem: Problem) -> None:
+    """1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf): the weakest link is the leaf itself.
+
+    So the correction is the likeliest of all right ones. It holds because rows sum to one.
+    """
+    exhaustive = Exhaustive(problem)
+    for change in exhaustive.changes():
+        assert exhaustive.weakest_link(*change) == exhaustive.leaf_priority(*change)
+
+
+@given(formula_problems(), st.integers(0, 2**32 - 1))
+def test_confident_networks_lose_no_digits(problem: Problem, seed: int) -> None:
+    """In float32 the probability of a whole subtree rounds to 1, and 1 - p(A) to 0, long before the
+    ratios of its leaves do: corrections below the root must not fall behind because of that."""
+    logits = 3 * torch.randn(problem.log_probs.shape, generator=torch.Generator().manual_seed(seed))
+    logits[torch.arange(len(logits)), problem.columns] += 25
+    confident = logits.log_softmax(-1)
+    problem = Problem(FORMULAS, Arithmetic, confident, problem.sentence, problem.target)
+    changes = list(Exhaustive(problem).changes())
+    assume(changes and problem.answer(problem.sentence) != problem.target)
+    ratios = {change: float(confident[change]) for change in changes}  # the symbols themselves have log p ~ 0
+    position, column = max(changes, key=ratios.__getitem__)
+    assume(sum(ratio > ratios[position, column] - 1e-4 for ratio in ratios.values()) == 1)
+    assert solve(problem).sentence == problem.replaced(position, column)
+
+
+def literal_algorithm_1(problem: Problem) -> tuple[Sentence | None, list[float]]:
+    """The pseudocode as it stands: pop by own priority. Also all priorities that were pushed."""
+    order = count()
+    log_probs: list[list[float]] = problem.log_probs.tolist()
+    tree = parse(problem.grammar, problem.sentence)
+    queue: list[tuple[float, int, Tree, int | None]] = [(-inf, next(order), tree, None)]
+    pushed = []
+
+    def push(part: Tree) -> None:
+        if isinstance(part, Leaf):
+            row, current = log_probs[part.position], problem.columns[part.position]
+            for column, score in enumerate(row):
+                if column != current and score > -inf:
+                    pushed.append(score - row[current])
+                    heappush(queue, (-pushed[-1], next(order), part, column))
+        elif inlined(part):
+            for child in part.children:
+                push(child)
+        elif next(leaves(part), None):
+            log_p = sum(log_probs[leaf.position][problem.columns[leaf.position]] for leaf in leaves(part))
+            pushed.append(log(-expm1(log_p)) - log_p if log_p < 0 else -inf)
+            heappush(queue, (-pushed[-1], next(order), part, None))
+
+    if isinstance(tree, Leaf):
+        queue.clear()
+        push(tree)
+    heapify(queue)
+    while queue:
+        _, _, part, column = heappop(queue)
+        if isinstance(part, Leaf):
+            assert column is not None
+            changed = problem.replaced(part.position, column)
+            if problem.answer(changed) == problem.target:
+                return changed, pushed
+        else:
+            for child in part.children:
+                push(child)
+    return None, pushed
+
+
+@given(any_problem)
+def test_literal_queue_finds_the_same(problem: Problem) -> None:
+    assume(problem.answer(problem.sentence) != problem.target)
+    found, pushed = literal_algorithm_1(problem)
+    ranked = sorted(pushed)
+    tied = any(b - a < 1e-9 or not b < inf for a, b in pairwise(ranked))
+    assume(not tied)
+    assert solve(problem).sentence == found
+
+
+@given(any_problem)
+def test_trace_is_what_happened(problem: Problem) -> None:
+    correction = solve(problem)
+    answer = problem.answer(problem.sentence)
+    assert correction.values[()] == answer
+    if answer == problem.target:
+        assert correction.trace == () and correction.sentence == problem.sentence
+        return
+    queue = []
+    for event, after in zip_longest(correction.trace, correction.trace[1:]):
+        entry = event.path, event.replacement
+        if event.action is Action.PUSH:
+            assert entry not in queue, "pushed twice"
+            queue.append(entry)
+        elif event.action is Action.POP:
+            queue.remove(entry)  # a ValueError where it was never pushed
+            judged = after is not None and after.action in (Action.ACCEPT, Action.REFUSE)
+            assert judged == (event.replacement is not None)
+        else:
+            column = problem.grammar.column(event.replacement)
+            changed = problem.replaced(position_of(correction.tree, event.path), column)
+            right = problem.answer(changed) == problem.target
+            assert right == (event.action is Action.ACCEPT)
+            assert recognises(problem.grammar, changed)
+    last = correction.trace[-1].action if correction.trace else None
+    assert (last is Action.ACCEPT) == (correction.sentence is not None)
+    assert correction.sentence is not None or not queue, "gave up with something left to try"
+
+
+def position_of(tree: Tree, path: tuple[int, ...]) -> int:
+    for k in path:
+        assert isinstance(tree, Node)
+        tree = tree.children[k]
+    assert isinstance(tree, Leaf)
+    return tree.position
+
+
+@given(formula_problems())
+def test_expected_values_are_right_where_the_tree_stays(problem: Problem) -> None:
+    """Putting an expected value in a node's place gives the target: alpha_A of Algorithm 1."""
+    for event in solve(problem).trace:
+        if event.expected is ANY:
+            continue
+        for value in event.expected if event.action is Action.PUSH else ():
+            tree = parse(FORMULAS, problem.sentence)
+            assert substituted(tree, event.path, value) == problem.target
+
+
+def substituted(tree: Tree, path: tuple[int, ...], value: Fraction) -> Fraction:
+    """The value of `tree` once the node at `path` has `value`."""
+    if not path:
+        return value
+    assert isinstance(tree, Node)
+    functions = {"add": Fraction.__add__, "subtract": Fraction.__sub__}
+    functions |= {"multiply": Fraction.__mul__, "divide": Fraction.__truediv__}
+    arguments = [
+        substituted(tree.children[k], path[1:], value)
+        if k == path[0]
+        else evaluate(tree.children[k], Arithmetic)
+        for k in (0, 2)
+    ]
+    return functions[tree.rule.name](*arguments)
+
+
+@given(formula_problems())
+def test_given_and_automatic_inverses_agree(problem: Problem) -> None:
+    given_inverse = solve(problem)
+    automatic = one_step(FORMULAS, PlainArithmetic, problem.log_probs, problem.target, problem.sentence)
+    assert given_inverse.sentence == automatic.sentence
+    assert given_inverse.position == automatic.position
+
+
+@given(any_problem)
+def test_right_sentences_come_back_unchanged(problem: Problem) -> None:
+    answer = problem.answer(problem.sentence)
+    assume(answer is not UNDEFINED)
+    right = one_step(problem.grammar, problem.semantics, problem.log_probs, answer, problem.sentence)
+    assert (right.sentence, right.position, right.trace) == (problem.sentence, None, ())
+
+
+@given(any_problem)
+def test_by_default_the_likeliest_sentence_is_corrected(problem: Problem) -> None:
+    likeliest = best(problem.grammar, problem.log_probs[None])[0]
+    assume(likeliest)
+    default = one_step(problem.grammar, problem.semantics, problem.log_probs, problem.target)
+    explicit = one_step(problem.grammar, problem.semantics, problem.log_probs, problem.target, likeliest)
+    assert default == explicit
+
+
+DIGITS = arithmetic_grammar()
+
+
+def scores_for(seen: str, doubts: dict[int, str], grammar: Grammar = DIGITS) -> Tensor:
+    """Scores of a network sure of what it has seen, but for second thoughts at some positions."""
+    scores = torch.full((len(seen), len(grammar.symbols)), -9.0, dtype=torch.float64)
+    for position, symbol in enumerate(seen):
+        scores[position, grammar.column(symbol)] = 0.0
+        if position in doubts:
+            scores[position, grammar.column(doubts[position])] = -1.0
+    return scores.log_softmax(-1)
+
+
+@pytest.mark.parametrize(
+    "seen, doubts, target, wanted",
+    [
+        ("2*4+3", {2: "9"}, 21, "2*9+3"),
+        ("1-2*3", {3: "+"}, 2, "1-2+3"),  # -(2*3) becomes (-2)+3: another tree
+        ("1-2+3", {3: "*"}, -5, "1-2*3"),
+        ("4*1*0", {1: "+"}, 4, "4+1*0"),
+        ("4*1*0", {3: "+"}, 4, "4*1+0"),
+        ("8/2/2", {1: "-"}, 7, "8-2/2"),
+        ("1/0+2", {2: "1"}, 3, "1/1+2"),  # from an undefined value
+        ("7", {0: "1"}, 1, "1"),
+    ],
+)
+def test_corrections_of_a_formula(seen: str, doubts: dict[int, str], target: int, wanted: str) -> None:
+    correction = one_step(DIGITS, Arithmetic, scores_for(seen, doubts), target)
+    assert correction.sentence == tuple(wanted)
+    assert evaluate(parse(DIGITS, wanted), Arithmetic) == target
+
+
+def test_changes_of_probability_zero_are_not_made() -> None:
+    scores = scores_for("1+1", {})
+    scores[2, DIGITS.column("2")] = scores[0, DIGITS.column("2")] = -inf
+    only = one_step(DIGITS, Arithmetic, scores.log_softmax(-1), 3)
+    assert only.sentence is None
+    assert only.trace  # it did look
+
+
+@pytest.mark.parametrize("symbols", [3, 5])
+def test_ties_go_to_the_left(symbols: int) -> None:
+    letters = " | ".join(f'"{k}"' for k in range(symbols))
+    grammar = Grammar.parse(f"sum: digit digit digit -> add\ndigit: {letters}")
+
+    class Sums(Semantics):
+        symbol = int
+
+        def add(a: int, b: int, c: int) -> int:
+            return a + b + c
+
+    scores = torch.zeros(3, symbols, dtype=torch.float64).log_softmax(-1)
+    assert one_step(grammar, Sums, scores, 2, "111").sentence == ("0", "1", "1")
+
+
+def test_a_tie_below_a_node_goes_to_the_left_too() -> None:
+    """Nodes of one leaf each: (1 - p) / p is the leaf's own ratio, but for rounding."""
+    grammar = Grammar.parse('pair: bit bit -> add\nbit: "0" -> zero | "1" -> one')
+
+    class Bits(Semantics):
+        def zero() -> int:
+            return 0
+
+        def one() -> int:
+            return 1
+
+        def add(a: int, b: int) -> int:
+            return a + b
+
+    for p in (0.1, 0.3, 0.37, 0.5, 0.9):
+        scores = torch.tensor([[p, 1 - p], [p, 1 - p]], dtype=torch.float64).log()
+        assert one_step(grammar, Bits, scores, 1, "11").sentence == ("0", "1"), p
+
+
+def test_a_wrong_inverse_is_no_danger() -> None:
+    """What an inverse claims is run forwards again; what it forgets is not found."""
+
+    class Careless(PlainArithmetic):
+        @inverses(lambda target, b: target + 1000, lambda target, a: target - a)
+        def add(a: Fraction, b: Fraction) -> Fraction:
+            return a + b
+
+    scores = scores_for("1+1", {0: "2"}, FORMULAS)
+    assert one_step(FORMULAS, Arithmetic, scores, 3).sentence == ("2", "+", "1")
+    assert one_step(FORMULAS, Careless, scores, 3).sentence == ("1", "+", "2")
+
+
+@settings(max_examples=50)
+@given(formula_problems())
+def test_scores_are_only_read(problem: Problem) -> None:
+    before = problem.log_probs.clone()
+    problem.log_probs.requires_grad_()
+    solve(problem)
+    assert torch.equal(problem.log_probs.detach(), before)
