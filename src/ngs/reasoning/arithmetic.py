@@ -53,7 +53,7 @@ def exact(decimal: float | str | Fraction, tolerance: float = TOLERANCE) -> Frac
     """
     try:
         value = Fraction(decimal)
-    except (ValueError, OverflowError, TypeError):
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
         raise SemanticsError(
             f"{decimal!r} is no number with an exact value; leave examples with an undefined result out"
         ) from None

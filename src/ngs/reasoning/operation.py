@@ -133,13 +133,22 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
     except ZeroDivisionError:
         return UNDEFINED
     except Exception as error:  # once, at the edge: the user sees their own call
-        shown = ", ".join(map(repr, arguments))
         raise SemanticsError(
-            f"{name}({shown}) raised {type(error).__name__}: {error}; "
+            f"{_shown(name, arguments)} raised {type(error).__name__}: {error}; "
             f"return ngs.UNDEFINED for arguments that have no value"
         ) from error
-    if isinstance(value, float) and value != value:
-        raise SemanticsError(
-            f"{name}({', '.join(map(repr, arguments))}) is NaN; return ngs.UNDEFINED instead"
-        )
+    for part in value.values if isinstance(value, OneOf) else (value,):
+        if isinstance(part, float) and part != part:
+            raise SemanticsError(f"{_shown(name, arguments)} is NaN; return ngs.UNDEFINED instead")
+        try:
+            hash(part)
+        except TypeError:
+            raise SemanticsError(
+                f"{_shown(name, arguments)} is {part!r}, which is not hashable; "
+                f"return a number, string, tuple or frozenset"
+            ) from None
     return value
+
+
+def _shown(name: str, arguments: Sequence[Value]) -> str:
+    return f"{name}({', '.join(map(repr, arguments))})"

@@ -11,7 +11,7 @@ p(A) <= p(leaf). So when a leaf is popped, no node is left that hides a better o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from heapq import heappop, heappush
 from math import expm1, inf, log
