@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ngs.errors import ShapeError
 from ngs.parsing.circuit import FIRST_LEAF, ONE, Circuit, Edges
-from ngs.parsing.semiring import IMPOSSIBLE, segment_argmax
+from ngs.parsing.semiring import IMPOSSIBLE, segment_argmax, segment_max
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _top(scores: Tensor, edges: Edges, k: int) -> tuple[Tensor, Tensor]:
     pad = torch.full_like(scores[:1], 2 * IMPOSSIBLE)
     scores = torch.cat([scores, pad])  # an empty segment's winner is the padding
     for _ in range(k):
-        winner = segment_argmax(scores[:-1], edges)
+        winner = segment_argmax(scores[:-1], segment_max(scores[:-1], edges), edges)
         totals.append(scores.gather(0, winner).clamp(min=IMPOSSIBLE))
         winners.append(winner)
         scores = scores.scatter(0, winner, 2 * IMPOSSIBLE)

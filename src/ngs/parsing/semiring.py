@@ -45,31 +45,32 @@ def softmax_share(scores: Tensor, totals: Tensor, edges: Edges) -> Tensor:
     return (scores - totals.index_select(0, edges.out)).exp_()
 
 
-def segment_argmax(scores: Tensor, edges: Edges) -> Tensor:
-    """The first edge with the highest score of each segment; `len(edges.out)` for an empty segment."""
-    best = segment_max(scores, edges)
-    number = torch.arange(len(edges.out), device=scores.device)
-    number = number.view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
-    candidate = torch.where(scores == best.index_select(0, edges.out), number, len(edges.out))
-    first = candidate.new_full(best.shape, len(edges.out))
+def segment_argmax(scores: Tensor, best: Tensor, edges: Edges) -> Tensor:
+    """The first edge that has the `best` score of its segment; `len(edges.out)` where there is none."""
+    candidate = torch.where(scores == best.index_select(0, edges.out), _numbers(scores), len(scores))
+    first = candidate.new_full(best.shape, len(scores))
     return first.scatter_reduce_(0, _expand(edges.out, scores), candidate, "amin", include_self=True)
 
 
-def winner_share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
-    """One for the first edge with the highest score of its segment, zero for the others."""
-    winner = segment_argmax(scores, edges).index_select(0, edges.out)
-    number = torch.arange(len(edges.out), device=scores.device)
-    return (winner == number.view(-1, *[1] * (scores.dim() - 1))).to(scores.dtype)
+def winner_share(scores: Tensor, best: Tensor, edges: Edges) -> Tensor:
+    """One for the first edge with the best score of its segment, zero for the others."""
+    winner = segment_argmax(scores, best, edges).index_select(0, edges.out)
+    return (winner == _numbers(scores)).to(scores.dtype)
 
 
 def drawn_share(generator: torch.Generator | None) -> Callable[[Tensor, Tensor, Edges], Tensor]:
     """One for an edge drawn from p(edge | segment), by adding Gumbel noise and taking the winner."""
 
-    def share(scores: Tensor, totals: Tensor, edges: Edges) -> Tensor:
-        noise = torch.empty_like(scores).exponential_(generator=generator).log_().neg_()
-        return winner_share(scores + noise, totals, edges)
+    def share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
+        noisy = scores - torch.empty_like(scores).exponential_(generator=generator).log_()
+        return winner_share(noisy, segment_max(noisy, edges), edges)
 
     return share
+
+
+def _numbers(scores: Tensor) -> Tensor:
+    """0, 1, 2, ... down the first dimension, to be compared with edges."""
+    return torch.arange(len(scores), device=scores.device).view(-1, *[1] * (scores.dim() - 1))
 
 
 def _expand(out: Tensor, scores: Tensor) -> Tensor:

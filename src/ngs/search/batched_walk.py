@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 import torch
 from torch import Tensor
@@ -15,7 +16,7 @@ from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.batched import Batch, Corrections, correct, search_batch
-from ngs.search.multi_step import Draws, Walk, walk_along
+from ngs.search.multi_step import SMALLEST, Draws, Walk, walk_along
 
 
 def multi_step_batch(
@@ -60,14 +61,14 @@ def walk_batch(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple
 
 
 def _walk(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
-    proposal = Alternatives.of(batch)
+    proposal = RandomWalks(batch.engine.usable[batch.lengths], walk.distance, draws)
     state = State.of(batch, columns)
+    log_accept = draws.accept.clamp(min=SMALLEST).log()
     for step in range(walk.steps):
         by_search = (draws.kind[step] < walk.back_search) & state.fixable
-        walked = proposal.draw(state.columns, draws.distance[step], draws.order[step], draws.symbol[step])
+        walked = proposal.draw(step, state.columns)
         other = State.of(batch, torch.where(by_search[:, None], state.fix, walked))
-        log_ratio = _log_ratio(state, other, proposal, walk)
-        accept = other.sentence & (draws.accept[step].clamp(min=1e-300).log() <= log_ratio)
+        accept = other.sentence & (log_accept[step] <= _log_ratio(state, other, proposal, walk))
         state = State(*(_select(accept, new, old) for new, old in zip(other.parts, state.parts, strict=True)))
     return state.columns, state.right
 
@@ -100,9 +101,9 @@ def _select(accept: Tensor, new: Tensor, old: Tensor) -> Tensor:
     return torch.where(accept.view(-1, *[1] * (new.dim() - 1)), new, old)
 
 
-def _log_ratio(state: State, other: State, proposal: Alternatives, walk: Walk) -> Tensor:
+def _log_ratio(state: State, other: State, proposal: RandomWalks, walk: Walk) -> Tensor:
     """log r of `multi_step`, for each example."""
-    g = proposal.log_probability(state.columns, other.columns, walk.distance).exp()
+    g = proposal.log_probability(state.columns, other.columns).exp()
 
     def log_proposal(a: State, b: State) -> Tensor:
         chance = walk.back_search * a.fixable.double()
@@ -115,39 +116,38 @@ def _log_ratio(state: State, other: State, proposal: Alternatives, walk: Walk) -
     return torch.where(torch.isneginf(other.log_p), -torch.inf, ratio)
 
 
-@dataclass(frozen=True)
-class Alternatives:
-    """The random walk g of `multi_step.RandomWalk`, for a batch."""
+class RandomWalks:
+    """The random walk g of `multi_step.RandomWalk`, for a batch and all its draws."""
 
-    usable: Tensor
-    """[batch, time, symbol]: what some sentence of the example's length has there"""
-
-    @classmethod
-    def of(cls, batch: Batch) -> Alternatives:
-        return cls(batch.engine.usable[batch.lengths])
-
-    @property
-    def others(self) -> Tensor:
-        """How many other symbols each position could have [batch, time]."""
-        return (self.usable.sum(-1) - 1).clamp(min=0)
-
-    def draw(self, columns: Tensor, distance: Tensor, order: Tensor, symbol: Tensor) -> Tensor:
-        others = self.others
+    def __init__(self, usable: Tensor, distance: float, draws: Draws) -> None:
+        """`usable` [batch, time, symbol]: what some sentence of the example's length has there."""
+        others = (usable.sum(-1) - 1).clamp(min=0)
         changeable = others > 0
-        rank = order.masked_fill(~changeable, torch.inf).argsort(1).argsort(1)
-        distance = torch.where(distance > changeable.sum(1), 0, distance)
-        changes = changeable & (rank < distance[:, None])
-        current = torch.nn.functional.one_hot(columns.clamp(min=0), self.usable.shape[-1]).bool()
-        number = (self.usable & ~current).cumsum(-1) - 1  # of each alternative, from 0
-        wanted = (symbol * others).long()
-        replacement = (number == wanted[..., None]).int().argmax(-1)
-        return torch.where(changes, replacement, columns)
+        count = changeable.sum(1)
+        order = draws.order.masked_fill(~changeable, torch.inf)
+        rank = (order[..., None, :] < order[..., None]).sum(-1)
+        moves = torch.where(draws.distance > count, 0, draws.distance)
+        self.changes = changeable & (rank < moves[..., None])  # [steps, batch, time]
+        self.wanted = (draws.symbol * others).long()  # [steps, batch, time]: the number of the new symbol
+        self.number = usable.cumsum(-1) - 1  # [batch, time, symbol]: of each usable symbol
+        self.column = (~usable).int().sort(dim=-1, stable=True).indices  # and the symbol of each number
+        self.log_others = others.clamp(min=1).double().log()
+        d = torch.arange(usable.shape[1] + 1, device=usable.device, dtype=torch.float64)
+        n = count.double()[:, None]
+        log_poisson = d * log(distance) - distance - torch.lgamma(d + 1)
+        log_ways = torch.lgamma(n + 1) - torch.lgamma(d + 1) - torch.lgamma((n - d).clamp(min=0) + 1)
+        self.log_distance = log_poisson - log_ways  # [batch, distance]
 
-    def log_probability(self, a: Tensor, b: Tensor, mean: float) -> Tensor:
+    def draw(self, step: int, columns: Tensor) -> Tensor:
+        """Another sentence for each of `columns` [batch, time]."""
+        current = self.number.gather(2, columns.clamp(min=0)[..., None])[..., 0]
+        wanted = self.wanted[step]
+        number = (wanted + (wanted >= current)).clamp_(max=self.column.shape[-1] - 1)
+        replacement = self.column.gather(2, number[..., None])
+        return torch.where(self.changes[step], replacement[..., 0], columns)
+
+    def log_probability(self, a: Tensor, b: Tensor) -> Tensor:
         """log g(b|a) = log g(a|b) [batch]."""
         changed = a != b
-        d = changed.sum(1).double()
-        n = (self.others > 0).sum(1).double()
-        log_poisson = torch.xlogy(d, torch.tensor(mean, dtype=torch.float64)) - mean - torch.lgamma(d + 1)
-        log_ways = torch.lgamma(n + 1) - torch.lgamma(d + 1) - torch.lgamma(n - d + 1)
-        return log_poisson - log_ways - (self.others.clamp(min=1).double().log() * changed).sum(1)
+        log_distance = self.log_distance.gather(1, changed.sum(1, keepdim=True))[:, 0]
+        return log_distance - (self.log_others * changed).sum(1)

@@ -33,6 +33,9 @@ from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
 from ngs.search.one_step import Correction, Search
 
+SMALLEST = 1e-300
+"""What a uniform draw of zero counts as: its logarithm is needed."""
+
 
 @dataclass(frozen=True)
 class Walk:
@@ -173,7 +176,9 @@ def walk_along(
             )
         if recognises(grammar, proposed):
             other = _State(search.run(proposed), search, proposed)
-            if log(draws.accept[step, example].item() or 1e-300) <= _log_ratio(state, other, proposal, walk):
+            if log(max(draws.accept[step, example].item(), SMALLEST)) <= _log_ratio(
+                state, other, proposal, walk
+            ):
                 state = other
         states.append(state.sentence)
     return Chain(tuple(states), state.right)
