@@ -41,7 +41,7 @@ def run_demo(console: Console, seed: int) -> None:
         share = (ranked.log_probs[0, k] - evidence).exp().item()
         console.print(f"  {share:6.1%}  {' '.join(ranked[0, k])}", highlight=False)
     console.print(f"  p(y | x) = {evidence.exp().item():.2e}, summed exactly")
-    if correction.sentence is not None:
+    if correction.position is not None and correction.sentence is not None:
         right = "".join(correction.sentence) == WRITTEN
         console.print(f"\nThe correction {'is' if right else 'is not'} what was written.")
 

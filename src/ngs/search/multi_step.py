@@ -26,12 +26,10 @@ from ngs.errors import NGSError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
-from ngs.parsing.decode import best
-from ngs.parsing.lattice import check_lattice, check_normalised
 from ngs.parsing.sentence import recognises
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
-from ngs.search.one_step import Correction, Search
+from ngs.search.one_step import Correction, Search, first_sentence
 
 SMALLEST = 1e-300
 """What a uniform draw of zero counts as: its logarithm is needed."""
@@ -156,10 +154,8 @@ def walk_along(
     example: int,
 ) -> Chain:
     """The walk that the draws of one example of a batch decide."""
-    check_lattice(grammar, log_probs)
-    check_normalised(log_probs)
     check_answer(target)
-    start = best(grammar, log_probs[None])[0] if sentence is None else tuple(sentence)
+    start = first_sentence(grammar, log_probs, sentence)
     search = Search(grammar, semantics, log_probs, target)
     proposal = RandomWalk(grammar, len(start), walk.distance)
     state = _State(search.run(start), search, start)

@@ -19,6 +19,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ngs.errors import ParseError, ShapeError
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
@@ -88,12 +89,33 @@ def one_step(
     `log_probs` is [time, symbol], log-normalised. A sentence that gives the target already comes back
     unchanged, as it would from Algorithm 1. Changes of probability zero are not considered.
     """
+    check_answer(target)
+    start = first_sentence(grammar, log_probs, sentence)
+    return Search(grammar, semantics, log_probs, target).run(start)
+
+
+def first_sentence(grammar: Grammar, log_probs: Tensor, sentence: Sequence[str] | None) -> Sentence:
+    """The sentence to search from, after checking the scores [time, symbol]: by default the most likely."""
     check_lattice(grammar, log_probs)
     check_normalised(log_probs)
-    check_answer(target)
+    if log_probs.ndim != 2:
+        raise ShapeError(
+            f"the scores have the shape {list(log_probs.shape)}, but one sentence needs [time, symbol]; "
+            f"give one example, or call the batched search"
+        )
     if sentence is None:
         sentence = best(grammar, log_probs[None])[0]
-    return Search(grammar, semantics, log_probs, target).run(tuple(sentence))
+        if not sentence:
+            raise ParseError(
+                f"no sentence of {len(log_probs)} symbols has positive probability; "
+                f"give the sentence to correct, or scores that allow one"
+            )
+    if len(sentence) != len(log_probs):
+        raise ShapeError(
+            f"the sentence has {len(sentence)} symbols, but there are scores for {len(log_probs)}; "
+            f"give one row of scores for each symbol"
+        )
+    return tuple(sentence)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ngs.errors import ShapeError
+from ngs.errors import NGSError, ParseError, ShapeError
 from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import normal_form
 from ngs.parsing.chart import inside, log_total
 from ngs.parsing.circuit import Circuit, Edges
 from ngs.parsing.decode import (
@@ -75,6 +76,8 @@ class Posterior:
     @cached_property
     def marginals(self) -> Tensor:
         """p(z_t = s | x, y) [batch, time, symbol]: what the network should have said."""
+        if not self.groups:
+            return torch.zeros_like(self.scores)  # an empty batch: nothing to differentiate
         detached = Posterior(
             self.grammar, self.scores.detach().requires_grad_(), self.lengths, self.groups, self.exact
         )
@@ -97,6 +100,8 @@ class Posterior:
         columns = self.lengths.new_full((len(self.scores), k, self.scores.shape[1]), -1)
         log_probs = self.scores.new_full((len(self.scores), k), -torch.inf)
         for group in self.groups:
+            if not len(group.roots.out):
+                continue  # no sentence gives any of the answers
             time = group.circuit.time
             part = self.scores[group.examples, :time]
             columns[group.examples, :, :time], log_probs[group.examples] = k_best_sentences(
@@ -134,8 +139,16 @@ def posterior(
         raise ShapeError(f"{len(answers)} answers for a batch of {len(checked)}; give one for each example")
     for answer in answers:
         check_answer(answer)
+    if beam < 1:
+        raise NGSError(f"beam is {beam}; keep at least one value of each span")
     each = checked.tolist()
+    known = normal_form(grammar).lengths(max(each, default=0))
     for length in sorted(set(each)):
+        if length not in known:
+            raise ParseError(
+                f"the grammar has no sentence of length {length}; "
+                f"the lengths up to {max(each)} it has are {' '.join(map(str, known)) or '(none)'}"
+            )
         refuse_ambiguity(grammar, length)
     fitting = exact_length(grammar, semantics, max(each, default=0), budget)
     short = [b for b, length in enumerate(each) if length <= fitting]

@@ -1,0 +1,54 @@
+"""The command line, run as a user runs it."""
+
+import json
+
+from typer.testing import CliRunner
+
+from ngs.apps.cli import app
+from ngs.experiments import benchmark
+
+RUNNER = CliRunner()
+
+
+def test_the_demo_corrects_the_misread_formula() -> None:
+    result = RUNNER.invoke(app, ["demo"])
+    assert result.exit_code == 0, result.output
+    assert "2 * 4 + 3   = 11" in result.output
+    assert "2 * 4 + 3 = 11  ->  2 * 9 + 3 = 21" in result.output
+    assert "The correction is what was written." in result.output
+
+
+def test_the_demo_with_other_noise() -> None:
+    """Seed 27 is read right; in seed 52 two symbols are wrong, too many for one step."""
+    assert "2 * 9 + 3 = 21, right as it stands" in RUNNER.invoke(app, ["demo", "--seed", "27"]).output
+    output = RUNNER.invoke(app, ["demo", "--seed", "52"]).output
+    assert "no change of one symbol gives 21" in output
+    assert "2 * 9 + 3" in output.split("all formulas that give 21")[1], output
+    assert "The correction" not in output
+
+
+def test_bench_writes_what_it_prints(tmp_path, monkeypatch) -> None:
+    results = {
+        "machine": {"device": "cpu"},
+        "batch": 64,
+        "speeds": [
+            {
+                "name": "best parse",
+                "seconds": 0.001,
+                "per_second": 64000.0,
+                "reference": "Earley",
+                "reference_seconds": 0.01,
+                "ratio": 0.1,
+            }
+        ],
+        "training_step_seconds": {"supervised": 1.0, "posterior": 1.1},
+        "targets": [{"promise": "fast: at least 5", "measured": 4.0, "kept": False}],
+    }
+    monkeypatch.setattr(benchmark, "run", lambda device, rounds: results)
+    result = RUNNER.invoke(app, ["bench", "--out", str(tmp_path / "bench"), "--threads", "1"])
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "bench" / "results.json").read_text()) == results
+    table = (tmp_path / "bench" / "results.md").read_text()
+    assert "| best parse | 64,000 | 1.00 | Earley | 10.0 | 10.0 |" in table
+    assert "| posterior | 1100.00 | 1.10 |" in table
+    assert "| fast: at least 5 | 4 | no |" in table

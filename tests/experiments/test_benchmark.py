@@ -1,0 +1,57 @@
+"""The benchmark measures what it says it measures; how fast is not tested."""
+
+from fractions import Fraction
+
+import torch
+
+from ngs.experiments import benchmark
+from ngs.grammar.library import arithmetic
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.posterior import posterior
+
+CPU = torch.device("cpu")
+
+
+def test_answers_of_the_lattice_are_reachable() -> None:
+    log_probs, answers = benchmark.lattice(7, CPU)
+    assert log_probs.shape == (64, 7, 14)
+    assert all(isinstance(answer, Fraction) for answer in answers)
+    assert posterior(arithmetic(), Arithmetic, log_probs, None, answers).found.all()
+
+
+def test_alternate_gives_a_median_for_each() -> None:
+    calls: list[str] = []
+    fast, slow = benchmark.alternate(3, lambda: calls.append("a"), lambda: calls.append("b"))
+    assert calls == ["a", "a", "b", "b", *["a", "b"] * 3]
+    assert fast >= 0 <= slow
+
+
+def test_every_speed_has_its_reference_and_scale() -> None:
+    speeds = [*benchmark.parsing_speeds(CPU, 1), *benchmark.search_speeds(CPU, 1, part=2)]
+    assert [speed.name for speed in speeds] == [
+        "best parse, length 7",
+        "best parse, length 19",
+        "1-BS, length 7",
+        "m-BS(5), length 7",
+    ]
+    for speed in speeds:
+        assert speed.per_second == benchmark.BATCH / speed.seconds
+        assert speed.ratio == speed.seconds / speed.reference_seconds
+
+
+def test_all_three_objectives_train() -> None:
+    steps = benchmark.training_steps(CPU, 1)
+    assert list(steps) == ["supervised", "posterior", "m-BS(5)"]
+    assert all(seconds > 0 for seconds in steps.values())
+
+
+def test_promises_on_each_device() -> None:
+    speed = benchmark.Speed("x", 1.0, 1.0, "y", 1.0, 1.0)
+    names = ("best parse, length 7", "1-BS, length 7", "posterior step, length 7")
+    speeds = [benchmark.Speed(name, *list(vars(speed).values())[1:]) for name in names]
+    steps = {"supervised": 1.0, "posterior": 1.4, "m-BS(5)": 1.9}
+    compiled = {"seconds": 1.0, "process_mb": 100.0}
+    on_cpu = benchmark.promises(CPU, speeds, steps, compiled)
+    assert [target.kept for target in on_cpu] == [False, False, False, True, True]
+    on_gpu = benchmark.promises(torch.device("cuda"), speeds, steps, compiled)
+    assert [target.kept for target in on_gpu] == [False, True]

@@ -1,0 +1,171 @@
+"""The values of a language against evaluating its sentences one by one."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngs.errors import BudgetError
+from ngs.grammar.enumeration import sentences
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.library import arithmetic
+from ngs.grammar.normal_form import normal_form
+from ngs.grammar.rules import Rule
+from ngs.grammar.tree import Sentence
+from ngs.parsing.tables import Blank, compile_tables
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.reasoning.semantics import interpret
+from tests.grammars import CATALAN, NAMED, grammars
+
+PLENTY = 10**7
+
+SMALL_ARITHMETIC = Grammar.parse("""
+    expression: term | expression "+" term -> add | expression "-" term -> subtract
+    term: factor | term "*" factor -> multiply | term "/" factor -> divide
+    factor: "0" | "1" | "2"
+""")
+
+
+class Words:
+    """The value of a sentence is the sentence."""
+
+    def leaf(self, position: int, symbol: str) -> Sentence:
+        return (symbol,)
+
+    def node(self, rule: Rule, children: tuple[Sentence, ...]) -> Sentence:
+        return tuple(symbol for child in children for symbol in child)
+
+
+class Counting(Words):
+    """Words that know how many nodes have been built."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def node(self, rule: Rule, children: tuple[Sentence, ...]) -> Sentence:
+        self.nodes += 1
+        return super().node(rule, children)
+
+
+def value_of(formula: Sentence) -> Value:
+    """Python's own reading of a formula, over fractions."""
+    try:
+        return eval("".join(f"Fraction({s})" if s.isdigit() else s for s in formula), {"Fraction": Fraction})
+    except ZeroDivisionError:
+        return UNDEFINED
+
+
+def formula_values(digits: int) -> set[Value]:
+    """What formulas of so many digits can be worth, by numbers of digits alone."""
+    terms: list[set[Value]] = [{Fraction(d) for d in range(10)}]
+    sums: list[set[Value]] = [terms[0]]
+    for number in range(2, digits + 1):
+        last = terms[-1], range(10)
+        found = {_times(t, d) for t, d in product(*last)} | {_over(t, d) for t, d in product(*last)}
+        terms.append(found)
+        joined = [pair for k in range(1, number) for pair in product(sums[k - 1], terms[number - k - 1])]
+        sums.append(found | {_plus(a, b, sign) for a, b in joined for sign in (1, -1)})
+    return sums[-1]
+
+
+def _times(a: Value, b: int) -> Value:
+    return UNDEFINED if a is UNDEFINED else a * b
+
+
+def _over(a: Value, b: int) -> Value:
+    return UNDEFINED if a is UNDEFINED or b == 0 else a / b
+
+
+def _plus(a: Value, b: Value, sign: int) -> Value:
+    return UNDEFINED if UNDEFINED in (a, b) else a + sign * b
+
+
+@given(grammars(), st.integers(1, 4))
+def test_the_values_of_the_start_are_those_of_the_sentences(grammar: Grammar, longest: int) -> None:
+    form = normal_form(grammar)
+    tables = compile_tables(form, Words(), longest, PLENTY)
+    for length in range(1, longest + 1):
+        wanted = set(sentences(grammar, length))
+        assert set(tables.values.get((form.start, length), {})) == wanted
+        assert form.derives(form.start, length) == bool(wanted)
+
+
+@given(grammars(), st.integers(1, 3))
+def test_each_entry_is_the_number_of_what_its_parts_combine_to(grammar: Grammar, longest: int) -> None:
+    form = normal_form(grammar)
+    tables = compile_tables(form, Words(), longest, PLENTY)
+    for (symbol, length), compiled in tables.tables.items():
+        numbers = tables.values[symbol, length]
+        assert list(numbers.values()) == list(range(len(numbers)))
+        assert [(table.step, table.left_length) for table in compiled] == list(form.splits(symbol, length))
+        used = set()
+        for table in compiled:
+            lefts = tables.values[table.step.left, table.left_length]
+            right = table.step.right
+            rights = [None] if right is None else tables.values[right, length - table.left_length]
+            combined = [[numbers[table.step.combine(Words(), b, c)] for c in rights] for b in lefts]
+            assert table.out.tolist() == combined
+            used.update(table.out.ravel().tolist())
+        assert used == set(numbers.values())
+
+
+@given(grammars(), st.integers(1, 5), st.data())
+def test_the_budget_is_the_number_of_entries(grammar: Grammar, longest: int, data: st.DataObject) -> None:
+    form = normal_form(grammar)
+    entries = compile_tables(form, Blank(), longest, PLENTY).entries
+    assert compile_tables(form, Blank(), longest, entries).entries == entries
+    if entries:
+        budget = data.draw(st.integers(0, entries - 1))
+        wanted = (
+            f"the exact tables for sentences of {longest} symbols need more than {budget} entries; "
+            f"raise the budget, shorten the sentences, or use the beam"
+        )
+        with pytest.raises(BudgetError, match=f"^{re.escape(wanted)}$"):
+            compile_tables(form, Blank(), longest, budget)
+
+
+def test_nothing_is_built_beyond_the_budget() -> None:
+    form = normal_form(CATALAN)  # each entry is one node
+    entries = compile_tables(form, Words(), 8, PLENTY).entries
+    for budget in range(entries):
+        counting = Counting()
+        with pytest.raises(BudgetError):
+            compile_tables(form, counting, 8, budget)
+        assert counting.nodes <= budget
+    compile_tables(form, counting := Counting(), 8, entries)
+    assert counting.nodes == entries
+
+
+@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
+def test_blank_tables_have_one_entry_for_each_step_and_split(grammar: Grammar) -> None:
+    form = normal_form(grammar)
+    tables = compile_tables(form, Blank(), 7, PLENTY)
+    assert all(len(values) == 1 for values in tables.values.values())
+    assert tables.entries == sum(len(form.splits(*key)) for key in tables.tables)
+
+
+@pytest.mark.parametrize("length", [1, 3, 5, 7])
+def test_the_values_of_small_formulas_are_those_python_gives_them(length: int) -> None:
+    form = normal_form(SMALL_ARITHMETIC)
+    tables = compile_tables(form, interpret(SMALL_ARITHMETIC, Arithmetic), length, PLENTY)
+    assert set(tables.values[form.start, length]) == set(map(value_of, sentences(SMALL_ARITHMETIC, length)))
+
+
+def test_the_values_of_formulas_over_ten_digits_are_all_there() -> None:
+    grammar = arithmetic()
+    form = normal_form(grammar)
+    tables = compile_tables(form, interpret(grammar, Arithmetic), 7, PLENTY)
+    sizes = {length: len(tables.values[form.start, length]) for length in form.lengths(7)}
+    assert sizes == {1: 10, 3: 96, 5: 899, 7: 8333}
+    assert set(tables.values[form.start, 3]) == set(map(value_of, sentences(grammar, 3)))
+    for digits in (1, 2, 3, 4):
+        assert set(tables.values[form.start, 2 * digits - 1]) == formula_values(digits)
+    assert tables.entries == 62_674
+    with pytest.raises(BudgetError, match="sentences of 7 symbols need more than 62673 entries"):
+        compile_tables(form, interpret(grammar, Arithmetic), 7, 62_673)

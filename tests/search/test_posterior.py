@@ -1,0 +1,345 @@
+"""The exact posterior against adding up all sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, inf, log
+
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ngs import PAD, UNDEFINED, Grammar, GrammarError, Semantics, best, posterior
+from ngs.grammar.ambiguity import unambiguous
+from ngs.grammar.tree import Sentence
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import Value
+from ngs.reasoning.semantics import Meaning
+from tests.grammars import CATALAN, DANGLING_ELSE, lattices
+from tests.search.semantics import FORMULAS, PlainArithmetic, answers, lengths_of, log_prob, meanings
+
+
+@dataclass(frozen=True)
+class Question:
+    """Scores [batch, time, symbol] with an answer for each example."""
+
+    grammar: Grammar
+    semantics: Meaning
+    log_probs: Tensor
+    lengths: tuple[int, ...]
+    answers: tuple[Value, ...]
+
+    def __repr__(self) -> str:
+        parts = self.semantics, self.log_probs.tolist(), self.lengths, self.answers
+        return f"Question({str(self.grammar)!r}, {', '.join(map(str, parts))})"
+
+    def right(self, example: int) -> dict[Sentence, float]:
+        """log p(z|x) of the sentences that give the answer and are possible at all, likeliest first."""
+        values = answers(self.grammar, self.semantics, self.lengths[example])
+        scores = self.log_probs[example]
+        found = {
+            z: log_prob(self.grammar, scores, z) for z, v in values.items() if v == self.answers[example]
+        }
+        possible = {z: log_p for z, log_p in found.items() if log_p > -inf}
+        return dict(sorted(possible.items(), key=lambda item: -item[1]))
+
+
+@st.composite
+def questions_in(
+    draw: st.DrawFn, grammar: Grammar, semantics: Meaning, lengths: Sequence[int], impossible: float = 0.15
+) -> Question:
+    """A batch of one to three examples; the answers are mostly what some sentence gives."""
+    chosen = draw(st.lists(st.sampled_from(lengths), min_size=1, max_size=3))
+    scores = draw(
+        lattices(grammar, max(chosen), batch=len(chosen), impossible=draw(st.sampled_from([0.0, impossible])))
+    )
+    wanted = []
+    for length in chosen:
+        values = set(answers(grammar, semantics, length).values()) - {UNDEFINED}
+        wanted.append(draw(st.sampled_from([*sorted(values), -99])))
+    return Question(grammar, semantics, scores, tuple(chosen), tuple(wanted))
+
+
+@st.composite
+def random_questions(draw: st.DrawFn) -> Question:
+    """A batch in a random language, at lengths at which it is unambiguous."""
+    grammar, semantics = draw(meanings())
+    lengths = [length for length in lengths_of(grammar, 4) if unambiguous(grammar, length)]
+    assume(lengths)
+    return draw(questions_in(grammar, semantics, lengths))
+
+
+formula_questions = questions_in(FORMULAS, Arithmetic, [1, 3, 5])
+any_question = st.one_of(random_questions(), formula_questions)
+
+
+def ask(question: Question, **limits: int):  # type: ignore[no-untyped-def]
+    return posterior(
+        question.grammar,
+        question.semantics,
+        question.log_probs,
+        question.lengths,
+        question.answers,
+        **limits,
+    )
+
+
+def evidence_of(right: dict[Sentence, float]) -> float:
+    return log(sum(map(exp, right.values()))) if right else -inf
+
+
+def marginals_of(question: Question, example: int) -> Tensor:
+    """p(z_t = s | x, y), sentence by sentence."""
+    wanted = torch.zeros_like(question.log_probs[example])
+    right = question.right(example)
+    for sentence, log_p in right.items():
+        for t, column in enumerate(question.grammar.encode(sentence)):
+            wanted[t, column] += exp(log_p - evidence_of(right))
+    return wanted
+
+
+def check_posterior(question: Question) -> None:
+    have = ask(question)
+    assert have.exact.all()
+    best_sentences, ranked = have.best(), have.k_best(3)
+    for b, length in enumerate(question.lengths):
+        right = question.right(b)
+        assert float(have.log_evidence[b]) == pytest.approx(evidence_of(right), rel=1e-9, abs=1e-9)
+        assert have.found[b] == bool(right)
+        torch.testing.assert_close(have.marginals[b], marginals_of(question, b), rtol=1e-9, atol=1e-9)
+        if not right:
+            assert have.log_evidence[b] == -inf and not have.marginals[b].any()
+            assert best_sentences[b] == () and best_sentences.log_probs[b] == -inf
+        else:
+            assert best_sentences[b] in right
+            assert right[best_sentences[b]] == pytest.approx(max(right.values()))
+            assert float(best_sentences.log_probs[b]) == pytest.approx(max(right.values()))
+        first = [ranked[b, k] for k in range(3)]
+        assert len(set(first[: len(right)])) == min(3, len(right)), "the same sentence twice"
+        wanted = [*list(right.values())[:3], -inf, -inf, -inf][:3]
+        assert ranked.log_probs[b].tolist() == pytest.approx(wanted)
+        for sentence, log_p in zip(first, wanted, strict=True):
+            assert sentence == () if log_p == -inf else right[sentence] == pytest.approx(log_p)
+        for columns in (best_sentences.columns[b], *ranked.columns[b]):
+            assert (columns[length:] == PAD).all()
+
+
+@given(random_questions())
+def test_random_languages(question: Question) -> None:
+    check_posterior(question)
+
+
+@given(formula_questions)
+def test_arithmetic(question: Question) -> None:
+    check_posterior(question)
+
+
+@given(questions_in(FORMULAS, PlainArithmetic, [1, 3]))
+def test_arithmetic_without_inverses(question: Question) -> None:
+    check_posterior(question)
+
+
+@given(any_question, st.integers(0, 2**32 - 1))
+def test_samples_give_the_answer(question: Question, seed: int) -> None:
+    have = ask(question).sample(torch.Generator().manual_seed(seed))
+    for b in range(len(question.lengths)):
+        right = question.right(b)
+        assert have[b] in right if right else have[b] == ()
+        assert float(have.log_probs[b]) == pytest.approx(right.get(have[b], -inf))
+
+
+@pytest.mark.parametrize("target, length, seed", [(1, 3, 0), (0, 5, 1), (2, 1, 2)])
+def test_samples_have_the_distribution(target: int, length: int, seed: int) -> None:
+    """5000 samples: total variation about 0.02, against 0.3 and more between the posterior and the prior."""
+    count = 5000
+    generator = torch.Generator().manual_seed(seed)
+    shape = 1, length, len(FORMULAS.symbols)
+    scores = (1.5 * torch.randn(shape, generator=generator, dtype=torch.float64)).log_softmax(-1)
+    right = Question(FORMULAS, Arithmetic, scores, (length,), (target,)).right(0)
+    many = posterior(FORMULAS, Arithmetic, scores.expand(count, -1, -1), None, [target] * count)
+    drawn = many.sample(generator)
+    found = Counter(drawn[b] for b in range(count))
+    probs = {z: exp(log_p - evidence_of(right)) for z, log_p in right.items()}
+    assert set(found) <= set(probs)
+    assert 0.5 * sum(abs(found[z] / count - p) for z, p in probs.items()) < 0.06
+
+
+@given(random_questions())
+@settings(max_examples=200)
+def test_the_gradient_of_the_evidence_is_the_marginal(question: Question) -> None:
+    scores = question.log_probs.clone().requires_grad_()
+    by_gradient = posterior(question.grammar, question.semantics, scores, question.lengths, question.answers)
+    possible = by_gradient.log_evidence[by_gradient.found]
+    if len(possible):
+        (gradient,) = torch.autograd.grad(possible.sum(), scores)
+        torch.testing.assert_close(gradient, ask(question).marginals)
+        assert not gradient.isnan().any()
+
+
+@given(questions_in(FORMULAS, Arithmetic, [1, 3], impossible=0.0))
+@settings(max_examples=30)
+def test_gradcheck(question: Question) -> None:
+    found = ask(question).found
+    assume(bool(found.any()))
+
+    def evidence(scores: Tensor) -> Tensor:
+        have = posterior(FORMULAS, Arithmetic, scores, question.lengths, question.answers)
+        return have.log_evidence[found]
+
+    assert torch.autograd.gradcheck(evidence, (question.log_probs.clone().requires_grad_(),))
+
+
+@given(any_question)
+def test_the_evidence_of_all_answers_is_all_that_is_defined(question: Question) -> None:
+    length, scores = question.lengths[0], question.log_probs[:1]
+    values = answers(question.grammar, question.semantics, length)
+    defined = {z for z, value in values.items() if value is not UNDEFINED}
+    every = sorted({values[z] for z in defined})
+    many = posterior(
+        question.grammar,
+        question.semantics,
+        scores.expand(len(every), -1, -1),
+        [length] * len(every),
+        every,
+    )
+    total = sum(exp(log_prob(question.grammar, scores[0], z)) for z in defined)
+    assert float(many.log_evidence.exp().sum()) == pytest.approx(total, abs=1e-12)
+
+
+@given(any_question, st.floats(-5, 5))
+def test_unnormalised_scores_shift_the_evidence(question: Question, shift: float) -> None:
+    have, moved = (
+        ask(question),
+        Question(
+            question.grammar,
+            question.semantics,
+            question.log_probs + shift,
+            question.lengths,
+            question.answers,
+        ),
+    )
+    lengths = torch.tensor(question.lengths)
+    torch.testing.assert_close(ask(moved).log_evidence, have.log_evidence + shift * lengths)
+    torch.testing.assert_close(ask(moved).marginals, have.marginals)
+
+
+@given(any_question, st.sampled_from([float("nan"), inf, 7.0]))
+def test_nothing_behind_the_end_is_read(question: Question, behind: float) -> None:
+    scores = question.log_probs.clone()
+    for b, length in enumerate(question.lengths):
+        scores[b, length:] = behind
+    padded = Question(question.grammar, question.semantics, scores, question.lengths, question.answers)
+    assert torch.equal(ask(padded).log_evidence, ask(question).log_evidence)
+    assert torch.equal(ask(padded).marginals, ask(question).marginals)
+
+
+@given(formula_questions)
+def test_float32_is_close(question: Question) -> None:
+    single = Question(
+        question.grammar, question.semantics, question.log_probs.float(), question.lengths, question.answers
+    )
+    have = ask(single).log_evidence
+    assert have.dtype == torch.float32
+    torch.testing.assert_close(have.double(), ask(question).log_evidence, rtol=1e-4, atol=1e-4)
+
+
+# A beam where the tables outgrow the budget
+
+
+@given(any_question)
+def test_a_wide_beam_is_exact(question: Question) -> None:
+    wide, exact = ask(question, budget=1, beam=10_000), ask(question)
+    assert wide.exact.all()
+    torch.testing.assert_close(wide.log_evidence, exact.log_evidence)
+    torch.testing.assert_close(wide.marginals, exact.marginals)
+    torch.testing.assert_close(wide.best().log_probs, exact.best().log_probs)
+    torch.testing.assert_close(wide.k_best(3).log_probs, exact.k_best(3).log_probs)
+
+
+@given(any_question, st.integers(1, 4))
+def test_a_narrow_beam_is_a_lower_bound_and_says_so(question: Question, beam: int) -> None:
+    narrow, exact = ask(question, budget=1, beam=beam), ask(question)
+    for b in range(len(question.lengths)):
+        have, want = float(narrow.log_evidence[b]), float(exact.log_evidence[b])
+        assert have <= want + 1e-9
+        if narrow.exact[b]:
+            assert have == pytest.approx(want)
+        if have > -inf:  # what it found is right, if not all
+            assert narrow.best()[b] in question.right(b)
+            assert narrow.marginals[b, : question.lengths[b]].sum(-1) == pytest.approx(1)
+        else:
+            assert narrow.best()[b] == ()
+
+
+def test_a_narrow_beam_does_lose_something() -> None:
+    """Three values of five symbols where there are dozens: less evidence than there is."""
+    scores = torch.zeros(1, 5, len(FORMULAS.symbols), dtype=torch.float64).log_softmax(-1)
+    narrow = posterior(FORMULAS, Arithmetic, scores, None, [1], budget=1, beam=2)
+    exact = posterior(FORMULAS, Arithmetic, scores, None, [1])
+    assert not narrow.exact.any() and exact.exact.all()
+    assert narrow.log_evidence < exact.log_evidence - 0.01
+
+
+def test_short_examples_stay_exact_beside_long_ones() -> None:
+    scores = torch.zeros(2, 5, len(FORMULAS.symbols), dtype=torch.float64).log_softmax(-1)
+    mixed = posterior(FORMULAS, Arithmetic, scores, [3, 5], [1, 1], budget=60, beam=2)
+    exact = posterior(FORMULAS, Arithmetic, scores, [3, 5], [1, 1])
+    assert mixed.exact.tolist() == [True, False]
+    assert mixed.log_evidence[0] == pytest.approx(exact.log_evidence[0])
+    assert mixed.log_evidence[1] < exact.log_evidence[1]
+
+
+# What is refused, and what is no answer
+
+
+@pytest.mark.parametrize(
+    "grammar, length, sentence, rule",
+    [
+        (CATALAN, 3, "a a a", r"`s: s s -> pair` \(line 2\)"),
+        (DANGLING_ELSE, 7, "if c if c s else s", r"`statement: .*\(line 2\)"),
+    ],
+)
+def test_ambiguous_grammars_are_refused(grammar: Grammar, length: int, sentence: str, rule: str) -> None:
+    class Anything(Semantics):
+        pair = when = choose = staticmethod(lambda *arguments: 0)
+
+    scores = torch.zeros(1, length, len(grammar.symbols)).log_softmax(-1)
+    with pytest.raises(GrammarError, match=f"the sentence '{sentence}' has two trees, which part at {rule}"):
+        posterior(grammar, Anything, scores, None, [0])
+    short = scores[:, :1]
+    assert posterior(grammar, Anything, short, None, ["a"]).exact.all()  # one symbol has one tree
+
+
+def test_an_answer_nothing_gives() -> None:
+    scores = torch.zeros(2, 3, len(FORMULAS.symbols), dtype=torch.float64).log_softmax(-1)
+    have = posterior(FORMULAS, Arithmetic, scores, None, [77, 1])
+    assert have.found.tolist() == [False, True]
+    assert have.log_evidence[0] == -inf
+    assert not have.marginals[0].any() and have.marginals[1].any()
+    for sentences in (have.best(), have.sample(torch.Generator())):
+        assert sentences.columns[0].tolist() == [PAD] * 3
+        assert sentences.log_probs[0] == -inf
+        assert sentences[1] != ()
+    assert (have.k_best(2).columns[0] == PAD).all()
+
+
+def test_one_hopeless_example_does_not_spoil_the_gradient() -> None:
+    scores = torch.zeros(2, 3, len(FORMULAS.symbols), dtype=torch.float64).log_softmax(-1).requires_grad_()
+    have = posterior(FORMULAS, Arithmetic, scores, None, [77, 1])
+    have.log_evidence[have.found].sum().backward()
+    assert scores.grad is not None and scores.grad.isfinite().all()
+    assert not scores.grad[0].any() and scores.grad[1].any()
+
+
+def test_the_likeliest_right_sentence_is_not_the_likeliest_sentence() -> None:
+    scores = torch.full((1, 3, len(FORMULAS.symbols)), -4.0, dtype=torch.float64)
+    for t, symbol in enumerate("1+1"):
+        scores[0, t, FORMULAS.column(symbol)] = 0.0
+    scores[0, 1, FORMULAS.column("*")] = -0.5
+    scores = scores.log_softmax(-1)
+    assert best(FORMULAS, scores)[0] == ("1", "+", "1")
+    assert posterior(FORMULAS, Arithmetic, scores, None, [1]).best()[0] == ("1", "*", "1")
