@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp
 
+import torch
 from hypothesis import assume
 from hypothesis import strategies as st
 from torch import Tensor
@@ -116,15 +116,17 @@ def answers(grammar: Grammar, semantics: Meaning, length: int) -> dict[Sentence,
     }
 
 
-def log_prob(grammar: Grammar, log_probs: Tensor, sentence: Sequence[str]) -> float:
-    """log p(z|x), position by position."""
-    columns = grammar.encode(sentence)
-    return sum(float(row[column]) for row, column in zip(log_probs, columns, strict=False))
+@lru_cache(maxsize=256)
+def all_columns(grammar: Grammar, length: int) -> dict[Sentence, Tensor]:
+    """Every sentence of `length` symbols as columns."""
+    return {z: torch.tensor(grammar.encode(z)) for z in sentences(grammar, length)}
 
 
-def probabilities(grammar: Grammar, log_probs: Tensor, length: int) -> dict[Sentence, float]:
-    """p(z|x) of every sentence of `length` symbols."""
-    return {z: exp(log_prob(grammar, log_probs, z)) for z in sentences(grammar, length)}
+def log_probs_of(grammar: Grammar, log_probs: Tensor, length: int) -> dict[Sentence, float]:
+    """log p(z|x) of every sentence of `length` symbols, of all that `log_probs` [time, symbol] has."""
+    columns = all_columns(grammar, length)
+    scores = log_probs[torch.arange(length), torch.stack([*columns.values()])]  # [sentence, time]
+    return dict(zip(columns, scores.sum(-1).tolist(), strict=True))
 
 
 @st.composite
@@ -141,7 +143,7 @@ def problems_in(
     """A random problem: the target is mostly what some sentence of the same length gives."""
     length = draw(st.sampled_from(lengths))
     values = answers(grammar, semantics, length)
-    targets = sorted({value for value in values.values() if value is not UNDEFINED}) + [-99]
+    targets = [*sorted({value for value in values.values() if value is not UNDEFINED}), -99]
     return Problem(
         grammar,
         semantics,

@@ -1,4 +1,4 @@
-"""One-step back-search on tensors against the queue, and the table evaluator against parsing and executing."""
+"""One-step back-search on tensors against the queue; the table evaluator against parsing and executing."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from ngs.errors import ParseError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.tree import leaves, sentence_of
@@ -240,7 +241,8 @@ def test_every_correction_can_be_explained(length: int, target: Fraction, data: 
     sentence = data.draw(st.none() | random_formula(length))
     try:
         case = one_step(arithmetic(), Arithmetic, lattice, target, sentence)
-    except ValueError:  # no formula has positive probability
+    except ParseError as error:
+        assert "positive probability" in str(error)
         return
     assert sentence_of(case.tree)[0] in as_text(case)
     check_picture(case)

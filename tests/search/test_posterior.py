@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, inf, log
 
 import pytest
@@ -20,7 +21,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from tests.grammars import CATALAN, DANGLING_ELSE, lattices
-from tests.search.semantics import FORMULAS, PlainArithmetic, answers, lengths_of, log_prob, meanings
+from tests.search.semantics import FORMULAS, PlainArithmetic, answers, lengths_of, log_probs_of, meanings
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,21 @@ class Question:
         parts = self.semantics, self.log_probs.tolist(), self.lengths, self.answers
         return f"Question({str(self.grammar)!r}, {', '.join(map(str, parts))})"
 
-    def right(self, example: int) -> dict[Sentence, float]:
-        """log p(z|x) of the sentences that give the answer and are possible at all, likeliest first."""
-        values = answers(self.grammar, self.semantics, self.lengths[example])
-        scores = self.log_probs[example]
-        found = {
-            z: log_prob(self.grammar, scores, z) for z, v in values.items() if v == self.answers[example]
-        }
-        possible = {z: log_p for z, log_p in found.items() if log_p > -inf}
-        return dict(sorted(possible.items(), key=lambda item: -item[1]))
+    @cached_property
+    def right(self) -> list[dict[Sentence, float]]:
+        """For each example log p(z|x) of the possible sentences that give the answer, likeliest first."""
+        return [
+            self._right(*example) for example in zip(self.log_probs, self.lengths, self.answers, strict=True)
+        ]
+
+    def _right(self, scores: Tensor, length: int, answer: Value) -> dict[Sentence, float]:
+        values = answers(self.grammar, self.semantics, length)
+        found = [
+            (log_p, z)
+            for z, log_p in log_probs_of(self.grammar, scores, length).items()
+            if values[z] == answer and log_p > -inf
+        ]
+        return {z: log_p for log_p, z in sorted(found, reverse=True)}
 
 
 @st.composite
@@ -95,7 +102,7 @@ def evidence_of(right: dict[Sentence, float]) -> float:
 def marginals_of(question: Question, example: int) -> Tensor:
     """p(z_t = s | x, y), sentence by sentence."""
     wanted = torch.zeros_like(question.log_probs[example])
-    right = question.right(example)
+    right = question.right[example]
     for sentence, log_p in right.items():
         for t, column in enumerate(question.grammar.encode(sentence)):
             wanted[t, column] += exp(log_p - evidence_of(right))
@@ -107,7 +114,7 @@ def check_posterior(question: Question) -> None:
     assert have.exact.all()
     best_sentences, ranked = have.best(), have.k_best(3)
     for b, length in enumerate(question.lengths):
-        right = question.right(b)
+        right = question.right[b]
         assert float(have.log_evidence[b]) == pytest.approx(evidence_of(right), rel=1e-9, abs=1e-9)
         assert have.found[b] == bool(right)
         torch.testing.assert_close(have.marginals[b], marginals_of(question, b), rtol=1e-9, atol=1e-9)
@@ -147,7 +154,7 @@ def test_arithmetic_without_inverses(question: Question) -> None:
 def test_samples_give_the_answer(question: Question, seed: int) -> None:
     have = ask(question).sample(torch.Generator().manual_seed(seed))
     for b in range(len(question.lengths)):
-        right = question.right(b)
+        right = question.right[b]
         assert have[b] in right if right else have[b] == ()
         assert float(have.log_probs[b]) == pytest.approx(right.get(have[b], -inf))
 
@@ -159,7 +166,7 @@ def test_samples_have_the_distribution(target: int, length: int, seed: int) -> N
     generator = torch.Generator().manual_seed(seed)
     shape = 1, length, len(FORMULAS.symbols)
     scores = (1.5 * torch.randn(shape, generator=generator, dtype=torch.float64)).log_softmax(-1)
-    right = Question(FORMULAS, Arithmetic, scores, (length,), (target,)).right(0)
+    right = Question(FORMULAS, Arithmetic, scores, (length,), (target,)).right[0]
     many = posterior(FORMULAS, Arithmetic, scores.expand(count, -1, -1), None, [target] * count)
     drawn = many.sample(generator)
     found = Counter(drawn[b] for b in range(count))
@@ -206,23 +213,17 @@ def test_the_evidence_of_all_answers_is_all_that_is_defined(question: Question) 
         [length] * len(every),
         every,
     )
-    total = sum(exp(log_prob(question.grammar, scores[0], z)) for z in defined)
+    log_probs = log_probs_of(question.grammar, scores[0], length)
+    total = sum(exp(log_probs[z]) for z in defined)
     assert float(many.log_evidence.exp().sum()) == pytest.approx(total, abs=1e-12)
 
 
 @given(any_question, st.floats(-5, 5))
 def test_unnormalised_scores_shift_the_evidence(question: Question, shift: float) -> None:
-    have, moved = (
-        ask(question),
-        Question(
-            question.grammar,
-            question.semantics,
-            question.log_probs + shift,
-            question.lengths,
-            question.answers,
-        ),
-    )
-    lengths = torch.tensor(question.lengths)
+    shifted = question.log_probs + shift
+    moved = Question(question.grammar, question.semantics, shifted, question.lengths, question.answers)
+    have = ask(question)
+    lengths = torch.tensor(question.lengths, dtype=torch.float64)
     torch.testing.assert_close(ask(moved).log_evidence, have.log_evidence + shift * lengths)
     torch.testing.assert_close(ask(moved).marginals, have.marginals)
 
@@ -269,7 +270,7 @@ def test_a_narrow_beam_is_a_lower_bound_and_says_so(question: Question, beam: in
         if narrow.exact[b]:
             assert have == pytest.approx(want)
         if have > -inf:  # what it found is right, if not all
-            assert narrow.best()[b] in question.right(b)
+            assert narrow.best()[b] in question.right[b]
             assert narrow.marginals[b, : question.lengths[b]].sum(-1) == pytest.approx(1)
         else:
             assert narrow.best()[b] == ()
@@ -299,7 +300,7 @@ def test_short_examples_stay_exact_beside_long_ones() -> None:
 @pytest.mark.parametrize(
     "grammar, length, sentence, rule",
     [
-        (CATALAN, 3, "a a a", r"`s: s s -> pair` \(line 2\)"),
+        (CATALAN, 3, "a a a", r"`s: \"a\"` \(line 3\) and `s: s s -> pair` \(line 2\)"),
         (DANGLING_ELSE, 7, "if c if c s else s", r"`statement: .*\(line 2\)"),
     ],
 )

@@ -55,13 +55,18 @@ class Tables:
         return sum(table.out.size for tables in self.tables.values() for table in tables)
 
 
-def compile_tables(form: NormalForm, algebra: Algebra, longest: int, budget: int) -> Tables:
-    """All tables up to `longest`; a BudgetError before they would have more than `budget` entries."""
-    values: dict[tuple[NormalSymbol, int], dict[Value, int]] = {}
-    tables: dict[tuple[NormalSymbol, int], tuple[Table, ...]] = {}
-    spent = 0
+def compile_tables(
+    form: NormalForm, algebra: Algebra, longest: int, budget: int, known: Tables | None = None
+) -> Tables:
+    """All tables up to `longest`; a BudgetError before they would have more than `budget` entries.
 
-    def compile_symbol(symbol: NormalSymbol, length: int) -> dict[Value, int]:
+    `known` are tables of the same form and algebra for shorter sentences, which need not be made again.
+    """
+    values: dict[tuple[NormalSymbol, int], Mapping[Value, int]] = dict(known.values) if known else {}
+    tables: dict[tuple[NormalSymbol, int], tuple[Table, ...]] = dict(known.tables) if known else {}
+    spent = known.entries if known else 0
+
+    def compile_symbol(symbol: NormalSymbol, length: int) -> Mapping[Value, int]:
         nonlocal spent
         key = symbol, length
         if key in values:

@@ -28,7 +28,10 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
 @remembered
 def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> Tables:
     """V(A, n) and its tables for sentences of up to `longest` symbols; a BudgetError beyond `budget`."""
-    return compile_tables(normal_form(grammar), interpret(grammar, semantics), longest, budget)
+    form = normal_form(grammar)
+    shorter = form.lengths(longest - 1)
+    known = value_tables(grammar, semantics, shorter[-1], budget) if shorter else None
+    return compile_tables(form, interpret(grammar, semantics), longest, budget, known)
 
 
 @remembered

@@ -1,0 +1,208 @@
+"""Charts over derivations against adding them up one by one: ambiguous grammars, ragged batches."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from itertools import takewhile
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ngs.grammar.enumeration import derivations
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import normal_form
+from ngs.grammar.tree import sentence_of
+from ngs.parsing.chart import inside, log_total, outside
+from ngs.parsing.circuit import Circuit, Edges, unroll
+from ngs.parsing.semiring import LOG, MAX, drawing
+from ngs.parsing.tables import Blank, compile_tables
+from tests.grammars import CATALAN, DANGLING_ELSE, NAMED, NULLABLE_LIST, grammars, lattices
+
+
+@dataclass(frozen=True)
+class Case:
+    """A batch over one circuit that has one derivation for each tree."""
+
+    grammar: Grammar
+    circuit: Circuit
+    scores: Tensor
+    """[batch, time, symbol]"""
+    lengths: list[int]
+
+    @property
+    def roots(self) -> Edges:
+        return self.circuit.select([self.circuit.root(length) for length in self.lengths])
+
+    def derivations(self, example: int) -> tuple[Tensor, Tensor]:
+        """The columns [word, time] of the example's words and their log-weights [word].
+
+        The weight is p(word) times the number of its trees.
+        """
+        length = self.lengths[example]
+        trees = Counter(map(sentence_of, derivations(self.grammar, length)))
+        columns = torch.tensor([self.grammar.encode(word) for word in trees])
+        counts = torch.tensor(list(trees.values()), dtype=torch.float64)
+        lattice = self.scores[example].double()
+        return columns, lattice[torch.arange(length), columns].sum(-1) + counts.log()
+
+
+def case_of(grammar: Grammar, scores: Tensor, lengths: list[int]) -> Case:
+    tables = compile_tables(normal_form(grammar), Blank(), scores.shape[1], budget=10**6)
+    return Case(grammar, unroll(tables), scores, lengths)
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, impossible: float = 0.0) -> Case:
+    grammar = draw(grammars())
+    form = normal_form(grammar)
+    known = form.lengths(len(list(takewhile(lambda n: form.count(n) <= 1_000, range(1, 6)))))
+    assume(known)
+    lengths = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
+    time = max(lengths) + draw(st.integers(0, 1))
+    scores = draw(lattices(grammar, time, batch=len(lengths), impossible=impossible))
+    return case_of(grammar, scores, lengths)
+
+
+def named_case(grammar: Grammar, time: int, *, seed: int = 0) -> Case:
+    """One example of each length."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths = list(normal_form(grammar).lengths(time))
+    shape = len(lengths), time, len(grammar.symbols)
+    return case_of(grammar, torch.randn(shape, generator=generator, dtype=torch.float64), lengths)
+
+
+def check_sums(case: Case) -> None:
+    """LOG totals and marginals are those of the derivations, weighed one by one."""
+    chart = inside(case.circuit, case.scores, case.roots, LOG)
+    carried = outside(chart)
+    have = log_total(case.circuit, case.scores, case.roots)
+    assert carried.shape == case.scores.shape
+    for example, length in enumerate(case.lengths):
+        columns, weights = case.derivations(example)
+        total = weights.logsumexp(0)
+        assert have[example].item() == pytest.approx(total.item(), abs=1e-9)
+        assert bool(chart.possible[example]) == (total > -math.inf)
+        wanted = torch.zeros_like(case.scores[example])
+        if total > -math.inf:
+            one_hot = torch.nn.functional.one_hot(columns, len(case.grammar.symbols)).double()
+            wanted[:length] = ((weights - total).exp()[:, None, None] * one_hot).sum(0)
+        torch.testing.assert_close(carried[example], wanted, rtol=1e-9, atol=1e-9)
+
+
+def check_choice(case: Case, carried: Tensor, example: int) -> float:
+    """`carried` spells a derivable word of positive probability; its score."""
+    length = case.lengths[example]
+    columns, _ = case.derivations(example)
+    assert set(carried[example].unique().tolist()) <= {0.0, 1.0}
+    assert carried[example].sum(-1).tolist() == [1.0] * length + [0.0] * (len(carried[example]) - length)
+    word = carried[example, :length].argmax(-1)
+    assert (columns == word).all(-1).any()
+    score = float(case.scores[example, torch.arange(length), word].sum())
+    assert score > -math.inf
+    return score
+
+
+@given(cases(impossible=0.1))
+def test_sums_are_over_all_derivations(case: Case) -> None:
+    check_sums(case)
+
+
+@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
+def test_sums_of_named_grammars_are_over_all_derivations(grammar: Grammar) -> None:
+    check_sums(named_case(grammar, 6))
+
+
+@given(cases(impossible=0.1))
+def test_the_best_derivation_is_found_and_spelled_out(case: Case) -> None:
+    chart = inside(case.circuit, case.scores, case.roots, MAX)
+    carried = outside(chart)
+    for example in range(len(case.lengths)):
+        columns, _ = case.derivations(example)
+        best = case.scores[example, torch.arange(columns.shape[1]), columns].sum(-1).max().item()
+        if best == -math.inf:
+            assert not chart.possible[example]
+            assert not carried[example].any()
+        else:
+            assert chart.totals[example].item() == pytest.approx(best)
+            assert check_choice(case, carried, example) == pytest.approx(best)
+
+
+@given(cases(impossible=0.1), st.integers(0, 2**32 - 1))
+def test_a_drawn_derivation_is_possible(case: Case, seed: int) -> None:
+    chart = inside(case.circuit, case.scores, case.roots, drawing(torch.Generator().manual_seed(seed)))
+    assert chart.totals.equal(inside(case.circuit, case.scores, case.roots, LOG).totals)
+    carried = outside(chart)
+    for example in range(len(case.lengths)):
+        if chart.possible[example]:
+            check_choice(case, carried, example)
+        else:
+            assert not carried[example].any()
+
+
+@given(cases(impossible=0.1), st.integers(0, 2**32 - 1))
+def test_the_gradient_is_what_each_score_carries(case: Case, seed: int) -> None:
+    scores = case.scores.clone().requires_grad_()
+    totals = log_total(case.circuit, scores, case.roots)
+    weights = torch.randn(len(totals), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(totals, scores, weights)
+    carried = outside(inside(case.circuit, case.scores, case.roots, LOG))
+    torch.testing.assert_close(gradient, weights[:, None, None] * carried)
+    assert not gradient.isnan().any()
+
+
+@given(cases())
+def test_the_gradient_is_that_of_finite_differences(case: Case) -> None:
+    assert torch.autograd.gradcheck(
+        lambda scores: log_total(case.circuit, scores, case.roots),
+        case.scores.requires_grad_(),
+        fast_mode=True,
+    )
+
+
+@pytest.mark.parametrize("grammar", [CATALAN, DANGLING_ELSE, NULLABLE_LIST])
+def test_every_derivative_is_that_of_finite_differences(grammar: Grammar) -> None:
+    case = named_case(grammar, 5)
+    total = lambda scores: log_total(case.circuit, scores, case.roots)  # noqa: E731
+    assert torch.autograd.gradcheck(total, case.scores.requires_grad_())
+
+
+@given(cases(impossible=0.1))
+def test_single_precision_is_close(case: Case) -> None:
+    double = log_total(case.circuit, case.scores, case.roots)
+    single = log_total(case.circuit, case.scores.float(), case.roots)
+    assert single.dtype == torch.float32
+    torch.testing.assert_close(single.double(), double, rtol=1e-5, atol=1e-4)
+    carried = outside(inside(case.circuit, case.scores.float(), case.roots, LOG))
+    wanted = outside(inside(case.circuit, case.scores, case.roots, LOG))
+    torch.testing.assert_close(carried.double(), wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_an_impossible_example_does_not_touch_the_others() -> None:
+    case = named_case(NULLABLE_LIST, 5)
+    alone = log_total(case.circuit, case.scores, case.roots)
+    dead = case.scores.clone()
+    dead[1] = -math.inf
+    dead.requires_grad_()
+    totals = log_total(case.circuit, dead, case.roots)
+    assert totals[1] == -math.inf
+    assert totals[[0, 2, 3]].equal(alone[[0, 2, 3]])
+    totals.sum().backward()
+    assert not dead.grad.isnan().any()
+    assert not dead.grad[1].any()
+    wanted = outside(inside(case.circuit, case.scores, case.roots, LOG))
+    assert dead.grad[[0, 2, 3]].equal(wanted[[0, 2, 3]])
+
+
+def test_no_root_is_no_derivation() -> None:
+    case = named_case(CATALAN, 3)
+    roots = case.circuit.select([None, case.circuit.root(2), None])
+    assert log_total(case.circuit, case.scores, roots).isneginf().tolist() == [True, False, True]
+    for ring in (LOG, MAX):
+        chart = inside(case.circuit, case.scores, roots, ring)
+        assert chart.possible.tolist() == [False, True, False]
+        assert outside(chart).flatten(1).any(1).tolist() == [False, True, False]
