@@ -6,8 +6,7 @@ symbol to change and finds one; the exact posterior weighs every formula whose v
 
 import torch
 
-from ngs import Arithmetic, arithmetic_grammar, evaluate, one_step, parse, posterior
-from ngs.search.explanation import as_text
+from ngs import Arithmetic, arithmetic_grammar, as_text, evaluate, one_step, parse, posterior
 
 GRAMMAR = arithmetic_grammar()
 ANSWER = 22

@@ -6,8 +6,7 @@ part of the program should have done is looked up in the table of what such part
 
 import torch
 
-from ngs import UNDEFINED, Grammar, Semantics, best, evaluate, one_step, parse, posterior, recognises
-from ngs.search.explanation import as_text
+from ngs import UNDEFINED, Grammar, Semantics, as_text, best, evaluate, one_step, parse, posterior, recognises
 
 ROBOT = Grammar.parse("""
     program: move -> begin

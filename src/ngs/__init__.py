@@ -19,6 +19,8 @@ from ngs.reasoning.operation import ANY, UNDEFINED, OneOf, inverses
 from ngs.reasoning.semantics import Semantics, evaluate
 from ngs.search.batched import Corrections, one_step_batch
 from ngs.search.batched_walk import multi_step_batch
+from ngs.search.drawing import as_svg
+from ngs.search.explanation import as_text
 from ngs.search.multi_step import Chain, Walk, multi_step
 from ngs.search.one_step import Correction, one_step
 from ngs.search.posterior import Posterior, posterior
@@ -62,6 +64,8 @@ __all__ = [
     "Corrections",
     "Posterior",
     "Walk",
+    "as_svg",
+    "as_text",
     "multi_step",
     "multi_step_batch",
     "one_step",

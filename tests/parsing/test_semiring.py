@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs.parsing.circuit import Edges
-from ngs.parsing.semiring import IMPOSSIBLE, LOG, MAX, Semiring, drawing, segment_argmax
+from ngs.parsing.semiring import IMPOSSIBLE, LOG, MAX, Semiring, drawing, segment_argmax, segment_max
 
 SEED = 20_200_713
 
@@ -90,9 +90,9 @@ def test_max_takes_the_best_and_gives_it_to_the_first_of_equals(case: Case) -> N
 
 
 @given(cases())
-def test_the_winner_is_the_number_of_an_edge_or_one_past_the_last(case: Case) -> None:
+def test_the_winner_is_the_first_best_edge_or_one_past_the_last(case: Case) -> None:
     numbers = torch.arange(len(case.edges.out)).view(-1, *[1] * (case.scores.ndim - 1)).expand_as(case.scores)
-    winners = segment_argmax(case.scores, case.edges)
+    winners = segment_argmax(case.scores, segment_max(case.scores, case.edges), case.edges)
     for scores, own, winner in case.segments(numbers, winners):
         if possible(scores):
             assert winner == own[scores.tolist().index(scores.max())]

@@ -10,12 +10,13 @@ steps alone (`Step.combine`). An algebra says what is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Protocol
 
+from ngs.errors import ParseError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 from ngs.grammar.tree import Leaf, Node, Tree
@@ -156,6 +157,14 @@ class NormalForm:
     def lengths(self, longest: int) -> tuple[int, ...]:
         """The lengths up to `longest` at which the language is not empty."""
         return tuple(n for n in range(1, longest + 1) if self.derives(self.start, n))
+
+
+def no_such_length(length: int, known: Iterable[int], longest: int) -> ParseError:
+    """The error for a length at which the language is empty."""
+    lengths = " ".join(map(str, known)) or "(none)"
+    return ParseError(
+        f"the grammar has no sentence of length {length}; the lengths up to {longest} it has are {lengths}"
+    )
 
 
 @lru_cache(maxsize=64)

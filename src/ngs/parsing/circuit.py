@@ -15,11 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.errors import ParseError
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, normal_form
+from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, no_such_length, normal_form
 from ngs.grammar.rules import Terminal
 from ngs.parsing.replay import Replays
 from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
@@ -109,10 +108,7 @@ class Circuit:
     def root(self, length: int, value: Value = ()) -> int | None:
         """The root of `value` among sentences of `length`; None where no sentence has that value."""
         if length not in self.roots:
-            raise ParseError(
-                f"the grammar has no sentence of length {length}; "
-                f"the lengths up to {self.time} it has are {' '.join(map(str, self.roots)) or '(none)'}"
-            )
+            raise no_such_length(length, self.roots, self.time)
         return self.roots[length].get(value)
 
     def select(self, roots: Sequence[int | None]) -> Edges:

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.errors import ParseError
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import no_such_length
 from ngs.grammar.rules import Terminal
 from ngs.parsing.circuit import Cell, cells, splits
 from ngs.parsing.replay import Replays
@@ -111,11 +111,7 @@ class Evaluator:
         """The number of each answer among sentences of its length [batch], or UNREACHED."""
         for length in lengths:
             if length not in self.answers:
-                known = " ".join(map(str, self.answers)) or "(none)"
-                raise ParseError(
-                    f"the grammar has no sentence of length {length}; "
-                    f"the lengths up to {self.time} it has are {known}"
-                )
+                raise no_such_length(length, self.answers, self.time)
         pairs = zip(lengths, answers, strict=True)
         numbers = [self.answers[length].get(answer, UNREACHED) for length, answer in pairs]
         return torch.tensor(numbers, dtype=torch.int32).to(self.table.device)

@@ -40,6 +40,8 @@ Path = tuple[int, ...]
 class Action(Enum):
     PUSH = "push"
     POP = "pop"
+    DISCARD = "discard"
+    """no symbol that could stand there has an expected value"""
     ACCEPT = "accept"
     """the changed sentence was parsed and executed again, and gives the answer"""
     REFUSE = "refuse"
@@ -185,7 +187,10 @@ class Search:
             return
         position, symbol = visit.tree.position, visit.tree.symbol
         scores = self.log_probs[position]
-        for column in self._replacements(visit, sentence):
+        replacements = tuple(self._replacements(visit, sentence))
+        if visit.expected and not replacements:
+            self._log(Action.DISCARD, replace(visit, log_priority=-inf))
+        for column in replacements:
             # p(A -> alpha) = p(alpha) / p(A) for a terminal A
             ratio = scores[column] - scores[self.grammar.column(symbol)]
             leaf = replace(visit, log_priority=ratio)

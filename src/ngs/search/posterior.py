@@ -15,10 +15,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ngs.errors import NGSError, ParseError, ShapeError
+from ngs.errors import NGSError, ShapeError
 from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import normal_form
+from ngs.grammar.normal_form import no_such_length, normal_form
 from ngs.parsing.chart import inside, log_total
 from ngs.parsing.circuit import Circuit, Edges
 from ngs.parsing.decode import (
@@ -145,10 +145,7 @@ def posterior(
     known = normal_form(grammar).lengths(max(each, default=0))
     for length in sorted(set(each)):
         if length not in known:
-            raise ParseError(
-                f"the grammar has no sentence of length {length}; "
-                f"the lengths up to {max(each)} it has are {' '.join(map(str, known)) or '(none)'}"
-            )
+            raise no_such_length(length, known, max(each))
         refuse_ambiguity(grammar, length)
     fitting = exact_length(grammar, semantics, max(each, default=0), budget)
     short = [b for b, length in enumerate(each) if length <= fitting]
