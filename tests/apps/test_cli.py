@@ -1,6 +1,7 @@
 """The command line, run as a user runs it."""
 
 import json
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -25,6 +26,15 @@ def test_the_demo_with_other_noise() -> None:
     assert "no change of one symbol gives 21" in output
     assert "2 * 9 + 3" in output.split("all formulas that give 21")[1], output
     assert "The correction" not in output
+
+
+def test_the_picture_in_the_docs_is_the_demos(tmp_path) -> None:
+    result = RUNNER.invoke(app, ["demo", "--svg", str(tmp_path / "correction.svg")])
+    assert result.exit_code == 0, result.output
+    shown = Path(__file__).parents[2] / "docs" / "images" / "correction.svg"
+    assert (tmp_path / "correction.svg").read_text() == shown.read_text(), (
+        "run `ngs demo --svg docs/images/correction.svg`"
+    )
 
 
 def test_bench_writes_what_it_prints(tmp_path, monkeypatch) -> None:

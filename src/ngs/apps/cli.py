@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ngs.apps.demo import run_demo
 from ngs.experiments import benchmark
+from ngs.search.drawing import as_svg
 
 app = typer.Typer(
     help="Learn what a network should see from what the answer should be.",
@@ -23,9 +24,14 @@ app = typer.Typer(
 
 
 @app.command()
-def demo(seed: Annotated[int, typer.Option(help="Seeds the noise of the misread formula.")] = 0) -> None:
+def demo(
+    seed: Annotated[int, typer.Option(help="Seeds the noise of the misread formula.")] = 0,
+    svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
+) -> None:
     """Read a noisy formula inside a grammar, find out that its answer is wrong, and correct it."""
-    run_demo(Console(), seed)
+    correction = run_demo(Console(), seed)
+    if svg is not None:
+        svg.write_text(as_svg(correction))
 
 
 @app.command()

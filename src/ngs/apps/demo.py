@@ -13,13 +13,14 @@ from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.explanation import as_text
-from ngs.search.one_step import one_step
+from ngs.search.one_step import Correction, one_step
 from ngs.search.posterior import posterior
 
 WRITTEN = "2*9+3"
 
 
-def run_demo(console: Console, seed: int) -> None:
+def run_demo(console: Console, seed: int) -> Correction:
+    """Print the loop step by step; the result is the correction it found."""
     grammar = arithmetic()
     log_probs = misreading(seed)
     target = evaluate(parse(grammar, WRITTEN), Arithmetic)
@@ -44,6 +45,7 @@ def run_demo(console: Console, seed: int) -> None:
     if correction.position is not None and correction.sentence is not None:
         right = "".join(correction.sentence) == WRITTEN
         console.print(f"\nThe correction {'is' if right else 'is not'} what was written.")
+    return correction
 
 
 def misreading(seed: int) -> Tensor:

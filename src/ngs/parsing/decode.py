@@ -2,7 +2,8 @@
 
 Every function takes `log_probs` [batch, time, symbol] (any real scores will do; with normalised
 log-probabilities the results are log-probabilities) and `lengths` [batch], None meaning that all
-examples fill the time axis. Scores beyond an example's length are never looked at.
+examples fill the time axis. Scores beyond an example's length are never looked at. An empty batch has
+an empty result: its tensors are [0, ...].
 """
 
 from __future__ import annotations
