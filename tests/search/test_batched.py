@@ -88,19 +88,52 @@ def check_batch(problems: Sequence[Problem]) -> None:
         torch.testing.assert_close(have.sentences.log_probs[b], log_p)
 
 
-@given(random_batches())
-def test_random_languages(problems: list[Problem]) -> None:
+def check_default(problems: Sequence[Problem]) -> None:
+    """By default the likeliest sentences are corrected; where none is possible, nothing is found."""
+    scores, lengths, _ = padded(problems)
+    first = problems[0]
+    targets = [problem.target for problem in problems]
+    have = one_step_batch(first.grammar, first.semantics, scores, lengths, targets)
+    likeliest = best(first.grammar, scores, lengths)
+    for b, problem in enumerate(problems):
+        if not likeliest[b]:
+            assert not have.found[b] and have.sentences[b] == ()
+            continue
+        want = one_step(first.grammar, first.semantics, problem.log_probs, problem.target).sentence
+        assert have.found[b] == (want is not None)
+        assert have.sentences[b] == (likeliest[b] if want is None else want)
+
+
+def check_padding(problems: Sequence[Problem], behind: float) -> None:
+    """Nothing behind the end of a sentence is read."""
+    have, want = solve(problems, behind), solve(problems)
+    assert torch.equal(have.sentences.columns, want.sentences.columns)
+    assert torch.equal(have.sentences.log_probs, want.sentences.log_probs)
+    assert torch.equal(have.found, want.found)
+
+
+paddings = st.sampled_from([float("nan"), float("inf"), 3.0, -3.0])
+
+
+@given(random_batches(), paddings)
+def test_random_languages(problems: list[Problem], behind: float) -> None:
     check_batch(problems)
+    check_default(problems)
+    check_padding(problems, behind)
 
 
-@given(named_batches())
-def test_shared_grammars(problems: list[Problem]) -> None:
+@given(named_batches(), paddings)
+def test_shared_grammars(problems: list[Problem], behind: float) -> None:
     check_batch(problems)
+    check_default(problems)
+    check_padding(problems, behind)
 
 
-@given(batches(FORMULAS, Arithmetic, 5))
-def test_arithmetic(problems: list[Problem]) -> None:
+@given(batches(FORMULAS, Arithmetic, 5), paddings)
+def test_arithmetic(problems: list[Problem], behind: float) -> None:
     check_batch(problems)
+    check_default(problems)
+    check_padding(problems, behind)
 
 
 @given(batches(FORMULAS, Arithmetic, 5), st.integers(0, 2**32 - 1))
@@ -116,40 +149,6 @@ def test_confident_float32_networks(problems: list[Problem], seed: int) -> None:
     check_batch(confident)
 
 
-@given(random_batches())
-def test_likeliest_sentences_are_corrected_by_default(problems: list[Problem]) -> None:
-    """An example without any sentence of positive probability stays empty, and is not found."""
-    scores, lengths, _ = padded(problems)
-    first = problems[0]
-    targets = [problem.target for problem in problems]
-    have = one_step_batch(first.grammar, first.semantics, scores, lengths, targets)
-    likeliest = best(first.grammar, scores, lengths)
-    for b, problem in enumerate(problems):
-        if not likeliest[b]:
-            assert not have.found[b] and have.sentences[b] == ()
-            continue
-        want = one_step(first.grammar, first.semantics, problem.log_probs, problem.target).sentence
-        assert have.found[b] == (want is not None)
-        assert have.sentences[b] == (likeliest[b] if want is None else want)
-
-
-@given(random_batches(), st.sampled_from([float("nan"), float("inf"), 3.0, -3.0]))
-def test_nothing_behind_the_end_is_read(problems: list[Problem], behind: float) -> None:
-    have, want = solve(problems, behind), solve(problems)
-    assert torch.equal(have.sentences.columns, want.sentences.columns)
-    assert torch.equal(have.sentences.log_probs, want.sentences.log_probs)
-    assert torch.equal(have.found, want.found)
-
-
-@given(random_batches())
-def test_examples_do_not_disturb_each_other(problems: list[Problem]) -> None:
-    together = solve(problems)
-    for b, problem in enumerate(problems):
-        alone = solve([problem])
-        assert alone.sentences[0] == together.sentences[b]
-        assert alone.found[0] == together.found[b]
-
-
 def test_no_sentence_of_positive_probability_is_not_taken_for_one() -> None:
     """The columns of an impossible example are PAD, which must not be read as the first symbol."""
     grammar = Grammar.parse('s: "a" | "b" "b" -> two')
@@ -162,6 +161,17 @@ def test_no_sentence_of_positive_probability_is_not_taken_for_one() -> None:
     have = one_step_batch(grammar, Letters, only_b, None, ["a"])
     assert have.found.tolist() == [False]
     assert have.sentences.columns.tolist() == [[PAD]]
+
+
+def test_an_impossible_symbol_does_not_hide_the_others() -> None:
+    """The first symbol has probability zero; the right correction is elsewhere, below another node."""
+    seen = torch.full((5, len(FORMULAS.symbols)), -5.0, dtype=torch.float64)
+    for t, symbol in enumerate("1-2*2"):
+        seen[t, FORMULAS.column(symbol)] = 0.0
+    seen[0, FORMULAS.column("1")] = -torch.inf
+    problem = Problem(FORMULAS, Arithmetic, seen.log_softmax(-1), tuple("1-2*2"), -1)
+    assert by_queue(problem) == tuple("1-1*2")
+    check_batch([problem])
 
 
 @pytest.mark.parametrize("semantics", [Arithmetic, PlainArithmetic])

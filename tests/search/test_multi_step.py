@@ -126,6 +126,17 @@ def lattice(seed: int, scale: float = 1.5) -> Tensor:
     return (scale * torch.randn(shape, generator=generator, dtype=torch.float64)).log_softmax(-1)
 
 
+def distance(a: Sentence, b: Sentence) -> int:
+    return sum(x != y for x, y in zip(a, b, strict=True))
+
+
+def random_walk(a: Sentence, b: Sentence, beta: float) -> float:
+    """g(b|a): Poisson(d) / (3 choose d), and a changed symbol is one of 3 other digits or 2 other signs."""
+    d = distance(a, b)
+    poisson = exp(-beta) * beta**d / factorial(d)
+    return poisson / comb(3, d) * prod(1 / (2 if t == 1 else 3) for t in range(3) if a[t] != b[t])
+
+
 class Exact:
     """The chain as a matrix, written from the paper's formulas: `kernel[z, z']` is one step."""
 
@@ -139,14 +150,7 @@ class Exact:
         self.right = np.array([values[state] == target for state in self.states])
         self.q = (self.right + walk.epsilon) * self.p
         self.fix = [one_step(DIGITS, Arithmetic, log_probs, target, z).sentence for z in self.states]
-        self.g = np.array([[self.random_walk(a, b) for b in self.states] for a in self.states])
-
-    def random_walk(self, a: Sentence, b: Sentence) -> float:
-        """g(b|a): Poisson(d) / (3 choose d), and a changed symbol is one of 3 other digits, 2 other signs."""
-        changed = [t for t in range(3) if a[t] != b[t]]
-        d, beta = len(changed), self.walk.distance
-        poisson = exp(-beta) * beta**d / factorial(d)
-        return poisson / comb(3, d) * prod(1 / (2 if t == 1 else 3) for t in changed)
+        self.g = np.array([[random_walk(a, b, walk.distance) for b in self.states] for a in self.states])
 
     @property
     def proposal(self) -> np.ndarray:
@@ -266,10 +270,10 @@ def test_one_step_of_the_chain(seed: int, walk: Walk) -> None:
     """From a random state, 400 chains make one step: each move about as often as the matrix says."""
     walk = Walk(1, walk.back_search, walk.distance, walk.epsilon)
     scores = lattice(seed)
-    exact = Reused(scores, walk)
+    exact = OneRow(scores, walk)
     start = seed % len(exact.states)
     chains = 400
-    row = exact.row(start)
+    row = exact.kernel(start)
     columns = torch.tensor(DIGITS.encode(exact.states[start])).expand(chains, -1)
     last = multi_step_batch(
         DIGITS,
@@ -289,33 +293,35 @@ def test_one_step_of_the_chain(seed: int, walk: Walk) -> None:
         assert abs(have - chains * p) <= t, (exact.states[start], z, have, chains * p)
 
 
-class Reused(Exact):
-    """One row of the kernel only."""
+class OneRow:
+    """One row of the kernel, from the formulas alone: 1-BS(z) is the likeliest right neighbour of z."""
 
     def __init__(self, log_probs: Tensor, walk: Walk) -> None:
-        values = answers(DIGITS, Arithmetic, 3)
-        self.log_probs = log_probs
-        self.states = sorted(values)
         self.walk = walk
-        self.values = values
+        self.values = answers(DIGITS, Arithmetic, 3)
+        self.states = sorted(self.values)
         self.p = {z: exp(log_p) for z, log_p in log_probs_of(DIGITS, log_probs, 3).items()}
+        self.right = [z for z in self.states if self.values[z] == TARGET]
 
-    def q_of(self, z: Sentence) -> float:
+    def q(self, z: Sentence) -> float:
         return ((self.values[z] == TARGET) + self.walk.epsilon) * self.p[z]
 
-    def proposal_of(self, a: Sentence, b: Sentence, fix: Sentence | None) -> float:
-        chance = 0.0 if fix is None else self.walk.back_search
-        return chance * (fix == b) + (1 - chance) * self.random_walk(a, b)
+    def fix(self, z: Sentence) -> Sentence | None:
+        near = [other for other in self.right if distance(z, other) == 1]
+        return z if z in self.right else max(near, key=self.p.__getitem__, default=None)
 
-    def row(self, start: int) -> list[float]:
+    def proposal(self, a: Sentence, b: Sentence) -> float:
+        fix = self.fix(a)
+        chance = 0.0 if fix is None else self.walk.back_search
+        return chance * (fix == b) + (1 - chance) * random_walk(a, b, self.walk.distance)
+
+    def kernel(self, start: int) -> list[float]:
         a = self.states[start]
-        fix_a = one_step(DIGITS, Arithmetic, self.log_probs, TARGET, a).sentence
         moves = []
         for b in self.states:
-            forwards = self.proposal_of(a, b, fix_a)
-            fix_b = one_step(DIGITS, Arithmetic, self.log_probs, TARGET, b).sentence
-            ratio = self.q_of(b) * self.proposal_of(b, a, fix_b) / (self.q_of(a) * forwards)
-            moves.append(0.0 if a == b else forwards * min(1.0, ratio))
+            forwards, backwards = self.proposal(a, b), self.proposal(b, a)
+            accepted = min(1.0, self.q(b) * backwards / (self.q(a) * forwards))
+            moves.append(0.0 if a == b else forwards * accepted)
         moves[start] = 1 - sum(moves)
         return moves
 
@@ -361,7 +367,7 @@ def test_distances_are_poisson(beta: float) -> None:
     for b in range(count):
         order, symbol = draws.order[0, b].tolist(), draws.symbol[0, b].tolist()
         other = proposal.draw(start, int(draws.distance[0, b]), order, symbol)
-        distances[sum(x != y for x, y in zip(start, other, strict=True))] += 1
+        distances[distance(start, other)] += 1
     poisson = [exp(-beta + d * log(beta) - lgamma(d + 1)) for d in range(4)]
     poisson[0] += 1 - sum(poisson)  # beyond the three positions: no move
     assert sum(distances.values()) == count

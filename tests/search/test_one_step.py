@@ -219,14 +219,19 @@ def test_trace_is_what_happened(problem: Problem) -> None:
             queue.remove(entry)  # a ValueError where it was never pushed
             judged = after is not None and after.action in (Action.ACCEPT, Action.REFUSE)
             assert judged == (event.replacement is not None)
+        elif event.action is Action.DISCARD:
+            position = position_of(correction.tree, event.path)
+            assert event.replacement is None
+            assert not any(at == position for at, _ in Exhaustive(problem).changes())
         else:
+            assert event.replacement is not None
             column = problem.grammar.column(event.replacement)
             changed = problem.replaced(position_of(correction.tree, event.path), column)
             right = problem.answer(changed) == problem.target
             assert right == (event.action is Action.ACCEPT)
             assert recognises(problem.grammar, changed)
-    last = correction.trace[-1].action if correction.trace else None
-    assert (last is Action.ACCEPT) == (correction.sentence is not None)
+    accepted = [event.action is Action.ACCEPT for event in correction.trace]
+    assert accepted == [False] * (len(accepted) - 1) + [correction.sentence is not None] * bool(accepted)
     assert correction.sentence is not None or not queue, "gave up with something left to try"
 
 

@@ -115,12 +115,13 @@ class _LogTotal(torch.autograd.Function):
             roots = roots.padded()
         inputs = scores, roots.left, roots.right, roots.out
         totals, *marginals = circuit.replays((scores.shape, wanted), passes, inputs)
-        ctx.save_for_backward(*marginals)
+        ctx.save_for_backward(totals, *marginals)
         return totals
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        (marginals,) = ctx.saved_tensors
-        # A total of -inf has no derivative; its marginals are zero, so that it cannot spoil its batch.
-        return marginals * grad.nan_to_num(0.0)[:, None, None], None, None
+        totals, marginals = ctx.saved_tensors
+        # A total of -inf has no derivative; zero keeps such an example from spoiling its batch.
+        grad = grad.masked_fill(totals.isneginf(), 0.0)
+        return marginals * grad[:, None, None], None, None

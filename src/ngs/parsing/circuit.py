@@ -59,6 +59,8 @@ class Edges:
 
         Batches then come in few shapes, as replaying needs.
         """
+        if not self.segments:
+            return self  # an empty batch has no example to give them to
         count = len(self.out)
         extra = (1 << max(count - 1, 0).bit_length()) - count
         nothing = self.left.new_full((extra,), NOTHING)
