@@ -21,8 +21,8 @@ R = TypeVar("R")
 
 
 def remembered(function: Callable[P, R]) -> Callable[P, R]:
-    """Keep the results of the last 64 calls. A semantics is told by identity: it must not change."""
-    return cast(Callable[P, R], lru_cache(maxsize=64)(function))
+    """Keep the results of the last 16 calls. A semantics is told by identity: it must not change."""
+    return cast(Callable[P, R], lru_cache(maxsize=16)(function))
 
 
 @remembered
