@@ -12,7 +12,13 @@ from ngs.grammar.library import arithmetic as arithmetic_grammar
 from ngs.grammar.library import clevr as clevr_grammar
 from ngs.grammar.tree import Leaf, Node, Tree, pretty
 from ngs.parsing.decode import PAD, Sentences, best, k_best, log_partition, marginals, sample
-from ngs.parsing.earley import parse_aligned, parse_unsegmented, sentences_by_probability
+from ngs.parsing.earley import (
+    Parsed,
+    Segmentation,
+    parse_aligned,
+    parse_unsegmented,
+    sentences_by_probability,
+)
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic, exact
 from ngs.reasoning.operation import ANY, UNDEFINED, OneOf, inverses
@@ -22,7 +28,7 @@ from ngs.search.batched_walk import multi_step_batch
 from ngs.search.drawing import as_svg
 from ngs.search.explanation import as_text
 from ngs.search.multi_step import Chain, Walk, multi_step
-from ngs.search.one_step import Correction, one_step
+from ngs.search.one_step import Action, Correction, Event, one_step
 from ngs.search.posterior import Posterior, posterior
 
 __all__ = [
@@ -34,6 +40,8 @@ __all__ = [
     "prefix_automaton",
     # what was most likely said
     "PAD",
+    "Parsed",
+    "Segmentation",
     "Sentences",
     "best",
     "k_best",
@@ -59,9 +67,11 @@ __all__ = [
     "inverses",
     "pretty",
     # what could have been said instead
+    "Action",
     "Chain",
     "Correction",
     "Corrections",
+    "Event",
     "Posterior",
     "Walk",
     "as_svg",

@@ -221,7 +221,7 @@ def test_an_empty_input_is_the_empty_sentence_or_nothing() -> None:
 
 def test_what_cannot_be_parsed_is_refused() -> None:
     logits = torch.zeros(3, 7)
-    with pytest.raises(ShapeError, match=r"frame 0 sum to 7, not to 1; .* log_softmax"):
+    with pytest.raises(ShapeError, match=r"time 0 sum to 7, not to 1; .* log_softmax"):
         parse_unsegmented(ARITHMETIC, logits)
     with pytest.raises(ShapeError, match="scores 6 symbols but the grammar has 7"):
         sentences_by_probability(ARITHMETIC, logits[:, 1:])

@@ -60,7 +60,7 @@ def test_rows_must_sum_to_one() -> None:
     batch[1, 2] += math.log(3)
     with pytest.raises(ShapeError, match=r"time 2 of example 1 sum to 3, not to 1; .* log_softmax"):
         check_normalised(batch)
-    with pytest.raises(ShapeError, match="frame 2 sum to 3, not to 1"):
+    with pytest.raises(ShapeError, match="time 2 sum to 3, not to 1"):
         check_normalised(batch[1])
     with pytest.raises(ShapeError, match="time 0 of example 0 sum to 0, not to 1"):
         check_normalised(torch.full((1, 1, 7), -math.inf))

@@ -103,7 +103,7 @@ def test_scores_that_do_not_sum_to_one(search: Batched) -> None:
 
 @single
 def test_scores_of_one_example_that_do_not_sum_to_one(search: Single) -> None:
-    with pytest.raises(ShapeError, match=r"the probabilities of frame 0 sum to 7, not to 1; .*log_softmax"):
+    with pytest.raises(ShapeError, match=r"the probabilities of time 0 sum to 7, not to 1; .*log_softmax"):
         search(torch.zeros(3, 7), 1)
 
 
@@ -215,6 +215,30 @@ def test_sentences_that_cannot_be_corrected(sentence: str, error: type[NGSError]
         one_step(FORMULAS, Arithmetic, scores, 1, sentence)
     with pytest.raises(error, match=message):
         multi_step(FORMULAS, Arithmetic, scores, 1, sentence, generator=generator())
+
+
+@pytest.mark.parametrize(
+    "columns, error, message",
+    [
+        (
+            torch.zeros(2, 2, dtype=torch.long),
+            ShapeError,
+            r"of shape \[2, 2\]; give .* int64 of shape \[2, 3\]",
+        ),
+        (torch.zeros(1, 3, dtype=torch.long), ShapeError, r"of shape \[1, 3\]; give"),
+        (torch.zeros(2, 3), ShapeError, "the sentences are torch.float32"),
+        (torch.tensor([[4, 0, 5], [4, 4, 4]]), ParseError, "example 1: '0 0 0' is not a sentence"),
+        (torch.tensor([[4, 0, 5], [4, 0, 7]]), ParseError, r"example 1: '0 \+ column 7' is not a sentence"),
+    ],
+)
+def test_sentences_of_a_batch_that_cannot_be_corrected(
+    columns: Tensor, error: type[NGSError], message: str
+) -> None:
+    targets = [1, 1]
+    with pytest.raises(error, match=message):
+        one_step_batch(FORMULAS, Arithmetic, uniform(), None, targets, columns)
+    with pytest.raises(error, match=message):
+        multi_step_batch(FORMULAS, Arithmetic, uniform(), None, targets, columns, generator=generator())
 
 
 def impossible() -> Tensor:

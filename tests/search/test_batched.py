@@ -16,6 +16,7 @@ from ngs.grammar.tree import Sentence
 from ngs.parsing.sentence import find_tree
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import Meaning
+from ngs.search.compiled import BUDGET
 from ngs.search.evaluator import ABSENT, evaluator
 from tests.grammars import NAMED
 from tests.search.semantics import (
@@ -187,7 +188,7 @@ def test_a_changed_operator_changes_the_tree(semantics: Meaning) -> None:
 
 def check_evaluator(grammar: Grammar, semantics: Meaning, longest: int, most: int = 4096) -> None:
     """Every string of symbols, whether a sentence or not."""
-    engine = evaluator(grammar, semantics, longest)
+    engine = evaluator(grammar, semantics, longest, BUDGET)
     by_number = {
         length: {number: value for value, number in numbers.items()}
         for length, numbers in engine.answers.items()
@@ -221,4 +222,4 @@ def test_evaluator_on_shared_grammars(name: str) -> None:
 
 def test_evaluator_on_arithmetic() -> None:
     check_evaluator(FORMULAS, Arithmetic, longest=5, most=1024)
-    assert UNDEFINED in evaluator(FORMULAS, Arithmetic, 5).answers[3]
+    assert UNDEFINED in evaluator(FORMULAS, Arithmetic, 5, BUDGET).answers[3]

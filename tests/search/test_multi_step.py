@@ -417,6 +417,7 @@ def test_the_walk_is_symmetric_and_sums_to_one(data: st.DataObject) -> None:
         ({"back_search": -0.1}, r"back_search is -0.1; it must be in \[0, 1\)"),
         ({"distance": 0.0}, "distance is 0.0; it must be positive"),
         ({"distance": float("nan")}, "distance is nan; it must be positive"),
+        ({"distance": inf}, "distance is inf; it must be positive and finite"),
         ({"epsilon": 0.0}, "epsilon is 0.0; it must be positive, or wrong states could not be left"),
         ({"epsilon": -1e-9}, "epsilon is -1e-09; it must be positive"),
     ],

@@ -31,7 +31,7 @@ def demo(
     """Read a noisy formula inside a grammar, find out that its answer is wrong, and correct it."""
     correction = run_demo(Console(), seed)
     if svg is not None:
-        svg.write_text(as_svg(correction))
+        svg.write_text(as_svg(correction), encoding="utf-8")
 
 
 @app.command()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import random
-import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +24,7 @@ from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.semantics import evaluate
 from ngs.search.batched import Batch, one_step_batch
 from ngs.search.batched_walk import multi_step_batch, walk_batch
-from ngs.search.compiled import value_circuit
+from ngs.search.compiled import BUDGET, value_circuit
 from ngs.search.multi_step import Draws, Walk, multi_step
 from ngs.search.one_step import one_step
 from ngs.search.posterior import posterior
@@ -209,13 +207,13 @@ def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
     """Seconds of a whole training step of LeNet (forward, loss, backward, Adam) by objective."""
     _, answers = lattice(7, torch.device("cpu"))
     images = torch.randn(BATCH * 7, 1, IMAGE, IMAGE, device=device)
-    labels = torch.randint(len(GRAMMAR.symbols), (BATCH * 7,), device=device)
+    generator = torch.Generator(device).manual_seed(0)
+    labels = torch.randint(len(GRAMMAR.symbols), (BATCH * 7,), generator=generator, device=device)
     lengths = torch.full((BATCH,), 7, device=device)
-    answer_circuit = value_circuit(GRAMMAR, Arithmetic, 7)
+    answer_circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET)
     roots = answer_circuit.select([answer_circuit.root(7, answer) for answer in answers]).to(device)
     parser = sentence_circuit(GRAMMAR, 7)
     parser_roots = parser.select([parser.root(7)] * BATCH).to(device)
-    generator = torch.Generator(device).manual_seed(0)
     walk = Walk(steps=5)
     targets = Batch.of(GRAMMAR, Arithmetic, torch.zeros(BATCH, 7, 14, device=device), lengths, answers)
 
@@ -257,9 +255,11 @@ def _trainer(
 
 def compile_cost() -> dict[str, float]:
     """Seconds and peak memory (MB, of the whole process before and after) of the length-7 circuit."""
+    import resource  # Unix only, and needed here only
+
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     begin = time.perf_counter()
-    circuit = value_circuit(GRAMMAR, Arithmetic, 7)
+    circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET)
     seconds = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
@@ -273,7 +273,6 @@ def compile_cost() -> dict[str, float]:
 
 def run(device: torch.device, rounds: int = 21) -> Results:
     """Every measurement, the machine it ran on, and the promises it keeps or misses."""
-    random.seed(0)
     compiled = compile_cost()  # first: nothing is cached yet
     speeds = [
         *parsing_speeds(device, rounds),

@@ -20,11 +20,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from threading import RLock
 
-from ngs.errors import ParseError
+from ngs.errors import BudgetError, ParseError
 from ngs.grammar.columns import ROOT, Code, Column, Item, predict
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.lengths import Completions
 from ngs.grammar.multisets import Multisets
+
+MOST_STATES = 20_000
+"""States after prefixes of one length that `count` is willing to follow: some seconds' work."""
 
 
 @lru_cache(maxsize=32)
@@ -115,7 +118,11 @@ class PrefixAutomaton:
         return self._multisets.legal(state, multiset)
 
     def count(self, length: int) -> int:
-        """The number of distinct sentences of `length` symbols."""
+        """The number of distinct sentences of `length` symbols.
+
+        A BudgetError where the prefixes of that length lead to more than MOST_STATES states, as those of
+        nested brackets of several kinds do.
+        """
         prefixes = {self.start: 1} if self.completes_in(self.start, length) else {}
         for remaining in range(length, 0, -1):
             longer: defaultdict[int, int] = defaultdict(int)
@@ -123,6 +130,12 @@ class PrefixAutomaton:
                 for column in self.legal_within(state, remaining):
                     longer[self.advance(state, column)] += number
             prefixes = longer
+            if len(prefixes) > MOST_STATES:
+                raise BudgetError(
+                    f"the prefixes of sentences of {length} symbols lead to more than {MOST_STATES} states, "
+                    f"too many to tell whether a sentence has one tree; use shorter sentences "
+                    f"(`best` has no such limit)"
+                )
         return sum(prefixes.values())
 
     def symbols_at(self, length: int) -> tuple[tuple[int, ...], ...]:
@@ -143,6 +156,10 @@ class PrefixAutomaton:
             for column in self.legal(before)
             if self._finishes(self.advance(before, column), columns[position + 1 :])
         )
+
+    def recognises(self, columns: Sequence[int]) -> bool:
+        """Whether the columns are a sentence."""
+        return self._finishes(self.start, columns)
 
     def _finishes(self, state: int, columns: Sequence[int]) -> bool:
         for column in columns:

@@ -89,6 +89,9 @@ class Grammar:
     def __hash__(self) -> int:  # grammars key the caches of compiled charts: hash the rules once
         return self._hash
 
+    def __reduce__(self) -> tuple[type[Grammar], tuple[tuple[Rule, ...]]]:
+        return Grammar, (self.rules,)  # without the hash, which another process computes anew
+
     def __str__(self) -> str:
         lines = []
         for head, rules in self.by_head.items():

@@ -16,11 +16,14 @@ from functools import cache, cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any, Protocol
 
-from ngs.errors import ParseError
+from ngs.errors import GrammarError, ParseError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 from ngs.grammar.tree import Leaf, Node, Tree
 from ngs.grammar.validation import nullable
+
+MOST_EMPTY = 10
+"""Parts of one rule's body that may be empty: each doubles the versions without empty parts."""
 
 Value = Any
 """Whatever an algebra builds: a tree, a number, a set of objects."""
@@ -216,6 +219,11 @@ def _symbols(production: Production, index: int) -> list[tuple[NormalSymbol, Nor
 def _productions(rule: Rule, empty_trees: Mapping[Symbol, Sequence[Tree]]) -> Iterator[Production]:
     """Every version of `rule` without empty parts, fullest first."""
     optional = [k for k, symbol in enumerate(rule.body) if symbol in empty_trees]
+    if len(optional) > MOST_EMPTY:
+        raise GrammarError(
+            f"line {rule.line}: rule `{rule.head}` has {len(optional)} parts that can be empty, which makes "
+            f"2^{len(optional)} versions of it; split it into rules with at most {MOST_EMPTY} such parts each"
+        )
     for count in range(len(optional) + 1):
         for dropped in combinations(optional, count):
             kept = tuple(k for k in range(len(rule.body)) if k not in dropped)

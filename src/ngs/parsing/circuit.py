@@ -264,12 +264,17 @@ def _circuit(
 
 
 @lru_cache(maxsize=128)
+def derivation_circuit(grammar: Grammar, longest: int) -> Circuit:
+    """The plain chart: an ambiguous sentence is in it once for each tree, which no maximum minds."""
+    return unroll(compile_tables(normal_form(grammar), Blank(), longest, budget=_CELLS))
+
+
+@lru_cache(maxsize=128)
 def sentence_circuit(grammar: Grammar, longest: int) -> Circuit:
     """The chart whose derivations are the sentences of up to `longest` symbols, each exactly once."""
-    form = normal_form(grammar)
-    if not all(unambiguous(grammar, length) for length in form.lengths(longest)):
-        return determinise(grammar, longest, prefix_automaton(grammar))
-    return unroll(compile_tables(form, Blank(), longest, budget=_CELLS))
+    if all(unambiguous(grammar, length) for length in normal_form(grammar).lengths(longest)):
+        return derivation_circuit(grammar, longest)
+    return determinise(grammar, longest, prefix_automaton(grammar))
 
 
 _CELLS = 10_000_000  # far beyond any grammar's own cells; only values need a real budget

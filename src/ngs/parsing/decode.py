@@ -8,17 +8,17 @@ an empty result: its tensors are [0, ...].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import torch
 from torch import Tensor
 
+from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence, Tree
 from ngs.parsing.chart import Chart, inside, log_total, outside
-from ngs.parsing.circuit import Circuit, Edges, sentence_circuit
+from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.k_best import k_best_sentences
 from ngs.parsing.lattice import check_lattice, check_lengths
 from ngs.parsing.semiring import MAX, drawing
@@ -43,12 +43,13 @@ class Sentences:
     log_probs: Tensor
     """[...]"""
 
-    @overload
-    def __getitem__(self, index: int) -> Sentence: ...
-    @overload
-    def __getitem__(self, index: tuple[int, ...]) -> Sentence: ...
     def __getitem__(self, index: int | tuple[int, ...]) -> Sentence:
         """The sentence as symbols; empty where there is none."""
+        if self.columns[index].ndim != 1:
+            shape = list(self.columns.shape[:-1])
+            raise ShapeError(
+                f"[{index}] is not one of the sentences {shape}; for k best give [example, rank]"
+            )
         return self.grammar.decode(column for column in self.columns[index].tolist() if column != PAD)
 
     def tree(self, index: int | tuple[int, ...]) -> Tree:
@@ -58,7 +59,7 @@ class Sentences:
 
 def best(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Sentences:
     """argmax over z in L(G) of p(z|x) (Li et al. 2020, Eq. 3)."""
-    scores, _, circuit, roots = prepare(grammar, log_probs, lengths)
+    scores, _, circuit, roots = prepare(grammar, log_probs, lengths, derivation_circuit)
     columns = best_columns(circuit, scores.detach(), roots)
     return Sentences(grammar, columns, score_of(scores, columns))
 
@@ -75,8 +76,8 @@ def sample(
 def k_best(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None, *, k: int) -> Sentences:
     """The k likeliest distinct sentences [batch, k], best first; -inf and PAD where there are fewer."""
     scores, lengths, circuit, roots = prepare(grammar, log_probs, lengths)
-    columns, log_probs = k_best_sentences(circuit, scores, roots, k)
-    return Sentences(grammar, mask_columns(columns, lengths[:, None], log_probs), log_probs)
+    columns, totals = k_best_sentences(circuit, scores, roots, k)
+    return ranked(grammar, scores, columns, lengths, totals)
 
 
 def log_partition(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Tensor:
@@ -93,10 +94,15 @@ def marginals(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> T
     return gradient
 
 
-def prepare(grammar: Grammar, log_probs: Tensor, lengths: Lengths) -> tuple[Tensor, Tensor, Circuit, Edges]:
+def prepare(
+    grammar: Grammar,
+    log_probs: Tensor,
+    lengths: Lengths,
+    compiled: Callable[[Grammar, int], Circuit] = sentence_circuit,
+) -> tuple[Tensor, Tensor, Circuit, Edges]:
     """Checked scores and lengths, the grammar's circuit, and each example's root in it."""
     scores, checked = checked_scores(grammar, log_probs, lengths)
-    circuit = sentence_circuit(grammar, scores.shape[1])
+    circuit = compiled(grammar, scores.shape[1])
     return scores, checked, circuit, circuit.select([circuit.root(n) for n in checked.tolist()])
 
 
@@ -135,7 +141,9 @@ def score_of(scores: Tensor, columns: Tensor) -> Tensor:
     return total.masked_fill((columns == PAD).all(-1), -torch.inf)
 
 
-def mask_columns(columns: Tensor, lengths: Tensor, log_probs: Tensor) -> Tensor:
-    """PAD behind the end, and throughout where the probability is zero."""
-    behind = torch.arange(columns.shape[-1], device=columns.device) >= lengths[..., None]
-    return columns.masked_fill(behind | torch.isneginf(log_probs)[..., None], PAD)
+def ranked(grammar: Grammar, scores: Tensor, columns: Tensor, lengths: Tensor, totals: Tensor) -> Sentences:
+    """`columns` [batch, k, time] with PAD behind the end, and throughout where the total is -inf."""
+    behind = torch.arange(columns.shape[-1], device=columns.device) >= lengths[:, None, None]
+    columns = columns.masked_fill(behind | torch.isneginf(totals)[..., None], PAD)
+    each = scores[:, None].expand(-1, columns.shape[1], -1, -1)
+    return Sentences(grammar, columns, score_of(each, columns))

@@ -25,7 +25,7 @@ class Pairs:
 
     @classmethod
     def of(cls, k: int, device: torch.device) -> Pairs:
-        pairs = [(i, j) for i in range(k) for j in range(k) if (i + 1) * (j + 1) <= k]
+        pairs = [(i, j) for i in range(k) for j in range(k // (i + 1))]
         return cls(*torch.tensor(pairs, device=device).unbind(1))
 
     def __len__(self) -> int:

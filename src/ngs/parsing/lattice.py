@@ -12,6 +12,7 @@ from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 
 TOLERANCE = 1e-3  # |log of a row's sum|: float32 log_softmax stays below 1e-5, raw logits are far above
+HALF_TOLERANCE = 2e-2  # what rounding to half precision does to a row of some tens of symbols
 
 
 def check_lattice(grammar: Grammar, log_probs: Tensor) -> None:
@@ -42,9 +43,11 @@ def check_lattice(grammar: Grammar, log_probs: Tensor) -> None:
 
 
 def check_normalised(
-    log_probs: Tensor, lengths: Tensor | None = None, *, tolerance: float = TOLERANCE
+    log_probs: Tensor, lengths: Tensor | None = None, *, tolerance: float | None = None
 ) -> None:
     """Refuse rows that do not sum to one; with `lengths` [batch], positions beyond them are not looked at."""
+    if tolerance is None:
+        tolerance = HALF_TOLERANCE if log_probs.dtype in (torch.float16, torch.bfloat16) else TOLERANCE
     totals = log_probs.detach().double().logsumexp(-1)  # [..., time]
     wrong = ~(totals.abs() <= tolerance)  # NaN is wrong as well
     if lengths is not None:
@@ -52,7 +55,7 @@ def check_normalised(
         wrong &= times < lengths[:, None]
     if bool(wrong.any()):
         where = tuple(int(k) for k in wrong.nonzero()[0])
-        place = f"frame {where[-1]}" if len(where) == 1 else f"time {where[-1]} of example {where[0]}"
+        place = f"time {where[-1]}" if len(where) == 1 else f"time {where[-1]} of example {where[0]}"
         total = math.exp(min(float(totals[where]), 700.0))  # exp overflows above 709
         raise ShapeError(
             f"the probabilities of {place} sum to {total:.6g}, not to 1; "

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from threading import Lock
 
 import torch
 from torch import Tensor
 
 Tensors = tuple[Tensor, ...]
+
+MOST_RECORDED = 16
+"""Recordings an object keeps, the latest used: each holds its own device memory."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ class Replay:
             function(*buffers)  # kernels load and caches fill outside the recording
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        # thread_local: another thread's allocations (a data loader pinning memory) are none of our business
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             outputs = function(*buffers)
         return cls(graph, buffers, outputs)
 
@@ -44,13 +50,21 @@ class Replays:
     """The recordings of one compiled object: one for each `key` and each shape and type of the inputs."""
 
     def __init__(self) -> None:
-        self._recorded: dict[Hashable, Replay] = {}
+        self._recorded: OrderedDict[Hashable, Replay] = OrderedDict()
+        self._lock = Lock()  # the buffers are shared: one caller at a time
 
     def __call__(self, key: Hashable, function: Callable[..., Tensors], inputs: Tensors) -> Tensors:
         """`function(*inputs)`: replayed on a GPU, called plainly elsewhere and inside another recording."""
-        if not inputs[0].is_cuda or torch.cuda.is_current_stream_capturing():
+        device = inputs[0].device
+        if device.type != "cuda" or torch.cuda.is_current_stream_capturing():
             return function(*inputs)
-        shapes = key, *((tensor.shape, tensor.dtype, tensor.device) for tensor in inputs)
-        if shapes not in self._recorded:
-            self._recorded[shapes] = Replay.capture(function, inputs)
-        return self._recorded[shapes](*inputs)
+        stream = torch.cuda.current_stream(device)
+        shapes = key, stream, *((tensor.shape, tensor.dtype, tensor.device) for tensor in inputs)
+        # Not in inference mode: buffers made there could not be written outside it.
+        with self._lock, torch.cuda.device(device), torch.inference_mode(False), torch.no_grad():
+            if shapes not in self._recorded:
+                self._recorded[shapes] = Replay.capture(function, inputs)
+            self._recorded.move_to_end(shapes)
+            while len(self._recorded) > MOST_RECORDED:
+                self._recorded.popitem(last=False)
+            return self._recorded[shapes](*inputs)

@@ -62,7 +62,9 @@ def drawn_share(generator: torch.Generator | None) -> Callable[[Tensor, Tensor, 
     """One for an edge drawn from p(edge | segment), by adding Gumbel noise and taking the winner."""
 
     def share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
-        noisy = scores - torch.empty_like(scores).exponential_(generator=generator).log_()
+        device = scores.device if generator is None else generator.device
+        noise = torch.empty_like(scores, device=device).exponential_(generator=generator)
+        noisy = scores - noise.log_().to(scores.device)
         return winner_share(noisy, segment_max(noisy, edges), edges)
 
     return share

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ngs.errors import ParseError
+from ngs.errors import BudgetError, ParseError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Algebra, NormalSymbol, Step, TreeAlgebra, Value, normal_form
 from ngs.grammar.rules import Terminal
@@ -71,6 +71,13 @@ def derive(grammar: Grammar, sentence: Sequence[str], algebra: Algebra) -> Value
             return step.combine(algebra, left_value)
         return step.combine(algebra, left_value, build(step.right, start + left, length - left))
 
-    if not sentence or not derives(form.start, 0, len(sentence)):
-        return None
-    return build(form.start, 0, len(sentence))
+    try:
+        form.lengths(len(sentence))  # shortest first, so that what longer spans ask is known
+        if not sentence or not derives(form.start, 0, len(sentence)):
+            return None
+        return build(form.start, 0, len(sentence))
+    except RecursionError:
+        raise BudgetError(
+            f"a sentence of {len(sentence)} symbols nests too deeply to be parsed one by one; "
+            f"raise sys.setrecursionlimit, or use shorter sentences"
+        ) from None

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import isfinite
 from typing import Any, TypeVar
+
+import numpy as np
+from torch import Tensor
 
 from ngs.errors import SemanticsError
 
@@ -44,14 +48,16 @@ class OneOf:
 
 def check_answer(answer: Value) -> None:
     """Refuse an answer no program could be meant to give."""
-    try:
-        hash(answer)
-    except TypeError:
+    if isinstance(answer, Special) or _is_no_number(answer):
+        raise SemanticsError(f"the answer is {answer!r}; leave examples without a defined answer out")
+    if isinstance(answer, Tensor):
+        raise SemanticsError(
+            f"the answer is a tensor ({answer!r}), which equals no value; give plain values: `.tolist()`"
+        )
+    if not _is_hashable(answer):
         raise SemanticsError(
             f"the answer {answer!r} is not hashable; give a number, string, tuple or frozenset"
-        ) from None
-    if isinstance(answer, Special):
-        raise SemanticsError(f"the answer is {answer!r}; leave examples without a defined answer out")
+        )
 
 
 Function = TypeVar("Function", bound=Callable[..., Value])
@@ -88,7 +94,13 @@ class Operation:
         """The function's value; UNDEFINED if an argument is, or if it divides by zero."""
         if UNDEFINED in arguments:
             return UNDEFINED
-        return _call(self.name, self.function, arguments)
+        value = _call(self.name, self.function, arguments)
+        if value is ANY or isinstance(value, OneOf):
+            raise SemanticsError(
+                f"{_shown(self.name, arguments)} is {value!r}, which only an inverse may return; "
+                f"return one value, or ngs.UNDEFINED"
+            )
+        return value
 
     def invertible(self, hole: int) -> bool:
         return hole < len(self.solvers) and self.solvers[hole] is not None
@@ -138,16 +150,29 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
             f"return ngs.UNDEFINED for arguments that have no value"
         ) from error
     for part in value.values if isinstance(value, OneOf) else (value,):
-        if isinstance(part, float) and part != part:
-            raise SemanticsError(f"{_shown(name, arguments)} is NaN; return ngs.UNDEFINED instead")
-        try:
-            hash(part)
-        except TypeError:
+        if _is_no_number(part):
+            shown = "NaN" if part != part else repr(part)
+            raise SemanticsError(f"{_shown(name, arguments)} is {shown}; return ngs.UNDEFINED instead")
+        if isinstance(part, Tensor) or not _is_hashable(part):
+            fault = "equal to no other value" if isinstance(part, Tensor) else "not hashable"
             raise SemanticsError(
-                f"{_shown(name, arguments)} is {part!r}, which is not hashable; "
+                f"{_shown(name, arguments)} is {part!r}, which is {fault}; "
                 f"return a number, string, tuple or frozenset"
-            ) from None
+            )
     return value
+
+
+def _is_no_number(value: Value) -> bool:
+    """Whether it is NaN or an infinity."""
+    return isinstance(value, float | np.floating) and not isfinite(value)
+
+
+def _is_hashable(value: Value) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _shown(name: str, arguments: Sequence[Value]) -> str:

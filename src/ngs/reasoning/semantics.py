@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
+from keyword import iskeyword
 from typing import Any
 
 from ngs.errors import SemanticsError
@@ -75,6 +76,11 @@ class Interpretation:
         return value
 
     def _operation(self, name: str) -> Operation:
+        if iskeyword(name) or name in ("symbol", "mro"):
+            raise SemanticsError(
+                f"the grammar names a function `{name}`, which means something else in Python or Semantics; "
+                f"give the rule another alias: `-> {name}_`"
+            )
         function = getattr(self.semantics, name, None)
         if not callable(function):
             raise SemanticsError(
@@ -133,6 +139,11 @@ def _check_function(rule: Rule, algebra: Interpretation) -> None:
     try:
         signature.bind(*parts)
     except TypeError:
+        if next(iter(signature.parameters), None) == "self" and isinstance(algebra.semantics, type):
+            raise SemanticsError(
+                f"{where}{algebra.name}.{rule.name}{signature} is a method, but the class was given; "
+                f"pass an instance, `{algebra.name}()`, or write the function without `self`"
+            ) from None
         given = ", ".join(str(part) for part in parts) or "nothing"
         raise SemanticsError(
             f"{where}rule `{rule.head}: {rule}` calls {algebra.name}.{rule.name} with {len(parts)} arguments "

@@ -1,4 +1,4 @@
-"""One-step and multi-step back-search for a whole batch, on tensors.
+"""One-step back-search for a whole batch, on tensors.
 
 1-BS is a widest-path problem: the queue of Algorithm 1 pops the leaf whose path from the root has
 the strongest weakest link. That link is always the leaf itself, with p(alpha) / p(leaf): for a node A
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ngs.errors import ShapeError
+from ngs.errors import ParseError, ShapeError
+from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import PAD, Lengths, Sentences, best, checked_scores, score_of
@@ -22,14 +23,14 @@ from ngs.parsing.lattice import check_normalised
 from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
-from ngs.search.compiled import exact_length
+from ngs.search.compiled import BUDGET, exact_length
 from ngs.search.evaluator import ABSENT, Evaluator, evaluator
 from ngs.search.one_step import one_step
 
 
 @dataclass(frozen=True)
 class Corrections:
-    """Corrected sentences; where `found` is false, the last ones tried."""
+    """Corrected sentences; where `found` is false, the one that was given (1-BS) or the last state (m-BS)."""
 
     sentences: Sentences
     found: Tensor
@@ -80,7 +81,7 @@ class Batch:
         lengths: Tensor,
         targets: Sequence[Value],
     ) -> Batch:
-        engine = evaluator(grammar, semantics, log_probs.shape[1]).to(log_probs.device)
+        engine = evaluator(grammar, semantics, log_probs.shape[1], BUDGET).to(log_probs.device)
         return cls(engine, log_probs, lengths, engine.numbers(lengths.tolist(), targets))
 
 
@@ -103,8 +104,10 @@ def search_batch(
         check_answer(target)
     if columns is None:
         columns = best(grammar, scores, checked).columns
+    else:
+        columns = check_columns(grammar, columns, checked, scores.shape[1])
     each = checked.tolist()
-    fitting = exact_length(grammar, semantics, max(each, default=0))
+    fitting = exact_length(grammar, semantics, max(each, default=0), BUDGET)
     short = [example for example, length in enumerate(each) if length <= fitting]
     corrected, found = columns.clone(), torch.zeros_like(checked, dtype=torch.bool)
     if short:
@@ -122,6 +125,27 @@ def search_batch(
         corrected[example, :length] = torch.tensor(grammar.encode(fix))
         found[example] = right
     return Corrections(Sentences(grammar, corrected, score_of(scores, corrected)), found)
+
+
+def check_columns(grammar: Grammar, columns: Tensor, lengths: Tensor, time: int) -> Tensor:
+    """Sentences to search from, as int64 [batch, time], PAD behind the end; each must be in the language."""
+    shape = (len(lengths), time)
+    if columns.shape != shape or columns.dtype != torch.long:
+        raise ShapeError(
+            f"the sentences are {columns.dtype} of shape {list(columns.shape)}; "
+            f"give columns of the scores as int64 of shape {list(shape)}"
+        )
+    behind = torch.arange(time, device=columns.device) >= lengths[:, None]
+    columns = columns.masked_fill(behind, PAD)
+    automaton = prefix_automaton(grammar)
+    for example, (sentence, length) in enumerate(zip(columns.tolist(), lengths.tolist(), strict=True)):
+        if not automaton.recognises(sentence[:length]) and sentence[0] != PAD:
+            known = [
+                grammar.symbols[k] if 0 <= k < len(grammar.symbols) else f"column {k}"
+                for k in sentence[:length]
+            ]
+            raise ParseError(f"example {example}: {' '.join(known)!r} is not a sentence of the grammar")
+    return columns
 
 
 @dataclass(frozen=True)
@@ -149,7 +173,8 @@ def correct(batch: Batch, columns: Tensor) -> Fixes:
 
 
 def _correct(batch: Batch, columns: Tensor) -> Tensors:
-    engine, log_probs, sentence = batch.engine, batch.log_probs, columns.T
+    engine, sentence = batch.engine, columns.T
+    log_probs = batch.log_probs.double()  # as the reference computes: no other ties than its own
     size, time, _ = log_probs.shape
     positions, symbols = engine.edits.unbind(1)
     edits = len(positions)

@@ -89,7 +89,7 @@ class State:
     @classmethod
     def of(cls, batch: Batch, columns: Tensor) -> State:
         fixes = correct(batch, columns)
-        log_p = score_of(batch.log_probs, columns).double()
+        log_p = score_of(batch.log_probs.double(), columns)
         return cls(columns, fixes.columns, fixes.found, fixes.right, fixes.in_language, log_p)
 
     @property

@@ -33,7 +33,7 @@ def beam_circuit(
     """
     form = normal_form(grammar)
     time, width = scores.shape
-    total: list[float] = [0.0, IMPOSSIBLE, *scores.double().view(-1).tolist()]
+    total: list[float] = [0.0, IMPOSSIBLE, *scores.double().reshape(-1).tolist()]
     rows: dict[Cell, dict[Value, int]] = {}
     by_level: dict[int, list[list[tuple[int, int]]]] = {}
     complete = True
@@ -54,7 +54,7 @@ def beam_circuit(
                 for c, right_row in rights.items():
                     yield step, b, left_row, c, right_row
 
-    for cell in (c for c in cells(form, time) if c[1] + c[2] <= time):
+    for cell in cells(form, time):
         found: Found = {}
         for step, b, left_row, c, right_row in combinations(cell):
             found.setdefault(step.combine(algebra, b, c), []).append((left_row, right_row))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Hashable
+from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar, cast
 
-from ngs.errors import BudgetError
+from ngs.errors import BudgetError, SemanticsError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.parsing.circuit import Circuit, unroll
@@ -21,12 +21,24 @@ R = TypeVar("R")
 
 
 def remembered(function: Callable[P, R]) -> Callable[P, R]:
-    """Keep the results of the last 16 calls. A semantics is told by identity: it must not change."""
-    return cast(Callable[P, R], lru_cache(maxsize=16)(function))
+    """Keep the results of the last 16 calls. A semantics is told by `==` and its hash: it must not change."""
+    cached = cast(Callable[P, R], lru_cache(maxsize=16)(function))
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for argument in args:
+            if not isinstance(argument, Hashable):
+                raise SemanticsError(
+                    f"the semantics {argument!r} is not hashable, so its tables could not be kept; "
+                    f"make it a plain class or a frozen dataclass"
+                )
+        return cached(*args, **kwargs)
+
+    return call
 
 
 @remembered
-def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> Tables:
+def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> Tables:
     """V(A, n) and its tables for sentences of up to `longest` symbols; a BudgetError beyond `budget`."""
     form = normal_form(grammar)
     shorter = form.lengths(longest - 1)
@@ -35,19 +47,23 @@ def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int
 
 
 @remembered
-def value_circuit(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> Circuit:
+def value_circuit(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> Circuit:
     """The circuit whose roots are the answers: `circuit.roots[length][answer]`."""
     return unroll(value_tables(grammar, semantics, longest, budget))
 
 
 @remembered
-def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> int:
+def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> int:
     """The greatest length up to `longest` whose tables stay within the budget; 0 if none does."""
-    fitting = 0
-    for length in normal_form(grammar).lengths(longest):
-        try:
-            value_tables(grammar, semantics, length, budget)
-        except BudgetError:
-            break
-        fitting = length
-    return fitting
+    lengths = normal_form(grammar).lengths(longest)
+    if not lengths:
+        return 0
+    if len(lengths) > 1:
+        shorter = exact_length(grammar, semantics, lengths[-2], budget)
+        if shorter < lengths[-2]:
+            return shorter  # what is too long for a shorter sentence is not tried again
+    try:
+        value_tables(grammar, semantics, lengths[-1], budget)
+    except BudgetError:
+        return lengths[-2] if len(lengths) > 1 else 0
+    return lengths[-1]

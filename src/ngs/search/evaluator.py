@@ -25,7 +25,7 @@ from ngs.parsing.replay import Replays
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
-from ngs.search.compiled import BUDGET, remembered, value_tables
+from ngs.search.compiled import remembered, value_tables
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
@@ -146,7 +146,7 @@ class Evaluator:
 
 
 @remembered
-def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int = BUDGET) -> Evaluator:
+def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> Evaluator:
     """Compile the evaluator; a BudgetError where its tables would outgrow `budget`."""
     tables = value_tables(grammar, semantics, longest, budget)
     form = tables.form

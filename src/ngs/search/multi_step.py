@@ -55,8 +55,8 @@ class Walk:
             raise NGSError(
                 f"back_search is {self.back_search}; it must be in [0, 1), or the chain cannot move on"
             )
-        if not self.distance > 0:
-            raise NGSError(f"distance is {self.distance}; it must be positive")
+        if not 0 < self.distance < inf:
+            raise NGSError(f"distance is {self.distance}; it must be positive and finite")
         if not self.epsilon > 0:
             raise NGSError(
                 f"epsilon is {self.epsilon}; it must be positive, or wrong states could not be left"

@@ -31,7 +31,7 @@ from ngs.parsing.lattice import check_lattice, check_normalised
 from ngs.parsing.sentence import find_tree, parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
-from ngs.search.compiled import exact_length, value_tables
+from ngs.search.compiled import BUDGET, exact_length, value_tables
 
 Path = tuple[int, ...]
 """The way from the root to a node: the number of the child at each step."""
@@ -229,9 +229,9 @@ class Search:
         longest = len(self.log_probs)
         if not isinstance(part.symbol, Nonterminal):
             return None
-        if exact_length(self.grammar, self.semantics, longest) < longest:
+        if exact_length(self.grammar, self.semantics, longest, BUDGET) < longest:
             return None
-        tables = value_tables(self.grammar, self.semantics, longest)
+        tables = value_tables(self.grammar, self.semantics, longest, BUDGET)
         values = tables.values.get((part.symbol, sum(1 for _ in leaves(part.tree))))
         return None if values is None else [value for value in values if not isinstance(value, Inlined)]
 

@@ -1,9 +1,10 @@
 """The exact posterior p(z|x,y) over the sentences that give the right answer.
 
-The paper (Sec. 3.2.2) calls its normaliser intractable, a sum over all z with f(z) = y. But a sentence's
-value is built from the values of its parts, so the sum is a chart over (symbol, span, value), compiled
-once (`compiled.py`); its marginals, its mode and its samples are one pass up and one pass down. Where
-the values are too many, each span keeps only the likeliest (`beam.py`), and the result says so.
+The paper (Sec. 3.2.2) calls computing it "not efficient": a sum over all z, which "grows exponentially".
+But a sentence's value is built from the values of its parts, so the sum is a chart over (symbol, span,
+value), compiled once (`compiled.py`); its marginals, its mode and its samples are one pass up and one
+pass down. Where the values are too many, each span keeps only the likeliest (`beam.py`), and the result
+says so.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from ngs.grammar.normal_form import no_such_length, normal_form
 from ngs.parsing.chart import inside, log_total
 from ngs.parsing.circuit import Circuit, Edges
 from ngs.parsing.decode import (
+    PAD,
     Lengths,
     Sentences,
     best_columns,
     checked_scores,
     chosen_columns,
-    mask_columns,
+    ranked,
     score_of,
 )
 from ngs.parsing.k_best import k_best_sentences
@@ -62,11 +64,13 @@ class Posterior:
     @cached_property
     def log_evidence(self) -> Tensor:
         """log p(y|x) [batch] (Eq. 7), differentiable: the gradient is `marginals`, as in Eq. 8."""
-        evidence = self.scores.new_zeros(len(self.scores))
-        for group in self.groups:
-            part = self.scores[group.examples, : group.circuit.time]
-            evidence = evidence.index_put((group.examples,), log_total(group.circuit, part, group.roots))
-        return evidence
+        # Kept for later calls, so it must not depend on the grad mode of the first.
+        with torch.inference_mode(False), torch.enable_grad():
+            evidence = self.scores.new_zeros(len(self.scores))
+            for group in self.groups:
+                part = self.scores[group.examples, : group.circuit.time]
+                evidence = evidence.index_put((group.examples,), log_total(group.circuit, part, group.roots))
+            return evidence
 
     @property
     def found(self) -> Tensor:
@@ -78,11 +82,11 @@ class Posterior:
         """p(z_t = s | x, y) [batch, time, symbol]: what the network should have said."""
         if not self.groups:
             return torch.zeros_like(self.scores)  # an empty batch: nothing to differentiate
-        detached = Posterior(
-            self.grammar, self.scores.detach().requires_grad_(), self.lengths, self.groups, self.exact
-        )
-        (gradient,) = torch.autograd.grad(detached.log_evidence.sum(), detached.scores)
-        return gradient
+        with torch.inference_mode(False), torch.enable_grad():
+            scores = self.scores.detach().clone().requires_grad_()
+            detached = Posterior(self.grammar, scores, self.lengths, self.groups, self.exact)
+            (gradient,) = torch.autograd.grad(detached.log_evidence.sum(), scores)
+            return gradient
 
     def best(self) -> Sentences:
         """argmax over z with f(z) = y of p(z|x)."""
@@ -97,7 +101,7 @@ class Posterior:
 
     def k_best(self, k: int) -> Sentences:
         """The k likeliest sentences that give the answer [batch, k]; -inf and PAD where there are fewer."""
-        columns = self.lengths.new_full((len(self.scores), k, self.scores.shape[1]), -1)
+        columns = self.lengths.new_full((len(self.scores), k, self.scores.shape[1]), PAD)
         log_probs = self.scores.new_full((len(self.scores), k), -torch.inf)
         for group in self.groups:
             if not len(group.roots.out):
@@ -105,12 +109,12 @@ class Posterior:
             time = group.circuit.time
             part = self.scores[group.examples, :time]
             columns[group.examples, :, :time], log_probs[group.examples] = k_best_sentences(
-                group.circuit, part, group.roots, k
+                group.circuit, part.detach(), group.roots, k
             )
-        return Sentences(self.grammar, mask_columns(columns, self.lengths[:, None], log_probs), log_probs)
+        return ranked(self.grammar, self.scores, columns, self.lengths, log_probs)
 
     def _choose(self, choice: Callable[[Circuit, Tensor, Edges], Tensor]) -> Sentences:
-        columns = self.lengths.new_full(self.scores.shape[:2], -1)
+        columns = self.lengths.new_full(self.scores.shape[:2], PAD)
         scores = self.scores.detach()
         for group in self.groups:
             time = group.circuit.time
@@ -153,10 +157,11 @@ def posterior(
     if short:
         circuit = value_circuit(grammar, semantics, max(each[b] for b in short), budget)
         groups.append(_group(circuit, short, [circuit.root(each[b], answers[b]) for b in short], scores))
-    algebra = interpret(grammar, semantics)
     complete = {b: True for b in short}
     for b in (b for b, length in enumerate(each) if length > fitting):
-        circuit, complete[b] = beam_circuit(grammar, algebra, scores[b, : each[b]].detach(), answers[b], beam)
+        circuit, complete[b] = beam_circuit(
+            grammar, interpret(grammar, semantics), scores[b, : each[b]].detach(), answers[b], beam
+        )
         groups.append(_group(circuit, [b], [circuit.root(each[b], answers[b])], scores))
     exact = torch.tensor([complete[b] for b in range(len(each))], dtype=torch.bool, device=scores.device)
     return Posterior(grammar, scores, checked, tuple(groups), exact)
