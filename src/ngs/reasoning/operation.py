@@ -151,12 +151,10 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
         ) from error
     for part in value.values if isinstance(value, OneOf) else (value,):
         if _is_no_number(part):
-            shown = "NaN" if part != part else repr(part)
-            raise SemanticsError(f"{_shown(name, arguments)} is {shown}; return ngs.UNDEFINED instead")
+            raise SemanticsError(f"{_shown(name, arguments)} is {part!r}; return ngs.UNDEFINED instead")
         if isinstance(part, Tensor) or not _is_hashable(part):
-            fault = "equal to no other value" if isinstance(part, Tensor) else "not hashable"
             raise SemanticsError(
-                f"{_shown(name, arguments)} is {part!r}, which is {fault}; "
+                f"{_shown(name, arguments)} is {part!r}, which cannot be looked up; "
                 f"return a number, string, tuple or frozenset"
             )
     return value
