@@ -204,7 +204,11 @@ def posterior_share(device: torch.device, rounds: int) -> Speed:
 
 
 def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
-    """Seconds of a whole training step of LeNet (forward, loss, backward, Adam) by objective."""
+    """Seconds of a whole training step of LeNet (forward, loss, backward, Adam) by objective.
+
+    `posterior` and `m-BS(5)` look the answers up beforehand, as a training loop does; the two below call
+    the public functions, which check their input and look the answers up in every step.
+    """
     _, answers = lattice(7, torch.device("cpu"))
     images = torch.randn(BATCH * 7, 1, IMAGE, IMAGE, device=device)
     generator = torch.Generator(device).manual_seed(0)
@@ -223,16 +227,33 @@ def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
     def exact_posterior(log_probs: Tensor) -> Tensor:
         return -log_total(answer_circuit, log_probs, roots).mean()
 
+    def called_posterior(log_probs: Tensor) -> Tensor:
+        return -posterior(GRAMMAR, Arithmetic, log_probs, None, answers).log_evidence.mean()
+
+    def towards(log_probs: Tensor, fixed: Tensor, right: Tensor) -> Tensor:
+        losses = nn.functional.nll_loss(log_probs.flatten(0, 1), fixed.flatten(), reduction="none")
+        return (losses.view(BATCH, 7).mean(1) * right).mean()
+
     def back_search(log_probs: Tensor) -> Tensor:
         scores = log_probs.detach()
         columns = best_columns(parser, scores, parser_roots)
         draws = Draws.of(walk, BATCH, 7, generator)
         batch = Batch(targets.engine, scores, lengths, targets.targets)
-        fixed, right = walk_batch(batch, columns, walk, draws)
-        losses = nn.functional.nll_loss(log_probs.flatten(0, 1), fixed.flatten(), reduction="none")
-        return (losses.view(BATCH, 7).mean(1) * right).mean()
+        return towards(log_probs, *walk_batch(batch, columns, walk, draws))
 
-    objectives = {"supervised": supervised, "posterior": exact_posterior, "m-BS(5)": back_search}
+    def called_back_search(log_probs: Tensor) -> Tensor:
+        found = multi_step_batch(
+            GRAMMAR, Arithmetic, log_probs, None, answers, walk=walk, generator=generator
+        )
+        return towards(log_probs, found.sentences.columns, found.found)
+
+    objectives = {
+        "supervised": supervised,
+        "posterior": exact_posterior,
+        "m-BS(5)": back_search,
+        "posterior, by ngs.posterior": called_posterior,
+        "m-BS(5), by ngs.multi_step_batch": called_back_search,
+    }
     seconds = alternate(rounds, *(_trainer(objective, images, device) for objective in objectives.values()))
     return dict(zip(objectives, seconds, strict=True))
 
