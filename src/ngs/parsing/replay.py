@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 
 import torch
 from torch import Tensor
@@ -51,7 +51,7 @@ class Replays:
 
     def __init__(self) -> None:
         self._recorded: OrderedDict[Hashable, Replay] = OrderedDict()
-        self._lock = Lock()  # the buffers are shared: one caller at a time
+        self._lock = RLock()  # the buffers are shared: one caller at a time
 
     def __call__(self, key: Hashable, function: Callable[..., Tensors], inputs: Tensors) -> Tensors:
         """`function(*inputs)`: replayed on a GPU, called plainly elsewhere and inside another recording."""

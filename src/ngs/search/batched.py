@@ -109,22 +109,22 @@ def search_batch(
     each = checked.tolist()
     fitting = exact_length(grammar, semantics, max(each, default=0), BUDGET)
     short = [example for example, length in enumerate(each) if length <= fitting]
-    corrected, found = columns.clone(), torch.zeros_like(checked, dtype=torch.bool)
+    fixed, found = columns.clone(), torch.zeros_like(checked, dtype=torch.bool)
     if short:
         time = max(each[example] for example in short)
         examples = torch.tensor(short, device=scores.device)
         chosen = [targets[example] for example in short]
         batch = Batch.of(grammar, semantics, scores[examples, :time], checked[examples], chosen)
-        corrected[examples, :time], found[examples] = by_tables(batch, examples, columns[examples, :time])
+        fixed[examples, :time], found[examples] = by_tables(batch, examples, columns[examples, :time])
     for example in set(range(len(each))).difference(short):
         length = each[example]
         if columns[example, 0] == PAD:
             continue  # no sentence has positive probability
         sentence = grammar.decode(columns[example, :length].tolist())
         fix, right = by_reference(example, scores[example, :length], sentence)
-        corrected[example, :length] = torch.tensor(grammar.encode(fix))
+        fixed[example, :length] = torch.tensor(grammar.encode(fix))
         found[example] = right
-    return Corrections(Sentences(grammar, corrected, score_of(scores, corrected)), found)
+    return Corrections(Sentences(grammar, fixed, score_of(scores, fixed)), found)
 
 
 def check_columns(grammar: Grammar, columns: Tensor, lengths: Tensor, time: int) -> Tensor:
@@ -166,13 +166,15 @@ def correct(batch: Batch, columns: Tensor) -> Fixes:
     """1-BS of each sentence in `columns` [batch, time]."""
 
     def corrections(log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor) -> Tensors:
-        return _correct(Batch(batch.engine, log_probs, lengths, targets), columns)
+        fixes = corrected(Batch(batch.engine, log_probs, lengths, targets), columns)
+        return fixes.columns, fixes.found, fixes.right, fixes.in_language
 
     inputs = batch.log_probs, batch.lengths, batch.targets, columns
     return Fixes(*batch.engine.replays("1-BS", corrections, inputs))
 
 
-def _correct(batch: Batch, columns: Tensor) -> Tensors:
+def corrected(batch: Batch, columns: Tensor) -> Fixes:
+    """`correct` as plain tensor operations, to be part of a longer recording."""
     engine, sentence = batch.engine, columns.T
     log_probs = batch.log_probs.double()  # as the reference computes: no other ties than its own
     size, time, _ = log_probs.shape
@@ -196,5 +198,5 @@ def _correct(batch: Batch, columns: Tensor) -> Tensors:
     ratio = (by_edit - current[positions]).masked_fill(~valid, -torch.inf)
     chosen = ratio.argmax(0)  # ties go to the first
     fix = valid.any(0) & ~right
-    corrected = columns.scatter(1, positions[chosen][:, None], symbols[chosen][:, None])
-    return torch.where(fix[:, None], corrected, columns), fix | right, right, answers[0] != ABSENT
+    edited = columns.scatter(1, positions[chosen][:, None], symbols[chosen][:, None])
+    return Fixes(torch.where(fix[:, None], edited, columns), fix | right, right, answers[0] != ABSENT)

@@ -15,7 +15,7 @@ from ngs.parsing.decode import Lengths, score_of
 from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
-from ngs.search.batched import Batch, Corrections, correct, search_batch
+from ngs.search.batched import Batch, Corrections, corrected, search_batch
 from ngs.search.multi_step import SMALLEST, Draws, Walk, walk_along
 
 
@@ -88,7 +88,7 @@ class State:
 
     @classmethod
     def of(cls, batch: Batch, columns: Tensor) -> State:
-        fixes = correct(batch, columns)
+        fixes = corrected(batch, columns)
         log_p = score_of(batch.log_probs.double(), columns)
         return cls(columns, fixes.columns, fixes.found, fixes.right, fixes.in_language, log_p)
 
