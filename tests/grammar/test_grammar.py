@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,3 +158,18 @@ def test_load_reads_a_file_and_names_it_in_errors(tmp_path: Path) -> None:
 @given(st.text(min_size=1))
 def test_a_terminal_prints_as_json_does(name: str) -> None:
     assert json.loads(str(Terminal(name))) == name
+
+
+def test_a_pickled_grammar_is_found_in_another_process(tmp_path) -> None:
+    """String hashes differ between processes: a stored hash would make an equal grammar unequal in sets."""
+    grammar = Grammar.parse('start: "a" start | "b"')
+    hash(grammar)
+    (tmp_path / "grammar").write_bytes(pickle.dumps(grammar))
+    code = (
+        "import pickle, sys; from ngs import Grammar; "
+        "loaded = pickle.loads(open(sys.argv[1], 'rb').read()); "
+        'print(loaded in {Grammar.parse(\'start: "a" start | "b"\')})'
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "grammar")]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "True"

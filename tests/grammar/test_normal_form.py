@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ngs.errors import GrammarError
 from ngs.grammar.enumeration import _derive, derivations, sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import (
@@ -210,3 +211,9 @@ def test_the_empty_sentence_has_no_steps() -> None:
     form = normal_form(NAMED["palindromes"])
     assert form.count(0) == 0
     assert form.lengths(0) == ()
+
+
+def test_too_many_parts_that_can_be_empty_are_refused() -> None:
+    parts = " ".join(["a"] * 11)
+    with pytest.raises(GrammarError, match=r"line 1: rule `start` has 11 parts that can be empty.*split it"):
+        normal_form(Grammar.parse(f'start: {parts} "x"\na: "y" |'))

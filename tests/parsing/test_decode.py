@@ -13,13 +13,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ngs.errors import ParseError
+from ngs.errors import BudgetError, ParseError, ShapeError
 from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.parsing.decode import PAD, Sentences, best, k_best, log_partition, marginals, sample
 from ngs.parsing.earley import parse_aligned
 from ngs.parsing.sentence import parse
-from tests.grammars import ARITHMETIC, DANGLING_ELSE, NAMED, NULLABLE_LIST, grammars, lattices
+from tests.grammars import ARITHMETIC, DANGLING_ELSE, NAMED, NULLABLE_LIST, PALINDROMES, grammars, lattices
 
 SEED = 1966
 
@@ -311,3 +311,20 @@ def test_lengths_may_be_a_tensor_a_list_or_left_out() -> None:
     full = best(ARITHMETIC, scores)
     for lengths in ([3, 3], (3, 3), torch.tensor([3, 3]), torch.tensor([3, 3], dtype=torch.int32)):
         assert best(ARITHMETIC, scores, lengths).columns.equal(full.columns)
+
+
+def test_best_does_not_ask_for_ambiguity() -> None:
+    """Palindromes of length 41 have 2^20 prefixes that differ: too many to count sentences, none to parse."""
+    scores = torch.zeros(1, 41, 2)
+    scores[0, :30, 1] = 1.0
+    word = best(PALINDROMES, scores)[0]
+    assert word == word[::-1] and word.count("b") >= 38
+    with pytest.raises(BudgetError, match=r"too many to tell whether a sentence has one tree.*`best`"):
+        log_partition(PALINDROMES, scores)
+
+
+def test_one_sentence_of_many_is_asked_for_by_all_its_numbers() -> None:
+    ranked = k_best(PALINDROMES, torch.zeros(2, 3, 2), k=2)
+    assert len(ranked[1, 0]) == 3
+    with pytest.raises(ShapeError, match=r"for k best give \[example, rank\]"):
+        ranked[1]

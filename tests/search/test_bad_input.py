@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import ngs
 from ngs import (
     ANY,
     PAD,
@@ -318,3 +319,34 @@ def test_a_meaning_that_is_missing_is_named_before_the_search() -> None:
     ):
         with pytest.raises(SemanticsError, match="line 1: the grammar names `plus`, but Empty has no such"):
             search()
+
+
+@pytest.mark.parametrize("answer", [torch.tensor(3), float("nan"), float("inf")], ids=repr)
+def test_answers_that_equal_no_value(answer) -> None:
+    scores = torch.zeros(1, 3, len(FORMULAS.symbols)).log_softmax(-1)
+    for call in (
+        lambda: ngs.posterior(FORMULAS, ngs.Arithmetic, scores, None, [answer]),
+        lambda: ngs.one_step_batch(FORMULAS, ngs.Arithmetic, scores, None, [answer]),
+        lambda: ngs.one_step(FORMULAS, ngs.Arithmetic, scores[0], answer),
+    ):
+        with pytest.raises(SemanticsError, match="the answer is"):
+            call()
+
+
+def test_given_sentences_are_checked() -> None:
+    scores = torch.zeros(2, 3, len(FORMULAS.symbols)).log_softmax(-1)
+
+    def correct(columns):
+        return ngs.one_step_batch(FORMULAS, ngs.Arithmetic, scores, [3, 1], [2, 2], columns)
+
+    good = torch.tensor([FORMULAS.encode("1+2"), FORMULAS.encode("1+1")])
+    assert correct(good).sentences.columns[1, 1:].tolist() == [ngs.PAD, ngs.PAD]  # behind the end
+    with pytest.raises(ShapeError, match=r"float32 of shape \[2, 3\]; give .* int64"):
+        correct(good.float())
+    with pytest.raises(ShapeError, match=r"give columns of the scores as int64 of shape \[2, 3\]"):
+        correct(good[:, :2])
+    for wrong in (FORMULAS.column("+"), 99):
+        bad = good.clone()
+        bad[1, 0] = wrong
+        with pytest.raises(ParseError, match=r"example 1: .* is not a sentence of the grammar"):
+            correct(bad)

@@ -20,6 +20,7 @@ from ngs.grammar.tree import Sentence
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
+from ngs.search import compiled
 from tests.grammars import CATALAN, DANGLING_ELSE, lattices
 from tests.search.semantics import FORMULAS, PlainArithmetic, answers, lengths_of, log_probs_of, meanings
 
@@ -358,3 +359,35 @@ def test_the_likeliest_right_sentence_is_not_the_likeliest_sentence() -> None:
     scores = scores.log_softmax(-1)
     assert best(FORMULAS, scores)[0] == ("1", "+", "1")
     assert posterior(FORMULAS, Arithmetic, scores, None, [1]).best()[0] == ("1", "*", "1")
+
+
+def test_the_evidence_does_not_remember_the_grad_mode_of_its_first_reader() -> None:
+    scores = torch.zeros(1, 3, len(FORMULAS.symbols), dtype=torch.float64, requires_grad=True)
+    exact = posterior(FORMULAS, Arithmetic, scores.log_softmax(-1), None, [2])
+    with torch.no_grad():
+        assert exact.found.all()
+    exact.log_evidence.sum().backward()
+    assert scores.grad is not None and scores.grad.abs().sum() > 0
+    with torch.inference_mode():
+        inner = posterior(FORMULAS, Arithmetic, scores.detach().log_softmax(-1), None, [2])
+        assert torch.allclose(inner.marginals.sum(-1), torch.ones(1, 3, dtype=torch.float64))
+
+
+def test_the_k_best_have_gradients_too() -> None:
+    scores = torch.zeros(1, 3, len(FORMULAS.symbols), dtype=torch.float64, requires_grad=True)
+    posterior(FORMULAS, Arithmetic, scores, None, [2]).k_best(2).log_probs.sum().backward()
+    assert scores.grad is not None and scores.grad.sum() == 6  # two sentences of three symbols
+
+
+def test_a_length_beyond_the_budget_is_tried_once(monkeypatch) -> None:
+    tried = []
+    real = compiled.compile_tables
+
+    def counting(form, algebra, longest, budget, known=None):
+        tried.append(longest)
+        return real(form, algebra, longest, budget, known)
+
+    monkeypatch.setattr(compiled, "compile_tables", counting)
+    assert compiled.exact_length(FORMULAS, Arithmetic, 9, 601) == 7
+    assert compiled.exact_length(FORMULAS, Arithmetic, 13, 601) == 7
+    assert tried.count(9) == 1 and max(tried) == 9, tried

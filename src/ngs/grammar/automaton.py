@@ -26,8 +26,8 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.lengths import Completions
 from ngs.grammar.multisets import Multisets
 
-MOST_STATES = 20_000
-"""States after prefixes of one length that `count` is willing to follow: some seconds' work."""
+MOST_STATES = 2_000
+"""States after prefixes of one length that `count` is willing to follow."""
 
 
 @lru_cache(maxsize=32)

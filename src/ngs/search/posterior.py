@@ -168,5 +168,6 @@ def posterior(
 
 
 def _group(circuit: Circuit, examples: Sequence[int], roots: Sequence[int | None], scores: Tensor) -> Group:
-    numbers = torch.tensor(examples, dtype=torch.long, device=scores.device)
-    return Group(numbers, circuit, circuit.select(roots).to(scores.device))
+    with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
+        numbers = torch.tensor(examples, dtype=torch.long, device=scores.device)
+        return Group(numbers, circuit, circuit.select(roots).to(scores.device))
