@@ -74,7 +74,16 @@ class Grammar:
         except KeyError:
             raise ParseError(
                 f"the grammar has no symbol {symbol!r}; its symbols are {' '.join(self.symbols)}"
+                + (
+                    " (a string is read letter by letter: give a list)"
+                    if max(map(len, self.symbols)) > 1
+                    else ""
+                )
             ) from None
+
+    @property
+    def _has_long_symbols(self) -> bool:
+        return any(len(symbol) > 1 for symbol in self.symbols)
 
     def encode(self, sentence: Iterable[str]) -> list[int]:
         return [self.column(symbol) for symbol in sentence]

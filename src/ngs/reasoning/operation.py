@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from torch import Tensor
 
-from ngs.errors import SemanticsError
+from ngs.errors import SemanticsError, ShapeError
 
 Value = Any
 """Any hashable Python value, or UNDEFINED."""
@@ -44,6 +44,16 @@ class OneOf:
     """Several answers of one inverse: `OneOf([2, -2])` for the square root of 4."""
 
     values: Collection[Value]
+
+
+def check_answers(answers: Sequence[Value], batch: int) -> None:
+    """Refuse anything but one proper answer for each example."""
+    if not isinstance(answers, Sequence) or isinstance(answers, str):
+        raise ShapeError(f"the answers are {answers!r}; give a list with one for each example of the batch")
+    if len(answers) != batch:
+        raise ShapeError(f"{len(answers)} answers for a batch of {batch}; give one for each example")
+    for answer in answers:
+        check_answer(answer)
 
 
 def check_answer(answer: Value) -> None:
@@ -145,9 +155,11 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
     except ZeroDivisionError:
         return UNDEFINED
     except Exception as error:  # once, at the edge: the user sees their own call
+        is_text = any(isinstance(argument, str) for argument in arguments)
+        hint = "; a symbol is its own name unless you write `symbol = int`, say" if is_text else ""
         raise SemanticsError(
             f"{_shown(name, arguments)} raised {type(error).__name__}: {error}; "
-            f"return ngs.UNDEFINED for arguments that have no value"
+            f"return ngs.UNDEFINED for arguments that have no value{hint}"
         ) from error
     for part in value.values if isinstance(value, OneOf) else (value,):
         if _is_no_number(part):

@@ -21,7 +21,7 @@ from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import PAD, Lengths, Sentences, best, checked_scores, score_of
 from ngs.parsing.lattice import check_normalised
 from ngs.parsing.replay import Tensors
-from ngs.reasoning.operation import Value, check_answer
+from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import BUDGET, exact_length
 from ngs.search.evaluator import ABSENT, Evaluator, evaluator
@@ -98,10 +98,7 @@ def search_batch(
     """Search by tables where these fit the budget, and one by one where a sentence is too long for them."""
     scores, checked = checked_scores(grammar, log_probs.detach(), lengths)
     check_normalised(log_probs.detach(), checked)
-    if len(targets) != len(checked):
-        raise ShapeError(f"{len(targets)} targets for a batch of {len(checked)}; give one for each example")
-    for target in targets:
-        check_answer(target)
+    check_answers(targets, len(checked))
     if columns is None:
         columns = best(grammar, scores, checked).columns
     else:

@@ -16,7 +16,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ngs.errors import NGSError, ShapeError
+from ngs.errors import NGSError
 from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import no_such_length, normal_form
@@ -33,8 +33,9 @@ from ngs.parsing.decode import (
     score_of,
 )
 from ngs.parsing.k_best import k_best_sentences
+from ngs.parsing.lattice import check_normalised
 from ngs.parsing.semiring import drawing
-from ngs.reasoning.operation import Value, check_answer
+from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.beam import beam_circuit
 from ngs.search.compiled import BUDGET, exact_length, value_circuit
@@ -133,16 +134,14 @@ def posterior(
     budget: int = BUDGET,
     beam: int = 32,
 ) -> Posterior:
-    """p(z|x,y) for `log_probs` [batch, time, symbol] and an answer for each example.
+    """p(z|x,y) for log-normalised `log_probs` [batch, time, symbol] and an answer for each example.
 
     Exact for every length whose tables have at most `budget` entries; for longer sentences each span
     keeps its `beam` likeliest values.
     """
     scores, checked = checked_scores(grammar, log_probs, lengths)
-    if len(answers) != len(checked):
-        raise ShapeError(f"{len(answers)} answers for a batch of {len(checked)}; give one for each example")
-    for answer in answers:
-        check_answer(answer)
+    check_normalised(log_probs.detach(), checked)
+    check_answers(answers, len(checked))
     if beam < 1:
         raise NGSError(f"beam is {beam}; keep at least one value of each span")
     each = checked.tolist()
