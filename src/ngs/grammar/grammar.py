@@ -72,18 +72,12 @@ class Grammar:
         try:
             return self._column[symbol]
         except KeyError:
+            hint = (
+                "; a string is read letter by letter, give a list" if max(map(len, self.symbols)) > 1 else ""
+            )
             raise ParseError(
-                f"the grammar has no symbol {symbol!r}; its symbols are {' '.join(self.symbols)}"
-                + (
-                    " (a string is read letter by letter: give a list)"
-                    if max(map(len, self.symbols)) > 1
-                    else ""
-                )
+                f"the grammar has no symbol {symbol!r}; its symbols are {' '.join(self.symbols)}{hint}"
             ) from None
-
-    @property
-    def _has_long_symbols(self) -> bool:
-        return any(len(symbol) > 1 for symbol in self.symbols)
 
     def encode(self, sentence: Iterable[str]) -> list[int]:
         return [self.column(symbol) for symbol in sentence]
