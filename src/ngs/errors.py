@@ -25,3 +25,7 @@ class ShapeError(NGSError):
 
 class BudgetError(NGSError):
     """An exact computation that would outgrow the budget it was given."""
+
+
+class DataError(NGSError):
+    """A data file, archive or checkpoint that cannot be used; the message names it and where."""

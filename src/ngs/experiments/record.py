@@ -1,0 +1,80 @@
+"""The record of a run as it goes: lines of JSON, the same for TensorBoard, and small files of facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from torch.utils.tensorboard import SummaryWriter
+
+from ngs.errors import DataError
+from ngs.learning.tensor_file import replacing
+
+METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
+
+
+class Record:
+    """Writes into `folder`, or nothing where another process of the run does."""
+
+    def __init__(self, folder: Path, *, writes: bool) -> None:
+        self.folder, self.writes = folder, writes
+        self._lines: TextIO | None = None
+        self._board: Any = None
+
+    def open(self, *, after: int) -> None:
+        """Go on after this many steps, dropping what an interrupted run had written beyond them."""
+        if not self.writes:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / METRICS
+        kept = [row for row in read_rows(path) if row["step"] <= after] if after else []
+        with replacing(path) as temporary:
+            temporary.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+        self._lines = path.open("a", encoding="utf-8")
+        self._board = SummaryWriter(str(self.folder / TENSORBOARD), purge_step=after + 1)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        if self._lines is None:
+            return
+        self._lines.write(json.dumps(row) + "\n")
+        self._lines.flush()
+        for name, value in _numbers(row):
+            self._board.add_scalar(name, value, row["step"])
+
+    def write(self, name: str, facts: Mapping[str, Any]) -> None:
+        """A file of facts, whole or not at all."""
+        if self.writes:
+            with replacing(self.folder / name) as temporary:
+                temporary.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+    def close(self) -> None:
+        if self._lines is not None:
+            self._lines.close()
+            self._board.close()
+
+
+def _numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of a row under names as TensorBoard groups them."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{prefix}{name}/")
+        elif isinstance(value, int | float) and name != "step":
+            yield prefix + name, value
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The lines of a record; a last line that a killed run left unfinished is not one."""
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file; is {path.parent} the folder of a run?")
+    rows: list[dict[str, Any]] = []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise DataError(f"{path}, line {number}: {error}") from None
+    return rows

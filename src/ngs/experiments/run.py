@@ -1,0 +1,268 @@
+"""One training run: from a configuration to a folder that says what ran, how it went and what came of it.
+
+config.json              what was asked for
+environment.json         what it ran on
+metrics.jsonl            the curves; tensorboard/ holds the same
+checkpoint.safetensors   everything needed to go on
+best.safetensors         the network that was best on the validation part
+result.json              how good that network is on the test part
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import TrainHWF, read_facts
+from ngs.experiments.environment import environment
+from ngs.experiments.record import Record
+from ngs.learning import tensor_file
+from ngs.learning.loop import Lesson, Step, Trainer
+from ngs.learning.objective import Supervised
+from ngs.learning.reasoner import Reasoner, reasoner
+from ngs.learning.scores import Scores, measure
+from ngs.perception.augmentation import Handwriting
+from ngs.perception.lenet import NETWORKS
+from ngs.reasoning.arithmetic import TOLERANCE, Arithmetic
+from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
+from ngs.tasks.hwf.source import divided, load
+
+CHECKPOINT, EARLY, BEST = "checkpoint.safetensors", "early.safetensors", "best.safetensors"
+CONFIG, ENVIRONMENT, RESULT = "config.json", "environment.json", "result.json"
+A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
+LOG_EVERY = 10
+"""Steps between lines of metrics: reading a loss waits for the device."""
+PRETRAIN_STEPS = 2000
+"""Pre-training that has not reached its accuracy by then is over anyway, and says so in the metrics."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is: after some steps, or after a validation."""
+
+    step: int
+    steps: int
+    """at most"""
+    row: Mapping[str, Any]
+    """what was measured"""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A data set cut as a configuration says."""
+
+    data: HandwrittenFormulas
+    train: Reasoner
+    validation: Reasoner
+    test: Reasoner
+
+
+def parts_of(config: TrainHWF, device: torch.device) -> Parts:
+    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+    data = load(config.data)
+    if config.lengths:
+        data = data.restricted(config.lengths)
+    used, _ = divided(data.train, config.fraction, seed=0)
+    held_out, train = divided(used, config.validation, seed=1)
+    for name, formulas in (("train", train), ("validate", held_out), ("test", data.test)):
+        if not len(formulas):
+            raise NGSError(f"no formulas are left to {name} on; use more of the data, or other lengths")
+    each = (data.examples(formulas).to(device) for formulas in (train, held_out, data.test))
+    return Parts(data, *(reasoner(GRAMMAR, Arithmetic, examples) for examples in each))
+
+
+def lessons_of(config: TrainHWF, parts: Parts, device: torch.device) -> list[Lesson]:
+    generator = torch.Generator(device).manual_seed(config.seed)
+    objective = config.make_method()(parts.train, generator)
+    lessons = [Lesson(config.method, parts.train.examples, objective, config.steps)]
+    if config.pretrain:
+        labelled = parts.train.examples.select(range(0, len(parts.train.examples), _every(config, parts)))
+        pretrained = reasoner(GRAMMAR, Arithmetic, labelled)
+
+        def enough(network: nn.Module) -> bool:
+            share = measure(network, pretrained).total.symbol
+            return share is not None and share >= config.pretrain
+
+        lessons.insert(0, Lesson("pretrain", labelled, Supervised(), PRETRAIN_STEPS, enough, ask_every=5))
+    return lessons
+
+
+def _every(config: TrainHWF, parts: Parts) -> int:
+    return max(1, len(parts.train.examples) // config.pretrain_formulas)
+
+
+def train(config: TrainHWF, folder: Path, *, resume: bool = False) -> Iterator[Progress]:
+    """Train and test, writing `folder` as it goes. Runs as it is iterated."""
+    if resume and TrainHWF.from_facts(read_facts(folder / CONFIG), folder / CONFIG) != config:
+        raise NGSError(f"{folder} was trained with another configuration; resume it with its own")
+    if not resume and (folder / CONFIG).exists():
+        raise NGSError(f"{folder} already holds a run; go on with --resume, or choose another folder")
+    accelerator = Accelerator()
+    device = accelerator.device
+    torch.manual_seed(config.seed)
+    parts = parts_of(config, device)
+    trainer = Trainer(
+        NETWORKS[config.network](len(GRAMMAR.symbols)),
+        lessons_of(config, parts, device),
+        config.settings,
+        augment=Handwriting() if config.augment else None,
+        accelerator=accelerator,
+    )
+    run = _Run(config, folder, parts, trainer)
+    if resume and (folder / CHECKPOINT).exists():
+        run.restore()
+    else:
+        run.begin()
+    yield from run.go()
+
+
+class _Run:
+    """The state of a run beyond the trainer's: its clock, its record and the best network so far."""
+
+    def __init__(self, config: TrainHWF, folder: Path, parts: Parts, trainer: Trainer) -> None:
+        self.config, self.folder, self.parts, self.trainer = config, folder, parts, trainer
+        self.record = Record(folder, writes=trainer.accelerator.is_main_process)
+        self.seconds = 0.0
+        """spent on training steps, without validation"""
+        self.best: dict[str, Any] = {"calculation": -1.0, "step": 0}
+
+    def begin(self) -> None:
+        self.record.write(CONFIG, self.config.as_facts())
+        self.record.write(ENVIRONMENT, environment(self.trainer.accelerator.device))
+        self.record.open(after=0)
+
+    def restore(self) -> None:
+        tensors, facts = tensor_file.load(self.folder / CHECKPOINT, A_CHECKPOINT)
+        if facts["config"] != json.loads(json.dumps(self.config.as_facts())):
+            raise DataError(f"{self.folder / CHECKPOINT} is of another configuration; it cannot be resumed")
+        self.trainer.restore(tensors, facts["place"])
+        self.seconds, self.best = facts["seconds"], facts["best"]
+        self.record.open(after=self.trainer.steps_done)
+
+    def go(self) -> Iterator[Progress]:
+        trainer = self.trainer
+        begin = time.perf_counter()
+        losses: list[Step] = []
+        for step in trainer:
+            losses.append(step)
+            last = not trainer.steps_left
+            if step.number % LOG_EVERY == 0 or last:
+                row = _row(losses)  # waits for the device
+                self.seconds, begin = self.seconds + time.perf_counter() - begin, time.perf_counter()
+                losses.clear()
+                yield self._tell({**row, "seconds": round(self.seconds, 3)})
+            if step.number % self.config.validate_every == 0 or last:
+                yield self._tell(self._validate(step.number))
+                begin = time.perf_counter()
+        yield self._finish()
+
+    def _tell(self, row: dict[str, Any]) -> Progress:
+        self.record.add(row)
+        step = self.trainer.steps_done
+        return Progress(step, step + self.trainer.steps_left, row)
+
+    def _validate(self, step: int) -> dict[str, Any]:
+        """Measure on the validation part, keep the network if none was better, and save everything."""
+        scores = measure(self.trainer.learned, self.parts.validation)
+        calculation = scores.total.calculation
+        if calculation >= self.best["calculation"]:  # of equals the later: it has seen more
+            self.best = {"calculation": calculation, "step": step}
+            self._save(
+                BEST, A_NETWORK, self.trainer.learned.state_dict(), {"step": step, **self._description}
+            )
+        tensors, place = self.trainer.state()
+        facts = {"place": place, "seconds": self.seconds, "best": self.best, "config": self.config.as_facts()}
+        self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
+        return {"step": step, "seconds": round(self.seconds, 3), "validation": scores.as_facts()}
+
+    def _keep(self, name: str, step: int) -> None:
+        facts = {"step": step, "network": self.config.network, "symbols": list(GRAMMAR.symbols)}
+        self._save(name, A_NETWORK, self.trainer.learned.state_dict(), facts)
+
+    def _save(self, name: str, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        if self.trainer.accelerator.is_main_process:
+            tensor_file.save(self.folder / name, kind, tensors, facts)
+
+    def _finish(self) -> Progress:
+        self.trainer.accelerator.wait_for_everyone()
+        if not (self.folder / BEST).exists():  # no step was asked for
+            self._validate(self.trainer.steps_done)
+        network = load_network(self.folder).to(self.trainer.accelerator.device)
+        result = {
+            "data": self.parts.data.name,
+            "method": self.config.method,
+            "chosen_step": self.best["step"],
+            "training_seconds": round(self.seconds, 3),
+            "tolerance": TOLERANCE,
+            "validation": measure(network, self.parts.validation).as_facts(),
+            "test": measure(network, self.parts.test).as_facts(),
+            "peak_memory_mb": _peak_memory(),
+        }
+        self.record.write(RESULT, result)
+        self.record.close()
+        step = self.trainer.steps_done
+        return Progress(step, step, result)
+
+
+def _row(steps: list[Step]) -> dict[str, Any]:
+    """The mean of what some steps did; an error where the loss is no number any more."""
+    last = steps[-1]
+    loss = float(torch.stack([step.loss for step in steps]).mean())
+    if loss != loss or loss in (float("inf"), -float("inf")):
+        raise NGSError(
+            f"the loss is {loss} at step {last.number}; lower the learning rate, or use float32 throughout"
+        )
+    same = [step for step in steps if step.measures.keys() == last.measures.keys()]
+    means = {
+        name: float(torch.stack([step.measures[name] for step in same]).mean()) for name in last.measures
+    }
+    return {
+        "step": last.number,
+        "lesson": last.lesson,
+        "learning_rate": last.learning_rate,
+        "loss": loss,
+        **means,
+    }
+
+
+def _peak_memory() -> float | None:
+    """Of this process so far, in MB; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+
+
+def load_config(folder: Path) -> TrainHWF:
+    return TrainHWF.from_facts(read_facts(folder / CONFIG), folder / CONFIG)
+
+
+def load_network(folder: Path, name: str = BEST) -> nn.Module:
+    """The network that was best on the validation part (or the EARLY one), ready to read images."""
+    tensors, facts = tensor_file.load(folder / name, A_NETWORK)
+    if facts["symbols"] != list(GRAMMAR.symbols):
+        raise DataError(f"{folder / name} reads other symbols: {' '.join(facts['symbols'])}")
+    network = NETWORKS[facts["network"]](len(GRAMMAR.symbols))
+    network.load_state_dict(tensors)
+    return network.eval()
+
+
+def evaluate_run(folder: Path, data: str | None = None) -> Scores:
+    """The test scores of a run's network, on its own data or on another packed file."""
+    config = load_config(folder)
+    formulas = load(config.data if data is None else data)
+    if config.lengths and data is None:
+        formulas = formulas.restricted(config.lengths)
+    device = Accelerator().device
+    test = reasoner(GRAMMAR, Arithmetic, formulas.examples(formulas.test).to(device))
+    return measure(load_network(folder).to(device), test)

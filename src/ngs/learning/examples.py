@@ -1,0 +1,155 @@
+"""What is learned from: inputs with answers, in tensors on one device, and batches cut from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ngs.errors import ShapeError
+from ngs.parsing.decode import PAD
+from ngs.reasoning.operation import Value, check_answers
+
+
+def as_stored(inputs: Tensor) -> Tensor:
+    """The network is shown the inputs as they are stored."""
+    return inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Sequences of inputs, one for each hidden symbol, and the answer of each sequence.
+
+    Inputs stand in one pool, since an image may occur in several formulas, and so that nothing but real
+    inputs ever enters a network: batch norm would count padding.
+    """
+
+    inputs: Tensor
+    """[pool, ...]: what is seen of one symbol"""
+    where: Tensor
+    """[example, time]: rows of `inputs`, PAD behind the end"""
+    answers: tuple[Value, ...]
+    labels: Tensor | None = None
+    """[example, time]: columns of the grammar's symbols, PAD behind the end; None where nobody knows them"""
+    view: Callable[[Tensor], Tensor] = as_stored
+    """what the network is shown of stored inputs: bytes as floats, for instance"""
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Sequence[Tensor],
+        answers: Sequence[Value],
+        labels: Sequence[Sequence[int]] | None = None,
+    ) -> Examples:
+        """Examples from one tensor [time, ...] for each; `labels` are columns of the grammar's symbols."""
+        lengths = [len(each) for each in inputs]
+        where = padded(np.arange(sum(lengths)), lengths)
+        if labels is None:
+            return cls(torch.cat(list(inputs)), where, tuple(answers))
+        if [len(each) for each in labels] != lengths:
+            raise ShapeError("an example has another number of labels than of inputs; give one for each")
+        flat = np.array([column for each in labels for column in each], dtype=np.int64)
+        return cls(torch.cat(list(inputs)), where, tuple(answers), padded(flat, lengths))
+
+    def __post_init__(self) -> None:
+        if self.where.dim() != 2 or self.where.dtype != torch.long:
+            raise ShapeError(
+                f"`where` is {self.where.dtype} of shape {list(self.where.shape)}; "
+                f"give rows of the inputs as int64 [example, time]"
+            )
+        if self.labels is not None and self.labels.shape != self.where.shape:
+            raise ShapeError(
+                f"the labels are {list(self.labels.shape)}, the examples {list(self.where.shape)}; "
+                f"give one label for each input"
+            )
+        check_answers(self.answers, len(self.where))
+        rows = self.where[self.where != PAD]
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.inputs):
+            raise ShapeError(f"`where` names rows up to {int(rows.max())} of {len(self.inputs)} inputs")
+
+    def __len__(self) -> int:
+        return len(self.where)
+
+    @property
+    def time(self) -> int:
+        return self.where.shape[1]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """[example]"""
+        lengths: NDArray[np.int64] = (self._where != PAD).sum(1)
+        return lengths
+
+    @cached_property
+    def _where(self) -> NDArray[np.int64]:
+        # On the CPU, where batches are put together: the lengths there say how large each tensor is,
+        # without waiting for the device.
+        where: NDArray[np.int64] = self.where.cpu().numpy()
+        return where
+
+    def select(self, examples: Sequence[int] | NDArray[np.int64]) -> Examples:
+        """Some of the examples, over the same inputs."""
+        chosen = torch.as_tensor(np.asarray(examples, dtype=np.int64), device=self.where.device)
+        return replace(
+            self,
+            where=self.where[chosen],
+            answers=tuple(self.answers[k] for k in examples),
+            labels=None if self.labels is None else self.labels[chosen],
+        )
+
+    def to(self, device: torch.device) -> Examples:
+        labels = None if self.labels is None else self.labels.to(device)
+        return replace(self, inputs=self.inputs.to(device), where=self.where.to(device), labels=labels)
+
+    def batch(self, numbers: NDArray[np.int64]) -> Batch:
+        """The examples of these numbers."""
+        device = self.inputs.device
+        where = self._where[numbers]
+        filled = where != PAD
+        slots = torch.from_numpy(np.flatnonzero(filled)).to(device, non_blocking=True)
+        rows = torch.from_numpy(where[filled]).to(device, non_blocking=True)
+        chosen = torch.from_numpy(numbers).to(device, non_blocking=True)
+        lengths = torch.from_numpy(self.lengths[numbers]).to(device, non_blocking=True)
+        labels = None if self.labels is None else self.labels[chosen]
+        return Batch(numbers, chosen, lengths, self.view(self.inputs[rows]), slots, self.time, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some examples, with their inputs one behind the other."""
+
+    numbers: NDArray[np.int64]
+    """[batch]: which of the examples, on the CPU"""
+    examples: Tensor
+    """[batch]: the same on the device"""
+    lengths: Tensor
+    """[batch]"""
+    inputs: Tensor
+    """[symbol, ...] of all examples, without padding"""
+    slots: Tensor
+    """[symbol]: the place of each in the flattened [batch, time]"""
+    time: int
+    labels: Tensor | None
+    """[batch, time]"""
+
+    def lattice(self, logits: Tensor) -> Tensor:
+        """log p(z_t = s | x) [batch, time, symbol] from scores [input, symbol]; zero behind the end.
+
+        In single precision at least: a chart adds many small numbers.
+        """
+        log_probs = logits.float().log_softmax(-1) if logits.dtype != torch.double else logits.log_softmax(-1)
+        flat = log_probs.new_zeros(len(self.numbers) * self.time, log_probs.shape[-1])
+        return flat.index_copy(0, self.slots, log_probs).view(len(self.numbers), self.time, -1)
+
+
+def padded(flat: NDArray[np.int64], lengths: Sequence[int]) -> Tensor:
+    """[example, time] from values one behind the other, PAD behind each end."""
+    counts = np.asarray(lengths, dtype=np.int64)
+    table = np.full((len(counts), counts.max(initial=0)), PAD, dtype=np.int64)
+    table[np.arange(table.shape[1]) < counts[:, None]] = flat
+    return torch.from_numpy(table)

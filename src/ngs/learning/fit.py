@@ -1,0 +1,74 @@
+"""Train a network of your own from answers, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from ngs.errors import NGSError, ShapeError
+from ngs.grammar.grammar import Grammar
+from ngs.learning.examples import Examples
+from ngs.learning.loop import Augment, Lesson, Settings, Step, Trainer
+from ngs.learning.methods import Method, posterior
+from ngs.learning.reasoner import reasoner
+from ngs.learning.scores import Scores, measure
+from ngs.reasoning.semantics import Meaning
+
+
+def fit(
+    network: nn.Module,
+    grammar: Grammar,
+    semantics: Meaning,
+    examples: Examples,
+    *,
+    method: Method = posterior,
+    steps: int = 500,
+    settings: Settings | None = None,
+    augment: Augment | None = None,
+    on_step: Callable[[Step], None] = lambda step: None,
+) -> nn.Module:
+    """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
+
+    The network maps inputs [input, ...] to scores [input, symbol], one column for each of
+    `grammar.symbols`. `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and
+    seed. `on_step` is called after each step, with its loss. Returns the network that was learned: the
+    moving average, where `settings` ask for one.
+    """
+    settings = Settings() if settings is None else settings
+    accelerator = Accelerator()
+    device = accelerator.device
+    examples = examples.to(device)
+    _check_network(network.to(device), grammar, examples)
+    generator = torch.Generator(device).manual_seed(settings.seed)
+    objective = method(reasoner(grammar, semantics, examples), generator)
+    lessons = [Lesson("fit", examples, objective, steps)]
+    trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
+    for step in trainer:
+        on_step(step)
+    return trainer.learned
+
+
+def score(network: nn.Module, grammar: Grammar, semantics: Meaning, examples: Examples) -> Scores:
+    """How many answers (and, where `examples` have labels, formulas and symbols) the network gets right."""
+    parameter = next(network.parameters(), None)
+    device = torch.device("cpu") if parameter is None else parameter.device
+    return measure(network, reasoner(grammar, semantics, examples.to(device)))
+
+
+def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> None:
+    """One pass before anything is compiled: the mistake everybody makes is the size of the last layer."""
+    if not len(examples):
+        raise NGSError("there are no examples to learn from")
+    was_training = network.training
+    with torch.inference_mode():
+        logits = network.eval()(examples.view(examples.inputs[:2]))
+    network.train(was_training)
+    wanted = [len(examples.inputs[:2]), len(grammar.symbols)]
+    if list(logits.shape) != wanted:
+        raise ShapeError(
+            f"the network makes {list(logits.shape)} of {wanted[0]} inputs; the grammar has {wanted[1]} symbols "
+            f"({' '.join(grammar.symbols)}): make its result {wanted}"
+        )

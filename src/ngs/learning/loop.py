@@ -1,0 +1,244 @@
+"""The training loop: one for every objective, on a CPU, a GPU or several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from ngs.errors import DataError, NGSError
+from ngs.learning.examples import Examples
+from ngs.learning.objective import Objective
+from ngs.learning.schedule import Schedule, one_cycle
+
+Augment = Callable[[Tensor, torch.Generator], Tensor]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train, whatever is learned."""
+
+    batch_size: int = 64
+    """examples in a step, over all processes"""
+    learning_rate: float = 2e-3
+    schedule: Schedule = one_cycle
+    weight_decay: float = 0.0
+    averaging: float = 0.0
+    """decay of the moving average of the weights that is evaluated and kept; 0: the weights themselves"""
+    precision: torch.dtype = torch.float32
+    """of the network's forward pass: bfloat16 halves its time on recent GPUs"""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise NGSError(f"the batch size is {self.batch_size}; it must be at least 1")
+        if not self.learning_rate > 0:
+            raise NGSError(f"the learning rate is {self.learning_rate}; it must be positive")
+        if not 0 <= self.averaging < 1:
+            raise NGSError(f"averaging is {self.averaging}; it must be in [0, 1)")
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A part of the training: examples, an objective for them, and when it is over."""
+
+    name: str
+    examples: Examples
+    objective: Objective
+    steps: int
+    enough: Callable[[nn.Module], bool] = lambda network: False
+    """whether the network has learned this before the steps are used up; asked now and then"""
+    ask_every: int = 20
+
+    def __post_init__(self) -> None:
+        if self.steps < 0:
+            raise NGSError(f"{self.name}: {self.steps} steps; it must be 0 or more")
+        if self.steps and not len(self.examples):
+            raise NGSError(f"{self.name}: there are no examples to learn from")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step did. Its tensors are on the device: reading them waits for it."""
+
+    number: int
+    """steps done, over all lessons"""
+    lesson: str
+    learning_rate: float
+    loss: Tensor
+    measures: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+class Order:
+    """Which examples each step sees: every epoch a new order, told by seed and epoch alone.
+
+    The position in it is the number of the step, so there is nothing else to keep for a resumed run. Every
+    batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and the network
+    meets few different numbers of inputs, for each of which a GPU library prepares itself anew. What is left
+    at the end of an epoch, less than a batch, is dropped: no example is in a batch twice.
+    """
+
+    def __init__(self, lengths: NDArray[np.int64], batch_size: int, seed: int) -> None:
+        self.lengths, self.seed = lengths, seed
+        self.batch_size = min(batch_size, len(lengths))
+        self._epoch = -1
+        self._order: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+    def __call__(self, step: int) -> NDArray[np.int64]:
+        epoch, place = divmod(step, len(self.lengths) // self.batch_size)
+        if epoch != self._epoch:
+            self._epoch, self._order = epoch, self._shuffled(np.random.default_rng([self.seed, epoch]))
+        return self._order[place * self.batch_size : (place + 1) * self.batch_size]
+
+    def _shuffled(self, random: np.random.Generator) -> NDArray[np.int64]:
+        """The examples of each length in random order, spread evenly over the epoch."""
+        moment = np.empty(len(self.lengths))
+        for length in np.unique(self.lengths):
+            group = np.flatnonzero(self.lengths == length)
+            moment[group] = (random.permutation(len(group)) + random.random()) / len(group)
+        return np.argsort(moment, kind="stable")
+
+
+class Trainer:
+    """A network in training: everything a step reads and changes, to be stopped and resumed anywhere.
+
+    Each process takes every n-th example of a batch and the gradients are averaged, so that a loss that is
+    a mean over examples is the same for any number of processes.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        lessons: Sequence[Lesson],
+        settings: Settings,
+        *,
+        augment: Augment | None = None,
+        accelerator: Accelerator | None = None,
+    ) -> None:
+        self.accelerator = Accelerator() if accelerator is None else accelerator
+        self.lessons, self.settings, self.augment = tuple(lessons), settings, augment
+        device = self.accelerator.device
+        adam = torch.optim.AdamW(
+            network.to(device).parameters(),
+            settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=device.type == "cuda",
+        )
+        self.network, self.optimizer = self.accelerator.prepare(network, adam)
+        self.average = (
+            AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(settings.averaging), use_buffers=True)  # type: ignore[no-untyped-call]
+            if settings.averaging
+            else None
+        )
+        # Each process changes its own examples in its own way.
+        self.generator = torch.Generator(device).manual_seed(
+            settings.seed * self.accelerator.num_processes + self.accelerator.process_index
+        )
+        self.lesson = 0
+        self.lesson_step = 0
+        self.steps_done = 0
+
+    @property
+    def learned(self) -> nn.Module:
+        """The network to evaluate and to keep: the average where there is one."""
+        network: nn.Module = self.accelerator.unwrap_model(self.network)
+        return network if self.average is None else self.average.module
+
+    @property
+    def steps_left(self) -> int:
+        """At most."""
+        return sum(lesson.steps for lesson in self.lessons[self.lesson :]) - self.lesson_step
+
+    def __iter__(self) -> Iterator[Step]:
+        """Train from wherever we are to the end, step by step."""
+        while self.lesson < len(self.lessons):
+            lesson = self.lessons[self.lesson]
+            order = Order(lesson.examples.lengths, self.settings.batch_size, self.settings.seed)
+            while self.lesson_step < lesson.steps and not self._enough(lesson):
+                yield self._step(lesson, order)
+            self.lesson, self.lesson_step = self.lesson + 1, 0
+
+    def _enough(self, lesson: Lesson) -> bool:
+        return self.lesson_step % lesson.ask_every == 0 and lesson.enough(self.learned)
+
+    def _step(self, lesson: Lesson, order: Order) -> Step:
+        processes, process = self.accelerator.num_processes, self.accelerator.process_index
+        rate = self.settings.learning_rate * self.settings.schedule(self.lesson_step / lesson.steps)
+        batch = lesson.examples.batch(order(self.lesson_step)[process::processes])
+        inputs = batch.inputs if self.augment is None else self.augment(batch.inputs, self.generator)
+        self.network.train()
+        with self._autocast():
+            logits = self.network(inputs)
+        loss = lesson.objective(batch.lattice(logits), batch)
+        self.optimizer.zero_grad()
+        self.accelerator.backward(loss.value)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        if self.average is not None:
+            self.average.update_parameters(self._own_network)
+        self.lesson_step += 1
+        self.steps_done += 1
+        return Step(self.steps_done, lesson.name, rate, loss.value.detach(), loss.measures)
+
+    def _autocast(self) -> Any:
+        if self.settings.precision == torch.float32:
+            return nullcontext()
+        return torch.autocast(self.accelerator.device.type, self.settings.precision)
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
+        """Everything that the next step depends on: tensors, and where we are."""
+        tensors = {f"network.{name}": t for name, t in self._own_network.state_dict().items()}
+        if self.average is not None:
+            tensors |= {f"average.{name}": t for name, t in self.average.state_dict().items()}
+        for number, slots in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(t) for name, t in slots.items()}
+        if self.lesson < len(self.lessons):
+            for name, tensor in self.lessons[self.lesson].objective.state().items():
+                tensors[f"objective.{name}"] = tensor
+        tensors["generator"] = self.generator.get_state()
+        tensors["random"] = torch.get_rng_state()
+        if self.accelerator.device.type == "cuda":
+            tensors["random_cuda"] = torch.cuda.get_rng_state(self.accelerator.device)
+        place = {"lesson": self.lesson, "lesson_step": self.lesson_step, "steps_done": self.steps_done}
+        return tensors, place
+
+    def restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, int]) -> None:
+        """Go back to where `state` was taken; a DataError where it does not fit this training."""
+
+        def part(prefix: str) -> dict[str, Tensor]:
+            return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+        try:
+            self._own_network.load_state_dict(part("network."))
+            if self.average is not None:
+                self.average.load_state_dict(part("average."))
+        except RuntimeError as error:
+            raise DataError(f"the checkpoint is of another network: {error}") from None
+        slots: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in part("optimizer.").items():
+            number, _, slot = name.partition(".")
+            slots.setdefault(int(number), {})[slot] = tensor
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
+        self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]
+        self.steps_done = place["steps_done"]
+        if self.lesson < len(self.lessons):
+            self.lessons[self.lesson].objective.restore(part("objective."))
+        self.generator.set_state(tensors["generator"].cpu())
+        torch.set_rng_state(tensors["random"].cpu())
+        if self.accelerator.device.type == "cuda":
+            torch.cuda.set_rng_state(tensors["random_cuda"].cpu(), self.accelerator.device)
+
+    @property
+    def _own_network(self) -> nn.Module:
+        network: nn.Module = self.accelerator.unwrap_model(self.network)
+        return network

@@ -1,0 +1,243 @@
+"""Everything symbolic that learning asks about a batch, prepared once for a set of examples.
+
+The tables of a grammar do not depend on what the network says, and neither does the place of an answer in
+them: both are looked up here before the first step. Where formulas are too long for tables, the same
+questions go to the public functions, which manage without (`Untabled`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngs.grammar.ambiguity import refuse_ambiguity
+from ngs.grammar.grammar import Grammar
+from ngs.learning.examples import Batch, Examples
+from ngs.parsing.chart import inside, log_total
+from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
+from ngs.parsing.decode import PAD, best_columns, chosen_columns
+from ngs.parsing.k_best import k_best_sentences
+from ngs.parsing.semiring import drawing
+from ngs.parsing.sentence import parse
+from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.reasoning.semantics import Meaning, evaluate
+from ngs.search import batched
+from ngs.search.batched import correct, one_step_batch
+from ngs.search.batched_walk import multi_step_batch, walk_batch
+from ngs.search.compiled import BUDGET, exact_length, value_circuit
+from ngs.search.evaluator import Evaluator, evaluator
+from ngs.search.multi_step import Draws, Walk
+from ngs.search.posterior import Posterior, posterior
+
+
+class Reasoner(Protocol):
+    """Questions about a batch; `log_probs` is [batch, time, symbol], zero behind the end.
+
+    Sentences are columns [batch, time], PAD behind the end, and PAD throughout where there is none.
+    """
+
+    @property
+    def grammar(self) -> Grammar: ...
+
+    @property
+    def examples(self) -> Examples: ...
+
+    def read(self, log_probs: Tensor, batch: Batch) -> Tensor:
+        """argmax of p(z|x) over z in L(G) (Eq. 3)."""
+
+    def sample(self, log_probs: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
+        """z drawn from p(z | x, z in L(G))."""
+
+    def log_partition(self, log_probs: Tensor, batch: Batch) -> Tensor:
+        """log p(z in L(G) | x) [batch], differentiable."""
+
+    def right(self, columns: Tensor, batch: Batch) -> Tensor:
+        """Whether f(z) = y [batch]."""
+
+    def log_evidence(self, log_probs: Tensor, batch: Batch) -> Tensor:
+        """log p(y|x) [batch] (Eq. 7), differentiable; -inf where no sentence gives the answer."""
+
+    def likeliest(self, log_probs: Tensor, batch: Batch, k: int) -> Tensor:
+        """The k likeliest z with f(z) = y [batch, k, time]."""
+
+    def one_step(self, log_probs: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """1-BS from the likeliest sentence, and whether it found a right one [batch]."""
+
+    def multi_step(
+        self, log_probs: Tensor, batch: Batch, walk: Walk, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """m-BS from the likeliest sentence, and whether it ended in a right one [batch]."""
+
+
+def reasoner(
+    grammar: Grammar, semantics: Meaning, examples: Examples, *, budget: int = BUDGET, beam: int = 32
+) -> Reasoner:
+    """By tables where those of the longest example have at most `budget` entries."""
+    if exact_length(grammar, semantics, examples.time, budget) >= longest(examples):
+        return Tabled(grammar, semantics, examples, budget)
+    return Untabled(grammar, semantics, examples, budget, beam)
+
+
+def longest(examples: Examples) -> int:
+    return int(examples.lengths.max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Parsing:
+    """What needs the grammar alone."""
+
+    grammar: Grammar
+    semantics: Meaning
+    examples: Examples
+    budget: int
+
+    @cached_property
+    def _derivations(self) -> Circuit:
+        return derivation_circuit(self.grammar, self.examples.time)
+
+    @cached_property
+    def _sentences(self) -> Circuit:
+        return sentence_circuit(self.grammar, self.examples.time)
+
+    def read(self, log_probs: Tensor, batch: Batch) -> Tensor:
+        roots = self._whole(self._derivations, batch)
+        return best_columns(self._derivations, log_probs.detach(), roots)
+
+    def sample(self, log_probs: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
+        roots = self._whole(self._sentences, batch)
+        return chosen_columns(inside(self._sentences, log_probs.detach(), roots, drawing(generator)))
+
+    def log_partition(self, log_probs: Tensor, batch: Batch) -> Tensor:
+        return log_total(self._sentences, log_probs, self._whole(self._sentences, batch))
+
+    def _whole(self, circuit: Circuit, batch: Batch) -> Edges:
+        """The root of all sentences of each example's length."""
+        return circuit.select([circuit.root(n) for n in self.examples.lengths[batch.numbers].tolist()])
+
+
+@dataclass(frozen=True, eq=False)
+class Tabled(Parsing):
+    """By compiled tables: no Python for single examples."""
+
+    def __post_init__(self) -> None:
+        for length in sorted(set(self.examples.lengths.tolist())):
+            if length not in self._engine.answers:
+                self._engine.numbers([length], [UNDEFINED])  # raises, naming the lengths there are
+
+    @cached_property
+    def _engine(self) -> Evaluator:
+        engine = evaluator(self.grammar, self.semantics, self.examples.time, self.budget)
+        return engine.to(self.examples.inputs.device)
+
+    @cached_property
+    def _answers(self) -> Tensor:
+        """[example]: the number of each answer"""
+        return self._engine.numbers(self.examples.lengths.tolist(), self.examples.answers)
+
+    @cached_property
+    def _circuit(self) -> Circuit:
+        for length in sorted(set(self.examples.lengths.tolist())):
+            refuse_ambiguity(self.grammar, length)
+        return value_circuit(self.grammar, self.semantics, self.examples.time, self.budget)
+
+    @cached_property
+    def _answer_roots(self) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+        pairs = zip(self.examples.lengths.tolist(), self.examples.answers, strict=True)
+        roots = np.empty(len(self.examples), dtype=object)
+        roots[:] = [self._circuit.root(length, answer) for length, answer in pairs]
+        return roots
+
+    def _roots(self, batch: Batch) -> Edges:
+        return self._circuit.select(self._answer_roots[batch.numbers].tolist())
+
+    def right(self, columns: Tensor, batch: Batch) -> Tensor:
+        numbers = self._engine.answer_numbers(self._engine.values(columns.T), batch.lengths)
+        return (numbers == self._answers[batch.examples]) & (columns[:, 0] != PAD)
+
+    def log_evidence(self, log_probs: Tensor, batch: Batch) -> Tensor:
+        return log_total(self._circuit, log_probs, self._roots(batch))
+
+    def likeliest(self, log_probs: Tensor, batch: Batch, k: int) -> Tensor:
+        scores, roots = log_probs.detach(), self._roots(batch)
+        if k == 1:
+            return best_columns(self._circuit, scores, roots)[:, None]
+        columns, totals = k_best_sentences(self._circuit, scores, roots, k)
+        behind = torch.arange(batch.time, device=scores.device) >= batch.lengths[:, None, None]
+        return columns.masked_fill(behind | torch.isneginf(totals)[..., None], PAD)
+
+    def one_step(self, log_probs: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        fixes = correct(self._search(log_probs, batch), self.read(log_probs, batch))
+        return fixes.columns, fixes.found
+
+    def multi_step(
+        self, log_probs: Tensor, batch: Batch, walk: Walk, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        draws = Draws.of(walk, len(batch.numbers), batch.time, generator)
+        return walk_batch(self._search(log_probs, batch), self.read(log_probs, batch), walk, draws)
+
+    def _search(self, log_probs: Tensor, batch: Batch) -> batched.Batch:
+        answers = self._answers[batch.examples]
+        return batched.Batch(self._engine, log_probs.detach(), batch.lengths, answers)
+
+
+@dataclass(frozen=True, eq=False)
+class Untabled(Parsing):
+    """One by one where a formula is too long for tables, with a beam of values for the posterior."""
+
+    beam: int
+
+    def _wanted(self, batch: Batch) -> list[Value]:
+        return [self.examples.answers[k] for k in batch.numbers.tolist()]
+
+    def right(self, columns: Tensor, batch: Batch) -> Tensor:
+        def gives(sentence: list[int], answer: Value) -> bool:
+            symbols = self.grammar.decode(column for column in sentence if column != PAD)
+            if not symbols:
+                return False
+            value = evaluate(parse(self.grammar, symbols), self.semantics)
+            return value is not UNDEFINED and bool(value == answer)
+
+        pairs = zip(columns.tolist(), self._wanted(batch), strict=True)
+        return torch.tensor([gives(*pair) for pair in pairs], dtype=torch.bool, device=columns.device)
+
+    def log_evidence(self, log_probs: Tensor, batch: Batch) -> Tensor:
+        return self._posterior(log_probs, batch).log_evidence
+
+    def likeliest(self, log_probs: Tensor, batch: Batch, k: int) -> Tensor:
+        return self._posterior(log_probs.detach(), batch).k_best(k).columns
+
+    def _posterior(self, log_probs: Tensor, batch: Batch) -> Posterior:
+        return posterior(
+            self.grammar,
+            self.semantics,
+            log_probs,
+            batch.lengths,
+            self._wanted(batch),
+            budget=self.budget,
+            beam=self.beam,
+        )
+
+    def one_step(self, log_probs: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        found = one_step_batch(
+            self.grammar, self.semantics, log_probs.detach(), batch.lengths, self._wanted(batch)
+        )
+        return found.sentences.columns, found.found
+
+    def multi_step(
+        self, log_probs: Tensor, batch: Batch, walk: Walk, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        found = multi_step_batch(
+            self.grammar,
+            self.semantics,
+            log_probs.detach(),
+            batch.lengths,
+            self._wanted(batch),
+            walk=walk,
+            generator=generator,
+        )
+        return found.sentences.columns, found.found

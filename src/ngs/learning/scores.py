@@ -1,0 +1,135 @@
+"""How good a network is: answers, formulas and symbols right, for each length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ngs.learning.examples import Examples
+from ngs.learning.reasoner import Reasoner
+from ngs.parsing.decode import PAD
+
+AT_ONCE = 512
+"""Examples read in one go."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Counts over some examples; formulas and symbols are None where nobody knows the labels.
+
+    What is judged is the likeliest sentence of the grammar, and answers are equal or not: they are exact
+    values, and a tolerance belongs where decimals enter from a data set.
+    """
+
+    examples: int
+    symbols: int
+    answers_right: int
+    formulas_right: int | None
+    symbols_right: int | None
+
+    @property
+    def calculation(self) -> float:
+        """The share of formulas whose answer is right."""
+        return self.answers_right / max(self.examples, 1)
+
+    @property
+    def formula(self) -> float | None:
+        """The share of formulas read without a mistake."""
+        return None if self.formulas_right is None else self.formulas_right / max(self.examples, 1)
+
+    @property
+    def symbol(self) -> float | None:
+        """The share of symbols read right."""
+        return None if self.symbols_right is None else self.symbols_right / max(self.symbols, 1)
+
+    def __add__(self, other: Score) -> Score:
+        def both(a: int | None, b: int | None) -> int | None:
+            return None if a is None or b is None else a + b
+
+        return Score(
+            self.examples + other.examples,
+            self.symbols + other.symbols,
+            self.answers_right + other.answers_right,
+            both(self.formulas_right, other.formulas_right),
+            both(self.symbols_right, other.symbols_right),
+        )
+
+    def as_facts(self) -> dict[str, float | int | None]:
+        return {
+            "examples": self.examples,
+            "calculation": self.calculation,
+            "formula": self.formula,
+            "symbol": self.symbol,
+        }
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A score for each length."""
+
+    by_length: Mapping[int, Score]
+
+    @property
+    def total(self) -> Score:
+        scores = list(self.by_length.values())
+        return sum(scores[1:], scores[0])
+
+    def as_facts(self) -> dict[str, object]:
+        """For JSON."""
+        by_length = {str(length): score.as_facts() for length, score in self.by_length.items()}
+        return {**self.total.as_facts(), "by_length": by_length}
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a network reads in each of some examples."""
+
+    columns: Tensor
+    """[example, time]: the likeliest sentence"""
+    right: Tensor
+    """[example]: whether it gives the answer"""
+    log_probs: Tensor
+    """[example, time, symbol]"""
+
+
+def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
+    """The likeliest sentence of every example, in evaluation mode, on the CPU."""
+    was_training = network.training
+    network.eval()
+    parts = []
+    examples = reasoner.examples
+    with torch.inference_mode():
+        for first in range(0, len(examples), AT_ONCE):
+            batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
+            log_probs = batch.lattice(network(batch.inputs))
+            columns = reasoner.read(log_probs, batch)
+            parts.append((columns, reasoner.right(columns, batch), log_probs))
+    network.train(was_training)
+    columns, right, log_probs = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
+    return Reading(columns, right, log_probs)
+
+
+def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
+    """Read every example and count what is right."""
+    return scores_of(read_all(network, reasoner), reasoner.examples)
+
+
+def scores_of(reading: Reading, examples: Examples) -> Scores:
+    lengths = torch.from_numpy(examples.lengths)
+    labels = None if examples.labels is None else examples.labels.cpu()
+
+    def score(length: int) -> Score:
+        chosen = lengths == length
+        count = int(chosen.sum())
+        right = int(reading.right[chosen].sum())
+        if labels is None:
+            return Score(count, count * length, right, None, None)
+        same = (reading.columns[chosen] == labels[chosen]) & (labels[chosen] != PAD)
+        whole = int((same.sum(1) == length).sum())
+        return Score(count, count * length, right, whole, int(same.sum()))
+
+    return Scores({length: score(length) for length in sorted(set(lengths.tolist()))})

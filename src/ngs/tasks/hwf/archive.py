@@ -1,0 +1,226 @@
+"""The published archive of handwritten formulas: read whole, checked, or refused with every fault named.
+
+    data/expr_train.json, data/expr_test.json       [{"id", "img_paths", "expr", "res"}, ...]
+    data/Handwritten_Math_Symbols/<class>/<file>    45 x 45 pixels, dark strokes on white
+
+(Li et al. 2020; the folder `data` may have another name, lie one folder deeper, or be the top itself.)
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from ngs.errors import DataError
+from ngs.learning.examples import padded
+from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects, value_of
+from ngs.tasks.hwf.members import Members, opened
+
+LISTS = ("expr_train.json", "expr_test.json")
+IMAGES = "Handwritten_Math_Symbols"
+DEEPEST = 2
+"""Folders above the lists."""
+
+SHOWN = 20
+"""How many problems a message lists; the rest are counted."""
+
+Picture = NDArray[np.uint8] | str
+"""The pixels of an image, or what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an archive holds, and the faulty entries that were left out."""
+
+    data: HandwrittenFormulas
+    left_out: tuple[Problem, ...]
+
+
+def is_archive(path: Path) -> bool:
+    """Whether `path` is a folder or begins like a zip archive, and so is to be read here."""
+    if path.is_dir() or path.suffix.lower() == ".zip":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"PK"
+    except OSError:
+        return False  # whoever reads it says why
+
+
+def read(
+    path: Path,
+    *,
+    skip_faulty: bool = False,
+    progress: Callable[[int, int], None] = lambda done, images: None,
+) -> Reading:
+    """The formulas of the archive or folder at `path`; with `skip_faulty`, those that are sound.
+
+    `progress` is told how many of the images are read. Faults of single formulas are collected; an
+    archive that is unsafe, incomplete or not in the layout above is refused whatever it holds.
+    """
+    with opened(path, _wanted_files) as members:
+        base = _base(path, members)
+        try:
+            parts, problems = _entries(members, base)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
+        pictures = _pictures(members, base, parts, progress)
+    problems += _problems_of_images(parts, pictures)
+    problems.sort(key=lambda problem: (problem.place.file.endswith(LISTS[1]), problem.place.entry))
+    faulty = {problem.place for problem in problems}
+    if faulty and not skip_faulty:
+        raise DataError(
+            f"{path} has {len(faulty)} faulty formula{'s' if len(faulty) > 1 else ''}; "
+            f"correct them, or leave them out with --skip-faulty:\n{listed(problems)}"
+        )
+    sound = [[entry for entry in part if entry.place not in faulty] for part in parts]
+    for file, part in zip(LISTS, sound, strict=True):
+        if not part:
+            raise DataError(f"{path} has no sound formula in {base / file}; at least one is needed")
+    return Reading(_assembled(title(path), sound, pictures), tuple(problems))
+
+
+def listed(problems: Sequence[Problem]) -> str:
+    """The first of the problems, one a line, and how many more there are."""
+    lines = [f"  {problem}" for problem in problems[:SHOWN]]
+    if len(problems) > SHOWN:
+        lines.append(f"  ... and {len(problems) - SHOWN} more")
+    return "\n".join(lines)
+
+
+def title(path: Path) -> str:
+    """What a data set is called that has no other name than its path."""
+    return path.resolve().name if path.is_dir() else path.stem
+
+
+def _wanted_files(folder: Path) -> Iterator[Path]:
+    """The lists and images of every data set that lies in a folder, at most DEEPEST levels down."""
+    for depth in range(DEEPEST + 1):
+        for found in sorted(folder.glob("*/" * depth + LISTS[0])):
+            yield from (found.with_name(file) for file in LISTS)
+            yield from sorted(found.with_name(IMAGES).rglob("*"))
+
+
+def _base(path: Path, members: Members) -> PurePosixPath:
+    """The folder that holds the lists."""
+    found = [PurePosixPath(member).parent for member in members if member.split("/")[-1] == LISTS[0]]
+    found = [base for base in found if len(base.parts) <= DEEPEST]
+    if len(found) != 1:
+        what = " and ".join(str(base / LISTS[0]) for base in found) if found else f"no {LISTS[0]}"
+        raise DataError(
+            f"{path} holds {what}; one data set is needed, with "
+            f"data/{LISTS[0]}, data/{LISTS[1]} and data/{IMAGES}/<class>/<name>.jpg"
+        )
+    if str(found[0] / LISTS[1]) not in members:
+        raise DataError(f"{path} holds {found[0] / LISTS[0]}, but no {found[0] / LISTS[1]}; both are needed")
+    return found[0]
+
+
+def _entries(members: Members, base: PurePosixPath) -> tuple[list[list[Entry]], list[Problem]]:
+    """The entries of both lists as far as they can be read, and what is wrong with any of them."""
+    parts: list[list[Entry]] = []
+    problems: list[Problem] = []
+    seen: dict[str, Place] = {}
+    for file in LISTS:
+        part: list[Entry] = []
+        for place, value in objects(_text(members, str(base / file)), str(base / file)):
+            try:
+                entry = as_entry(place, value)
+            except DataError as error:
+                problems.append(Problem(place, str(error)))
+                continue
+            part.append(entry)
+            problems += [Problem(place, what, entry.name) for what in faults(entry)]
+            if seen.setdefault(entry.name, place) != place:
+                problems.append(Problem(place, f"the id is that of {seen[entry.name]}", entry.name))
+        parts.append(part)
+    return parts, problems
+
+
+def _text(members: Members, file: str) -> str:
+    content = members[file]()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{file}, line {line}: no UTF-8 text ({error.reason}); save it as UTF-8") from None
+
+
+def _pictures(
+    members: Members,
+    base: PurePosixPath,
+    parts: Sequence[Sequence[Entry]],
+    progress: Callable[[int, int], None],
+) -> dict[str, Picture]:
+    """Every image that a formula is written with, in the order in which they are first used."""
+    used = [image for image in _used(parts) if label(image) is not None]
+    folder = str(base / IMAGES)
+    pictures: dict[str, Picture] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        for done, image in enumerate(used, 1):
+            member = members.get(f"{folder}/{image}")
+            pictures[image] = "is missing" if member is None else _picture(member)
+            progress(done, len(used))
+    return pictures
+
+
+def _picture(member: Callable[[], bytes]) -> Picture:
+    try:
+        with Image.open(io.BytesIO(member()), formats=("JPEG", "PNG")) as image:
+            if image.size != (SIDE, SIDE):
+                return f"is {image.width}x{image.height} pixels, and {SIDE}x{SIDE} are needed"
+            if image.mode not in ("L", "1", "RGB"):
+                return f"is in the colours {image.mode}, and grey or RGB is needed"
+            return np.asarray(image.convert("L"))
+    except Exception as error:  # decoders of damaged files raise anything
+        return f"cannot be read as JPEG or PNG ({str(error).splitlines()[0] if str(error) else error!r})"
+
+
+def _used(parts: Sequence[Sequence[Entry]]) -> Sequence[str]:
+    return list(dict.fromkeys(image for part in parts for entry in part for image in entry.images))
+
+
+def _problems_of_images(
+    parts: Sequence[Sequence[Entry]], pictures: Mapping[str, Picture]
+) -> Iterator[Problem]:
+    for entry in (entry for part in parts for entry in part):
+        for image in dict.fromkeys(entry.images):
+            picture = pictures.get(image)
+            if isinstance(picture, str):
+                yield Problem(entry.place, f"the image {image!r} {picture}", entry.name)
+
+
+def _assembled(
+    name: str, parts: Sequence[Sequence[Entry]], pictures: Mapping[str, Picture]
+) -> HandwrittenFormulas:
+    """One row for each image file, in the order of first use."""
+    used = _used(parts)
+    train, test = (_formulas(part, {image: row for row, image in enumerate(used)}) for part in parts)
+    columns = [GRAMMAR.column(label(image) or "") for image in used]
+    return HandwrittenFormulas(
+        name,
+        torch.from_numpy(np.stack([np.asarray(pictures[image], dtype=np.uint8) for image in used])),
+        torch.tensor(columns, dtype=torch.uint8),
+        tuple(used),
+        train,
+        test,
+    )
+
+
+def _formulas(entries: Sequence[Entry], rows: Mapping[str, int]) -> Formulas:
+    flat = np.array([rows[image] for entry in entries for image in entry.images], dtype=np.int64)
+    return Formulas(
+        padded(flat, [len(entry.images) for entry in entries]),
+        tuple(value_of(entry.sentence) for entry in entries),
+        tuple(entry.name for entry in entries),
+    )

@@ -1,0 +1,88 @@
+"""Handwritten formulas as data: symbol images, and formulas written with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.library import arithmetic
+from ngs.learning.examples import Examples
+from ngs.parsing.decode import PAD
+
+SIDE = 45
+"""Height and width of a symbol image in pixels."""
+
+GRAMMAR: Grammar = arithmetic()
+"""0-9 + - * /; an image's `column` counts its symbols."""
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas:
+    """Formulas written with some images, and what they come to."""
+
+    where: Tensor
+    """int64 [formula, time]: rows of the images, PAD behind the end"""
+    answers: tuple[Fraction, ...]
+    names: tuple[str, ...]
+    """what each formula is called in its source"""
+
+    def __len__(self) -> int:
+        return len(self.where)
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """[formula]"""
+        return (self.where != PAD).sum(1)
+
+    def select(self, formulas: Sequence[int]) -> Formulas:
+        return Formulas(
+            self.where[torch.as_tensor(formulas, dtype=torch.long)],
+            tuple(self.answers[k] for k in formulas),
+            tuple(self.names[k] for k in formulas),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HandwrittenFormulas:
+    """A data set: images of single symbols, and formulas to learn from and to be tested on."""
+
+    name: str
+    images: Tensor
+    """uint8 [image, SIDE, SIDE]: dark strokes on white paper"""
+    columns: Tensor
+    """uint8 [image]: which symbol of the grammar it shows"""
+    sources: tuple[str, ...]
+    """where each image comes from: a file name, or a writer"""
+    train: Formulas
+    test: Formulas
+
+    def sentence(self, formulas: Formulas, number: int) -> str:
+        """One formula as it is written: '3*8*1/8'."""
+        rows = [row for row in formulas.where[number].tolist() if row != PAD]
+        return "".join(GRAMMAR.decode(self.columns[rows].tolist()))
+
+    def examples(self, formulas: Formulas) -> Examples:
+        """The formulas as the learning loop takes them, seen as ink."""
+        labels = self.columns.long()[formulas.where.clamp(min=0)].masked_fill(formulas.where == PAD, PAD)
+        return Examples(self.images, formulas.where, formulas.answers, labels, as_ink)
+
+    def restricted(self, lengths: Sequence[int]) -> HandwrittenFormulas:
+        """Only the formulas of these lengths, for training and testing."""
+
+        def part(formulas: Formulas) -> Formulas:
+            return formulas.select(
+                [k for k, length in enumerate(formulas.lengths.tolist()) if length in lengths]
+            )
+
+        return replace(self, train=part(self.train), test=part(self.test))
+
+
+def as_ink(images: Tensor) -> Tensor:
+    """float [image, 1, height, width], 1 where there is ink, from uint8 dark on white."""
+    return (1 - images.float() / 255).unsqueeze(1)

@@ -1,0 +1,190 @@
+"""A published list of formulas: JSON read entry by entry, so that each fault is found at its line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from ngs.errors import DataError, NGSError
+from ngs.parsing.sentence import parse
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.reasoning.semantics import evaluate
+from ngs.tasks.hwf.dataset import GRAMMAR
+
+CLASSES: Mapping[str, str] = {
+    **{"+": "+", "-": "-", "times": "*", "div": "/"},
+    **{str(digit): str(digit) for digit in range(10)},
+}
+"""The folder that holds the images of a symbol, and the symbol."""
+
+TOLERANCE = Fraction(1, 10**5)
+"""How far a stated result may be off: lists round to five decimals. Formulas of seven symbols that differ
+in value at all differ by ten times as much."""
+
+LONGEST = 99
+"""In symbols; parsing takes cubic time."""
+
+SPACE = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an entry stands. The published lists are a single line, so entries are counted too."""
+
+    file: str
+    line: int
+    entry: int
+    """from 1"""
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}, entry {self.entry}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One formula as a list has it."""
+
+    place: Place
+    name: str
+    sentence: str
+    images: tuple[str, ...]
+    """'<class>/<file>' for each symbol"""
+    result: int | float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with an entry."""
+
+    place: Place
+    what: str
+    name: str | None = None
+    """the entry's own, where it can be read"""
+
+    def __str__(self) -> str:
+        return f"{self.place}{f' ({self.name})' if self.name else ''}: {self.what}"
+
+
+def objects(text: str, file: str) -> Iterator[tuple[Place, Any]]:
+    """The elements of a JSON array with their places; objects come as tuples of pairs.
+
+    Pairs, because a dictionary would hide a key that is written twice.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=tuple)
+    at = _skip_space(text, 0)
+    place = Place(file, 1 + text.count("\n", 0, at), 0)
+    if not text.startswith("[", at):
+        raise DataError(
+            f"{file}, line {place.line}: a list in brackets is needed, got {text[at : at + 20]!r}"
+        )
+    before, at = at, _skip_space(text, at + 1)
+    more = not text.startswith("]", at)
+    while more:
+        place = Place(file, place.line + text.count("\n", before, at), place.entry + 1)
+        before = at
+        value, at = _decoded(decoder, text, at, place)
+        yield place, value
+        at = _skip_space(text, at)
+        more = text.startswith(",", at)
+        if more:
+            at = _skip_space(text, at + 1)
+    if not text.startswith("]", at):
+        raise DataError(f"{place}: a comma or ] is needed behind it, got {text[at : at + 20]!r}")
+    if _skip_space(text, at + 1) != len(text):
+        raise DataError(f"{place}: the list ends here, but more text follows; remove it")
+
+
+def _skip_space(text: str, at: int) -> int:
+    space = SPACE.match(text, at)
+    assert space is not None  # it matches nothing, too
+    return space.end()
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, at: int, place: Place) -> tuple[Any, int]:
+    try:
+        return decoder.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{place.file}, line {error.lineno}, entry {place.entry}: no proper JSON, {error.msg}"
+        ) from None
+    except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
+        raise DataError(f"{place}: no proper JSON, {error}") from None
+
+
+def as_entry(place: Place, value: Any) -> Entry:
+    """The entry that an element of the list stands for; a DataError says what it lacks."""
+    if not isinstance(value, tuple):
+        raise DataError("an object with id, img_paths, expr and res is needed")
+    fields = dict(value)
+    if len(fields) != len(value):
+        raise DataError("a key is written twice")
+    missing = [key for key in ("id", "img_paths", "expr", "res") if key not in fields]
+    if missing:
+        raise DataError(f"{' and '.join(missing)} missing")
+    for key in ("id", "expr"):
+        if not isinstance(fields[key], str) or not fields[key] or not fields[key].isprintable():
+            raise DataError(f"{key} is {_shown(fields[key])}, and printable text is needed")
+    images, result = fields["img_paths"], fields["res"]
+    if not isinstance(images, list) or not all(isinstance(image, str) for image in images):
+        raise DataError("img_paths is no list of texts")
+    is_number = isinstance(result, int | float) and not isinstance(result, bool)
+    if not is_number or (isinstance(result, float) and not isfinite(result)):
+        raise DataError(f"res is {_shown(result)}, and a number is needed")
+    return Entry(place, fields["id"], fields["expr"], tuple(images), result)
+
+
+def faults(entry: Entry) -> Iterator[str]:
+    """What is wrong with an entry, leaving aside what its images hold."""
+    yield from _faults_of_sentence(entry)
+    if len(entry.images) != len(entry.sentence):
+        yield f"{len(entry.images)} images for the {len(entry.sentence)} symbols of {_shown(entry.sentence)}"
+        return
+    for symbol, image in zip(entry.sentence, entry.images, strict=True):
+        shown = label(image)
+        if shown is None:
+            yield f"the image {_shown(image)} is not '<class>/<file>' with a class of {' '.join(CLASSES)}"
+        elif shown != symbol:
+            yield f"the image {_shown(image)} shows {shown}, but expr has {symbol} there"
+
+
+def label(image: str) -> str | None:
+    """The symbol that an image shows according to its folder; None where the name is not '<class>/<file>'."""
+    folder, _, file = image.partition("/")
+    is_file = file not in ("", ".", "..") and "/" not in file and "\\" not in file and file.isprintable()
+    return CLASSES.get(folder) if is_file else None
+
+
+@lru_cache(maxsize=1 << 16)
+def value_of(sentence: str) -> Value:
+    """What a formula comes to, exactly; UNDEFINED where it divides by zero."""
+    return evaluate(parse(GRAMMAR, sentence), Arithmetic)
+
+
+def _faults_of_sentence(entry: Entry) -> Iterator[str]:
+    sentence = entry.sentence
+    if len(sentence) > LONGEST:
+        yield f"expr has {len(sentence)} symbols, and at most {LONGEST} are read"
+        return
+    try:
+        value = value_of(sentence)
+    except NGSError as error:
+        reason = str(error).partition(";")[0]  # the advice behind it is for callers of the parser
+        yield f"expr is {sentence!r}: {reason}"
+        return
+    if value is UNDEFINED:
+        yield f"expr is {sentence!r}, which divides by zero and has no result"
+    elif abs(value - Fraction(entry.result)) > TOLERANCE:
+        yield f"res is {_shown(entry.result)}, but {sentence} is {value}"
+
+
+def _shown(value: Any) -> str:
+    """A value from the list as a message shows it: not all of it, if it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

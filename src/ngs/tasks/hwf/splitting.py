@@ -1,0 +1,101 @@
+"""A split without leaks: the same formulas, written again so that no test image occurs in training."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from random import Random
+
+import torch
+from torch import Tensor
+
+from ngs.errors import DataError
+from ngs.parsing.decode import PAD
+from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.inspection import contents, distinct, rows_of
+
+
+def leak_free(data: HandwrittenFormulas, random: Random) -> HandwrittenFormulas:
+    """`data` with the images of each symbol dealt out anew between training and test.
+
+    Images that agree in every pixel are one; those that are said to show two symbols are dropped. Of
+    each symbol's, a random share goes to the test, as large as the test's share of all images was. A
+    formula keeps its images where they are on its side; for the others it gets some that are: first
+    those that nobody kept, then all in turn. Names, sentences and answers stay as they are.
+    """
+    used = distinct(torch.cat([rows_of(data.train), rows_of(data.test)]))
+    first: dict[int, int] = {}
+    # Not of all images: one that no formula uses may carry another label than those that agree with it.
+    alike = {
+        row: first.setdefault(content, row)
+        for row, content in zip(used.tolist(), contents(data.images)[used].tolist(), strict=True)
+    }
+    sides = _sides(data, alike, random)
+    train, test = (
+        _rewritten(part, alike, data.columns.tolist(), side)
+        for part, side in zip((data.train, data.test), sides, strict=True)
+    )
+    rows = distinct(torch.cat([rows_of(train), rows_of(test)]))
+    return HandwrittenFormulas(
+        f"{data.name}-leak-free",
+        data.images[rows],
+        data.columns[rows],
+        tuple(data.sources[row] for row in rows.tolist()),
+        _renumbered(train, rows),
+        _renumbered(test, rows),
+    )
+
+
+def _sides(
+    data: HandwrittenFormulas, alike: Mapping[int, int], random: Random
+) -> tuple[list[int], list[int]]:
+    """Rows of images for training and for the test; `alike` has the first row with each row's content."""
+    train, test = rows_of(data.train), rows_of(data.test)
+    columns = data.columns.tolist()
+    labels: defaultdict[int, set[int]] = defaultdict(set)
+    for row, image in alike.items():
+        labels[image].add(columns[row])
+    in_train, in_test = (set(data.columns[rows].tolist()) for rows in (train, test))
+    for_train: list[int] = []
+    for_test: list[int] = []
+    for column, symbol in enumerate(GRAMMAR.symbols):
+        images = sorted(row for row, shown in labels.items() if shown == {column})
+        if len(images) < (column in in_train) + (column in in_test):
+            raise DataError(
+                f"the data set {data.name} has too few images of {symbol} that differ ({len(images)}) "
+                f"to give training and test their own; keep the split as published"
+            )
+        share = round(len(images) * len(test) / max(1, len(train) + len(test)))
+        share = min(max(share, column in in_test), len(images) - (column in in_train))
+        random.shuffle(images)
+        for_test += images[:share]
+        for_train += images[share:]
+    return for_train, for_test
+
+
+def _rewritten(
+    formulas: Formulas, alike: Mapping[int, int], columns: Sequence[int], side: Sequence[int]
+) -> Formulas:
+    """The formulas with images of their own side only."""
+    available = set(side)
+    kept = {alike[row] for row in rows_of(formulas).tolist()} & available
+    by_column: defaultdict[int, list[int]] = defaultdict(list)
+    for row in sorted(side, key=kept.__contains__):  # those that nobody kept come first
+        by_column[columns[row]].append(row)
+    decks = {column: cycle(rows) for column, rows in by_column.items()}
+
+    def image(row: int) -> int:
+        if row == PAD:
+            return PAD
+        return alike[row] if alike[row] in available else next(decks[columns[row]])
+
+    images = [image(row) for row in formulas.where.flatten().tolist()]
+    where = torch.tensor(images, dtype=torch.long)
+    return Formulas(where.view_as(formulas.where), formulas.answers, formulas.names)
+
+
+def _renumbered(formulas: Formulas, rows: Tensor) -> Formulas:
+    """The formulas where only these rows are left."""
+    where = torch.searchsorted(rows, formulas.where).masked_fill(formulas.where == PAD, PAD)
+    return Formulas(where, formulas.answers, formulas.names)

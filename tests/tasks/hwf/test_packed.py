@@ -1,0 +1,271 @@
+"""Packed files: what is written is read, what is not whole is refused, and nothing is half-written."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from ngs.errors import DataError
+from ngs.tasks.hwf import packed
+from ngs.tasks.hwf.dataset import HandwrittenFormulas
+from tests.tasks.hwf.datasets import dataset, datasets, same
+
+
+@pytest.fixture
+def data() -> HandwrittenFormulas:
+    shown = [("1", 0), ("+", 10), ("2", 20), ("2", 30)]
+    return dataset(shown, [("1+2", [0, 1, 2]), ("2", [3])], [("2", [2])])
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(DataError) as refused:
+        packed.read(path)
+    assert str(path) in str(refused.value)
+    return str(refused.value)
+
+
+ANSWERS = st.builds(Fraction, st.integers(-(2**63), 2**63 - 1), st.integers(1, 2**63 - 1))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(datasets(), st.text(max_size=5), ANSWERS)
+def test_what_is_written_is_read(tmp_path, drawn, text, answer) -> None:
+    train = replace(drawn.train, answers=(answer, *drawn.train.answers[1:]))
+    given_data = replace(drawn, train=train, sources=(text, *drawn.sources[1:]))
+    packed.write(tmp_path / "x.ngs", given_data)
+    assert same(packed.read(tmp_path / "x.ngs"), given_data)
+
+
+def test_the_same_data_makes_the_same_file(tmp_path, data) -> None:
+    for name in "abcdefgh":
+        packed.write(tmp_path / name, data)
+    assert len({(tmp_path / name).read_bytes() for name in "abcdefgh"}) == 1
+
+
+def test_names_may_be_anything(tmp_path, data) -> None:
+    odd = ("line\nbreak", 'quote"\\')
+    packed.write(tmp_path / "x.ngs", replace(data, name="häß 1", train=replace(data.train, names=odd)))
+    read = packed.read(tmp_path / "x.ngs")
+    assert (read.name, read.train.names) == ("häß 1", odd)
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_tensors_may_be_slices_of_others(tmp_path, images) -> None:
+    data = dataset([("1", grey) for grey in range(images)], [("1", [0])], [("1", [images - 1])])
+    sliced = replace(
+        data,
+        columns=torch.stack([data.columns] * 3, 1)[:, 1],
+        images=torch.stack([data.images] * 2, 3)[..., 1],
+    )
+    packed.write(tmp_path / "x.ngs", sliced)
+    assert same(packed.read(tmp_path / "x.ngs"), data)
+
+
+def test_a_part_may_be_empty(tmp_path, data) -> None:
+    data = replace(data, test=data.test.select([]))
+    packed.write(tmp_path / "x.ngs", data)
+    assert same(packed.read(tmp_path / "x.ngs"), data)
+
+
+def test_folders_are_made_and_permissions_are_the_usual(tmp_path, data) -> None:
+    path = tmp_path / "a" / "b" / "x.ngs"
+    packed.write(path, data)
+    (tmp_path / "usual").touch()
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "usual").stat().st_mode)
+    assert os.listdir(path.parent) == ["x.ngs"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's table of mapped files")
+def test_images_stay_in_the_file(tmp_path, data) -> None:
+    packed.write(tmp_path / "x.ngs", data)
+    read = packed.read(tmp_path / "x.ngs")
+    mapped = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if "x.ngs" in line]
+    spans = [[int(end, 16) for end in line[0].split("-")] for line in mapped]
+    assert any(low <= read.images.data_ptr() < high for low, high in spans)
+    read.images.zero_()  # of this process alone
+    assert same(packed.read(tmp_path / "x.ngs"), data)
+
+
+def test_every_changed_byte_is_noticed(tmp_path, data) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, data)
+    content = path.read_bytes()
+    begin = content.index(b"}}") + 2
+    for at in [*range(8, begin, 7), *range(begin, len(content), 97)]:
+        changed = bytearray(content)
+        changed[at] ^= 0x01
+        path.write_bytes(changed)
+        refusal(path)
+
+
+def test_a_file_cut_short_is_refused(tmp_path, data) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, data)
+    content = path.read_bytes()
+    for length in (0, 4, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        assert "cut short, or no packed data set" in refusal(path)
+    path.write_bytes(content + b"more")
+    assert "no packed data set" in refusal(path)
+
+
+def test_foreign_files_are_refused(tmp_path) -> None:
+    assert "cannot be read: No such file" in refusal(tmp_path / "none.ngs")
+    refusal(tmp_path)
+    (tmp_path / "x.ngs").write_text("formulas")
+    assert "no packed data set" in refusal(tmp_path / "x.ngs")
+    save_file({"weight": torch.zeros(3)}, tmp_path / "x.ngs")
+    assert "holds tensors, but no packed formulas" in refusal(tmp_path / "x.ngs")
+    for description in ("", "7", "{}", "[" * 100_000):
+        save_file({"weight": torch.zeros(3)}, tmp_path / "x.ngs", {"description": description})
+        assert "holds tensors, but no packed formulas" in refusal(tmp_path / "x.ngs")
+
+
+def test_another_version_is_refused(tmp_path, data, monkeypatch) -> None:
+    monkeypatch.setattr(packed, "VERSION", "0")
+    packed.write(tmp_path / "x.ngs", data)
+    monkeypatch.undo()
+    assert "is packed in version 0, and 1 is needed" in refusal(tmp_path / "x.ngs")
+
+
+def changed(data: HandwrittenFormulas, part: str, **changes: Any) -> HandwrittenFormulas:
+    return replace(data, **{part: replace(getattr(data, part), **changes)})
+
+
+FAULTS = [
+    (lambda data: replace(data, images=data.images[:, :44]), "the images are [44, 45]"),
+    (lambda data: replace(data, images=data.images.float()), "images is torch.float32"),
+    (lambda data: replace(data, images=data.images[:3]), "there are 3 images, but 4 columns"),
+    (lambda data: replace(data, sources=("a",)), "there are 4 images, but 1 sources"),
+    (lambda data: replace(data, columns=data.columns + 10), "shows symbol 16 of a grammar of 14"),
+    (lambda data: changed(data, "test", names=("a", "b")), "there are 1 test formulas, but 2 names"),
+    (
+        lambda data: changed(data, "train", answers=(Fraction(1),)),
+        "there are 2 train formulas, but 1 numerators",
+    ),
+    (
+        lambda data: changed(data, "test", where=torch.tensor([[4]])),
+        "the test formulas name images 4 to 4 of 4",
+    ),
+    (
+        lambda data: changed(data, "test", where=torch.tensor([[-2]])),
+        "the test formulas name images -2 to -2",
+    ),
+    (
+        lambda data: changed(data, "test", where=torch.tensor([[0, -1, 0]])),
+        "test formulas is empty, or has a gap",
+    ),
+    (lambda data: changed(data, "test", where=torch.tensor([[-1]])), "test formulas is empty, or has a gap"),
+]
+
+
+@pytest.mark.parametrize("spoil, fault", FAULTS)
+def test_what_is_no_data_set_is_neither_written_nor_read(tmp_path, data, spoil, fault, monkeypatch) -> None:
+    path = tmp_path / "x.ngs"
+    with pytest.raises(DataError) as refused:
+        packed.write(path, spoil(data))
+    assert fault in str(refused.value) and os.listdir(tmp_path) == []
+    monkeypatch.setattr(packed, "_faults", lambda tensors: iter(()))
+    packed.write(path, spoil(data))
+    monkeypatch.undo()
+    assert fault in refusal(path)
+
+
+def test_a_missing_tensor_and_texts_that_are_none_are_told(tmp_path, data) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, data)
+    with safe_open(path, "pt") as file:
+        names, description = file.keys(), json.loads(file.metadata()["description"])
+        tensors = {name: file.get_tensor(name).clone() for name in names}
+    del description["sha256"]
+
+    def refused_with(changed: dict[str, torch.Tensor]) -> str:
+        checked = description | {"sha256": packed._checksum(changed, description)}
+        save_file(changed, path, {"description": json.dumps(checked)})
+        return refusal(path)
+
+    assert "the tensor columns is missing" in refused_with(
+        {k: v for k, v in tensors.items() if k != "columns"}
+    )
+    assert "but None sources" in refused_with(tensors | {"sources": torch.zeros(3, dtype=torch.uint8)})
+    halves = tensors["columns"].bfloat16()
+    assert "columns is torch.bfloat16" in refused_with(tensors | {"columns": halves})
+    none = torch.zeros(1, dtype=torch.int64)
+    assert "a denominator below 1" in refused_with(tensors | {"test.denominators": none})
+
+
+@pytest.mark.parametrize("answer", [Fraction(2**63), Fraction(1, 2**63), Fraction(-(2**70))])
+def test_answers_beyond_64_bits_are_refused(tmp_path, data, answer) -> None:
+    with pytest.raises(DataError, match=r"x\.ngs cannot be written: .* more than 64 bits"):
+        packed.write(tmp_path / "x.ngs", changed(data, "test", answers=(answer,)))
+
+
+def test_a_name_that_cannot_be_printed_is_refused(tmp_path, data) -> None:
+    with pytest.raises(DataError, match=r"the name 'a\\ud800' cannot be printed"):
+        packed.write(tmp_path / "x.ngs", replace(data, name="a\ud800"))
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path, data, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match=r"x\.ngs cannot be written: No space left on device"):
+        packed.write(tmp_path / "x.ngs", data)
+    assert os.listdir(tmp_path) == []
+    monkeypatch.undo()
+    packed.write(tmp_path / "x.ngs", data)
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(DataError, match="No space left on device"):
+        packed.write(tmp_path / "x.ngs", replace(data, name="other"))
+    assert os.listdir(tmp_path) == ["x.ngs"]
+    assert same(packed.read(tmp_path / "x.ngs"), data)
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, data, monkeypatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        packed.write(tmp_path / "x.ngs", data)
+    assert os.listdir(tmp_path) == []
+
+
+WRITE_AND_BE_KILLED = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+from ngs.tasks.hwf import packed
+
+path = Path(sys.argv[1])
+data = packed.read(path)
+os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)
+packed.write(path, replace(data, name="other"))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process with SIGKILL")
+def test_a_killed_write_leaves_what_was_there(tmp_path, data) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, data)
+    run = subprocess.run([sys.executable, "-c", WRITE_AND_BE_KILLED, path], capture_output=True, text=True)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    assert len(os.listdir(tmp_path)) == 2  # it was killed while the new file was there beside the old one
+    assert same(packed.read(path), data)
