@@ -176,9 +176,9 @@ class _Run:
         calculation = scores.total.calculation
         if calculation >= self.best["calculation"]:  # of equals the later: it has seen more
             self.best = {"calculation": calculation, "step": step}
-            self._save(
-                BEST, A_NETWORK, self.trainer.learned.state_dict(), {"step": step, **self._description}
-            )
+            self._keep(BEST, step)
+        if step <= self.config.validate_every:
+            self._keep(EARLY, step)
         tensors, place = self.trainer.state()
         facts = {"place": place, "seconds": self.seconds, "best": self.best, "config": self.config.as_facts()}
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)

@@ -69,6 +69,6 @@ def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> 
     wanted = [len(examples.inputs[:2]), len(grammar.symbols)]
     if list(logits.shape) != wanted:
         raise ShapeError(
-            f"the network makes {list(logits.shape)} of {wanted[0]} inputs; the grammar has {wanted[1]} symbols "
-            f"({' '.join(grammar.symbols)}): make its result {wanted}"
+            f"the network makes {list(logits.shape)} of {wanted[0]} inputs; the grammar has {wanted[1]} "
+            f"symbols ({' '.join(grammar.symbols)}), so it must make {wanted}"
         )
