@@ -11,29 +11,29 @@ from ngs.experiments import benchmark
 RUNNER = CliRunner()
 
 
-def test_the_demo_corrects_the_misread_formula() -> None:
-    result = RUNNER.invoke(app, ["demo"])
+def test_the_tour_corrects_the_misread_formula() -> None:
+    result = RUNNER.invoke(app, ["tour"])
     assert result.exit_code == 0, result.output
     assert "2 * 4 + 3   = 11" in result.output
     assert "2 * 4 + 3 = 11  ->  2 * 9 + 3 = 21" in result.output
     assert "The correction is what was written." in result.output
 
 
-def test_the_demo_with_other_noise() -> None:
+def test_the_tour_with_other_noise() -> None:
     """Seed 27 is read right; in seed 52 two symbols are wrong, too many for one step."""
-    assert "2 * 9 + 3 = 21, right as it stands" in RUNNER.invoke(app, ["demo", "--seed", "27"]).output
-    output = RUNNER.invoke(app, ["demo", "--seed", "52"]).output
+    assert "2 * 9 + 3 = 21, right as it stands" in RUNNER.invoke(app, ["tour", "--seed", "27"]).output
+    output = RUNNER.invoke(app, ["tour", "--seed", "52"]).output
     assert "no change of one symbol gives 21" in output
     assert "2 * 9 + 3" in output.split("all formulas that give 21")[1], output
     assert "The correction" not in output
 
 
-def test_the_picture_in_the_docs_is_the_demos(tmp_path) -> None:
-    result = RUNNER.invoke(app, ["demo", "--svg", str(tmp_path / "correction.svg")])
+def test_the_picture_in_the_docs_is_the_tours(tmp_path) -> None:
+    result = RUNNER.invoke(app, ["tour", "--svg", str(tmp_path / "correction.svg")])
     assert result.exit_code == 0, result.output
     shown = Path(__file__).parents[2] / "docs" / "images" / "correction.svg"
     assert (tmp_path / "correction.svg").read_text() == shown.read_text(), (
-        "run `ngs demo --svg docs/images/correction.svg`"
+        "run `ngs tour --svg docs/images/correction.svg`"
     )
 
 

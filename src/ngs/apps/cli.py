@@ -1,4 +1,4 @@
-"""The command line: `ngs demo`, `ngs bench`."""
+"""The command line `ngs`: its commands, collected."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ngs.apps.demo import run_demo
+from ngs.apps import train_commands
+from ngs.apps.data_commands import data_app
+from ngs.apps.tour import take_tour
 from ngs.experiments import benchmark
+from ngs.experiments.step_times import step_times
+from ngs.perception.lenet import NETWORKS
 from ngs.search.drawing import as_svg
 
 app = typer.Typer(
@@ -21,15 +25,20 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(train_commands.train_app, name="train")
+app.command()(train_commands.evaluate)
+app.command()(train_commands.report)
+app.command()(train_commands.compare)
+app.add_typer(data_app, name="data")
 
 
 @app.command()
-def demo(
+def tour(
     seed: Annotated[int, typer.Option(help="Seeds the noise of the misread formula.")] = 0,
     svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
 ) -> None:
     """Read a noisy formula inside a grammar, find out that its answer is wrong, and correct it."""
-    correction = run_demo(Console(), seed)
+    correction = take_tour(Console(), seed)
     if svg is not None:
         svg.write_text(as_svg(correction), encoding="utf-8")
 
@@ -51,6 +60,26 @@ def bench(
     for table in _tables(results):
         console.print(table)
     console.print(f"written to {out / 'results.json'} and {out / 'results.md'}")
+
+
+@app.command()
+def bench_training(
+    out: Annotated[Path, typer.Option(help="Folder for training.json.")] = Path("bench"),
+    rounds: Annotated[int, typer.Option(min=3, help="Timed steps of each method; the median counts.")] = 30,
+    network: Annotated[str, typer.Option(help=f"One of {', '.join(NETWORKS)}.")] = "small",
+    batch_size: Annotated[int, typer.Option(min=1, help="Formulas in a step.")] = 64,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
+) -> None:
+    """Time a training step of every method against a supervised one in the same run."""
+    torch.set_num_threads(threads)
+    results = step_times(rounds, network, batch_size)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "training.json").write_text(json.dumps(results, indent=2) + "\n")
+    table = Table("method", "ms a step", "times supervised")
+    for method, seconds in results["seconds"].items():
+        table.add_row(method, f"{1000 * seconds:.2f}", f"{results['times_supervised'][method]:.2f}")
+    Console().print(table)
+    Console().print(f"written to {out / 'training.json'}")
 
 
 def _tables(results: benchmark.Results) -> list[Table]:

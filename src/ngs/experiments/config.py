@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,44 +20,42 @@ from ngs.tasks.hwf.source import EMBEDDED
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
+def setting(default: Any, help: str) -> Any:
+    """A field of a configuration, with what the command line says about it."""
+    return field(default=default, metadata={"help": help})
+
+
 @dataclass(frozen=True)
 class TrainHWF:
     """Train a network to read handwritten formulas."""
 
-    data: str = EMBEDDED
-    """`embedded`, or a file made by `ngs data import`"""
-    method: str = "posterior"
-    network: str = "small"
-    steps: int = 600
-    batch_size: int = 64
-    learning_rate: float = 3e-3
-    schedule: str = "one-cycle"
-    weight_decay: float = 0.0
-    averaging: float = 0.0
-    """decay of a moving average of the weights, which is then what is evaluated and kept"""
-    augment: bool = False
-    precision: str = "float32"
-    lengths: tuple[int, ...] = ()
-    """train and test on formulas of these lengths only; empty: all"""
-    fraction: float = 1.0
-    """the share of the training formulas that is used, validation included"""
-    validation: float = 0.05
-    """the share of those that is held out, to choose the checkpoint by"""
-    pretrain: float = 0.0
-    """first train with labels until this share of symbols is right; the paper's authors took 0.5"""
-    pretrain_formulas: int = 100
-    """on this many labelled formulas"""
-    walk_steps: int = 5
-    """of m-bs"""
-    best: int = 5
-    """the k of posterior-k-best"""
-    samples: int = 1
-    """of reinforce, for each formula and step"""
-    memory: int = 8
-    """formulas mapo remembers for each example"""
-    validate_every: int = 50
-    """steps between validations, each with a checkpoint"""
-    seed: int = 0
+    data: str = setting(EMBEDDED, f"`{EMBEDDED}`, or a file made by `ngs data import`.")
+    method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
+    network: str = setting("small", f"What to train: {', '.join(NETWORKS)}.")
+    steps: int = setting(300, "Training steps.")
+    batch_size: int = setting(64, "Formulas in a step.")
+    learning_rate: float = setting(3e-3, "Of Adam, at its highest.")
+    schedule: str = setting("one-cycle", f"How the learning rate changes: {', '.join(SCHEDULES)}.")
+    weight_decay: float = setting(0.0, "Of Adam, decoupled.")
+    averaging: float = setting(0.0, "Keep a moving average of the weights with this decay; 0: the last.")
+    augment: bool | None = setting(
+        None, "Learn from slightly changed images too; by default for imported data, not for the embedded."
+    )
+    precision: str = setting("float32", f"Of the network's forward pass: {', '.join(PRECISIONS)}.")
+    lengths: tuple[int, ...] = setting((), "Only formulas of this length; may be given several times.")
+    fraction: float = setting(1.0, "The share of the training formulas to use, validation included.")
+    validation: float = setting(0.05, "The share of those to hold out and choose the checkpoint by.")
+    pretrain: float = setting(
+        0.0, "First train with labels until this share of symbols is right; the paper's authors took 0.5."
+    )
+    pretrain_formulas: int = setting(100, "How many labelled formulas --pretrain uses.")
+    walk_steps: int = setting(5, "Steps of m-bs.")
+    best: int = setting(5, "The k of posterior-k-best.")
+    samples: int = setting(1, "Samples that reinforce draws for each formula and step.")
+    memory: int = setting(8, "Formulas that mapo remembers for each example.")
+    validate_every: int = setting(50, "Steps between validations; each also writes a checkpoint.")
+    test_curve: bool = setting(False, "Also test at each validation, for curves; nothing is chosen by it.")
+    seed: int = setting(0, "Seeds every random number.")
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES.items():
@@ -71,7 +69,7 @@ class TrainHWF:
                 raise NGSError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.steps < 0:
             raise NGSError(f"steps is {self.steps}; it must be 0 or more")
-        self.settings  # noqa: B018  # checks the rest
+        _ = self.settings, self.make_method()  # these check the rest
 
     @property
     def settings(self) -> Settings:
@@ -84,6 +82,11 @@ class TrainHWF:
             PRECISIONS[self.precision],
             self.seed,
         )
+
+    @property
+    def augments(self) -> bool:
+        """Whether images are changed. The embedded handwriting varies enough as it is."""
+        return self.data != EMBEDDED if self.augment is None else self.augment
 
     def make_method(self) -> Method:
         """The method with the options that concern it."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,14 @@ from ngs.experiments.record import Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Lesson, Step, Trainer
 from ngs.learning.objective import Supervised
+from ngs.learning.processes import own_seed
 from ngs.learning.reasoner import Reasoner, reasoner
 from ngs.learning.scores import Scores, measure
 from ngs.perception.augmentation import Handwriting
 from ngs.perception.lenet import NETWORKS
-from ngs.reasoning.arithmetic import TOLERANCE, Arithmetic
+from ngs.reasoning.arithmetic import Arithmetic
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
+from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.source import divided, load
 
 CHECKPOINT, EARLY, BEST = "checkpoint.safetensors", "early.safetensors", "best.safetensors"
@@ -81,7 +84,7 @@ def parts_of(config: TrainHWF, device: torch.device) -> Parts:
 
 
 def lessons_of(config: TrainHWF, parts: Parts, device: torch.device) -> list[Lesson]:
-    generator = torch.Generator(device).manual_seed(config.seed)
+    generator = torch.Generator(device).manual_seed(own_seed(config.seed))
     objective = config.make_method()(parts.train, generator)
     lessons = [Lesson(config.method, parts.train.examples, objective, config.steps)]
     if config.pretrain:
@@ -114,15 +117,16 @@ def train(config: TrainHWF, folder: Path, *, resume: bool = False) -> Iterator[P
         NETWORKS[config.network](len(GRAMMAR.symbols)),
         lessons_of(config, parts, device),
         config.settings,
-        augment=Handwriting() if config.augment else None,
+        augment=Handwriting() if config.augments else None,
         accelerator=accelerator,
     )
     run = _Run(config, folder, parts, trainer)
-    if resume and (folder / CHECKPOINT).exists():
-        run.restore()
-    else:
-        run.begin()
-    yield from run.go()
+    with closing(run.record):
+        if resume and (folder / CHECKPOINT).exists():
+            run.restore()
+        else:
+            run.begin()
+        yield from run.go()
 
 
 class _Run:
@@ -141,7 +145,9 @@ class _Run:
         self.record.open(after=0)
 
     def restore(self) -> None:
-        tensors, facts = tensor_file.load(self.folder / CHECKPOINT, A_CHECKPOINT)
+        tensors, facts = tensor_file.load(
+            self.folder / CHECKPOINT, A_CHECKPOINT, "train anew into another folder"
+        )
         if facts["config"] != json.loads(json.dumps(self.config.as_facts())):
             raise DataError(f"{self.folder / CHECKPOINT} is of another configuration; it cannot be resumed")
         self.trainer.restore(tensors, facts["place"])
@@ -154,14 +160,17 @@ class _Run:
         losses: list[Step] = []
         for step in trainer:
             losses.append(step)
-            last = not trainer.steps_left
-            if step.number % LOG_EVERY == 0 or last:
+            validating = step.number % self.config.validate_every == 0 or not trainer.steps_left
+            # Before each checkpoint too: a resumed run then tells the same, and NaN is never saved as good.
+            if step.number % LOG_EVERY == 0 or validating:
                 row = _row(losses)  # waits for the device
                 self.seconds, begin = self.seconds + time.perf_counter() - begin, time.perf_counter()
                 losses.clear()
                 yield self._tell({**row, "seconds": round(self.seconds, 3)})
-            if step.number % self.config.validate_every == 0 or last:
-                yield self._tell(self._validate(step.number))
+            if validating:
+                told = self._tell(self._validate(step.number))
+                self._checkpoint()  # after the row: a resumed run keeps the rows up to its checkpoint
+                yield told
                 begin = time.perf_counter()
         yield self._finish()
 
@@ -171,7 +180,7 @@ class _Run:
         return Progress(step, step + self.trainer.steps_left, row)
 
     def _validate(self, step: int) -> dict[str, Any]:
-        """Measure on the validation part, keep the network if none was better, and save everything."""
+        """Measure on the validation part, and keep the network if none was better."""
         scores = measure(self.trainer.learned, self.parts.validation)
         calculation = scores.total.calculation
         if calculation >= self.best["calculation"]:  # of equals the later: it has seen more
@@ -179,10 +188,15 @@ class _Run:
             self._keep(BEST, step)
         if step <= self.config.validate_every:
             self._keep(EARLY, step)
+        row = {"step": step, "seconds": round(self.seconds, 3), "validation": scores.as_facts()}
+        if self.config.test_curve:
+            row["test"] = measure(self.trainer.learned, self.parts.test).as_facts()
+        return row
+
+    def _checkpoint(self) -> None:
         tensors, place = self.trainer.state()
         facts = {"place": place, "seconds": self.seconds, "best": self.best, "config": self.config.as_facts()}
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
-        return {"step": step, "seconds": round(self.seconds, 3), "validation": scores.as_facts()}
 
     def _keep(self, name: str, step: int) -> None:
         facts = {"step": step, "network": self.config.network, "symbols": list(GRAMMAR.symbols)}
@@ -202,13 +216,12 @@ class _Run:
             "method": self.config.method,
             "chosen_step": self.best["step"],
             "training_seconds": round(self.seconds, 3),
-            "tolerance": TOLERANCE,
+            "tolerance": float(TOLERANCE),  # of results on import; what is read is compared exactly
             "validation": measure(network, self.parts.validation).as_facts(),
             "test": measure(network, self.parts.test).as_facts(),
             "peak_memory_mb": _peak_memory(),
         }
         self.record.write(RESULT, result)
-        self.record.close()
         step = self.trainer.steps_done
         return Progress(step, step, result)
 
@@ -249,7 +262,7 @@ def load_config(folder: Path) -> TrainHWF:
 
 def load_network(folder: Path, name: str = BEST) -> nn.Module:
     """The network that was best on the validation part (or the EARLY one), ready to read images."""
-    tensors, facts = tensor_file.load(folder / name, A_NETWORK)
+    tensors, facts = tensor_file.load(folder / name, A_NETWORK, "train one with `ngs train hwf`")
     if facts["symbols"] != list(GRAMMAR.symbols):
         raise DataError(f"{folder / name} reads other symbols: {' '.join(facts['symbols'])}")
     network = NETWORKS[facts["network"]](len(GRAMMAR.symbols))
@@ -257,12 +270,12 @@ def load_network(folder: Path, name: str = BEST) -> nn.Module:
     return network.eval()
 
 
-def evaluate_run(folder: Path, data: str | None = None) -> Scores:
-    """The test scores of a run's network, on its own data or on another packed file."""
+def evaluate_run(folder: Path, data: str | None = None) -> tuple[str, Scores]:
+    """The name of the data and the test scores of a run's network, on its own data or on other."""
     config = load_config(folder)
     formulas = load(config.data if data is None else data)
     if config.lengths and data is None:
         formulas = formulas.restricted(config.lengths)
     device = Accelerator().device
     test = reasoner(GRAMMAR, Arithmetic, formulas.examples(formulas.test).to(device))
-    return measure(load_network(folder).to(device), test)
+    return formulas.name, measure(load_network(folder).to(device), test)

@@ -68,9 +68,15 @@ class Examples:
                 f"give one label for each input"
             )
         check_answers(self.answers, len(self.where))
-        rows = self.where[self.where != PAD]
+        filled = self.where != PAD
+        if (filled[:, 1:] & ~filled[:, :-1]).any():
+            raise ShapeError("`where` has a gap; put the inputs of each example first and PAD behind its end")
+        rows = self.where[filled]
         if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.inputs):
-            raise ShapeError(f"`where` names rows up to {int(rows.max())} of {len(self.inputs)} inputs")
+            raise ShapeError(
+                f"`where` names rows {int(rows.min())} to {int(rows.max())} of {len(self.inputs)} inputs; "
+                f"count them from 0"
+            )
 
     def __len__(self) -> int:
         return len(self.where)
@@ -93,13 +99,15 @@ class Examples:
         return where
 
     def select(self, examples: Sequence[int] | NDArray[np.int64]) -> Examples:
-        """Some of the examples, over the same inputs."""
-        chosen = torch.as_tensor(np.asarray(examples, dtype=np.int64), device=self.where.device)
+        """Some of the examples, over the same inputs, with room for the longest of them."""
+        numbers = np.asarray(examples, dtype=np.int64)
+        time = int(self.lengths[numbers].max(initial=0))
+        chosen = torch.as_tensor(numbers, device=self.where.device)
         return replace(
             self,
-            where=self.where[chosen],
-            answers=tuple(self.answers[k] for k in examples),
-            labels=None if self.labels is None else self.labels[chosen],
+            where=self.where[chosen, :time],
+            answers=tuple(self.answers[k] for k in numbers),
+            labels=None if self.labels is None else self.labels[chosen, :time],
         )
 
     def to(self, device: torch.device) -> Examples:

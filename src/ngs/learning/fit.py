@@ -13,6 +13,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Augment, Lesson, Settings, Step, Trainer
 from ngs.learning.methods import Method, posterior
+from ngs.learning.processes import own_seed
 from ngs.learning.reasoner import reasoner
 from ngs.learning.scores import Scores, measure
 from ngs.reasoning.semantics import Meaning
@@ -42,12 +43,15 @@ def fit(
     device = accelerator.device
     examples = examples.to(device)
     _check_network(network.to(device), grammar, examples)
-    generator = torch.Generator(device).manual_seed(settings.seed)
+    generator = torch.Generator(device).manual_seed(own_seed(settings.seed))
     objective = method(reasoner(grammar, semantics, examples), generator)
     lessons = [Lesson("fit", examples, objective, steps)]
     trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
-    for step in trainer:
-        on_step(step)
+    last = None
+    for last in trainer:
+        on_step(last)
+    if last is not None and not last.loss.isfinite():
+        raise NGSError(f"the loss is {float(last.loss)} after {steps} steps; lower the learning rate")
     return trainer.learned
 
 

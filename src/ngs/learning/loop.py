@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ngs.errors import DataError, NGSError
 from ngs.learning.examples import Examples
 from ngs.learning.objective import Objective
+from ngs.learning.processes import own_seed, own_state, states_of_all
 from ngs.learning.schedule import Schedule, one_cycle
 
 Augment = Callable[[Tensor, torch.Generator], Tensor]
@@ -40,10 +42,14 @@ class Settings:
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise NGSError(f"the batch size is {self.batch_size}; it must be at least 1")
-        if not self.learning_rate > 0:
-            raise NGSError(f"the learning rate is {self.learning_rate}; it must be positive")
+        if not 0 < self.learning_rate < inf:
+            raise NGSError(f"the learning rate is {self.learning_rate}; it must be positive and finite")
+        if not 0 <= self.weight_decay < inf:
+            raise NGSError(f"the weight decay is {self.weight_decay}; it must be 0 or more")
         if not 0 <= self.averaging < 1:
             raise NGSError(f"averaging is {self.averaging}; it must be in [0, 1)")
+        if self.seed < 0:
+            raise NGSError(f"the seed is {self.seed}; it must be 0 or more")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +80,7 @@ class Step:
     lesson: str
     learning_rate: float
     loss: Tensor
+    """NaN also where the network's scores are not finite, whatever the objective makes of them"""
     measures: Mapping[str, Tensor] = field(default_factory=dict)
 
 
@@ -83,12 +90,18 @@ class Order:
     The position in it is the number of the step, so there is nothing else to keep for a resumed run. Every
     batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and the network
     meets few different numbers of inputs, for each of which a GPU library prepares itself anew. What is left
-    at the end of an epoch, less than a batch, is dropped: no example is in a batch twice.
+    at the end of an epoch, less than a batch, is dropped: no example is in a batch twice. A batch is a
+    multiple of the processes that share it.
     """
 
-    def __init__(self, lengths: NDArray[np.int64], batch_size: int, seed: int) -> None:
+    def __init__(self, lengths: NDArray[np.int64], batch_size: int, seed: int, processes: int = 1) -> None:
         self.lengths, self.seed = lengths, seed
-        self.batch_size = min(batch_size, len(lengths))
+        self.batch_size = min(batch_size, len(lengths)) // processes * processes
+        if not self.batch_size:
+            raise NGSError(
+                f"batches of {batch_size} from {len(lengths)} examples for {processes} processes; "
+                f"each process needs at least one example"
+            )
         self._epoch = -1
         self._order: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
@@ -139,9 +152,7 @@ class Trainer:
             else None
         )
         # Each process changes its own examples in its own way.
-        self.generator = torch.Generator(device).manual_seed(
-            settings.seed * self.accelerator.num_processes + self.accelerator.process_index
-        )
+        self.generator = torch.Generator(device).manual_seed(own_seed(settings.seed))
         self.lesson = 0
         self.lesson_step = 0
         self.steps_done = 0
@@ -161,10 +172,15 @@ class Trainer:
         """Train from wherever we are to the end, step by step."""
         while self.lesson < len(self.lessons):
             lesson = self.lessons[self.lesson]
-            order = Order(lesson.examples.lengths, self.settings.batch_size, self.settings.seed)
-            while self.lesson_step < lesson.steps and not self._enough(lesson):
-                yield self._step(lesson, order)
+            if lesson.steps:
+                yield from self._take(lesson)
             self.lesson, self.lesson_step = self.lesson + 1, 0
+
+    def _take(self, lesson: Lesson) -> Iterator[Step]:
+        processes = self.accelerator.num_processes
+        order = Order(lesson.examples.lengths, self.settings.batch_size, self.settings.seed, processes)
+        while self.lesson_step < lesson.steps and not self._enough(lesson):
+            yield self._step(lesson, order)
 
     def _enough(self, lesson: Lesson) -> bool:
         return self.lesson_step % lesson.ask_every == 0 and lesson.enough(self.learned)
@@ -187,7 +203,9 @@ class Trainer:
             self.average.update_parameters(self._own_network)
         self.lesson_step += 1
         self.steps_done += 1
-        return Step(self.steps_done, lesson.name, rate, loss.value.detach(), loss.measures)
+        # A chart takes NaN for "impossible", so some objectives would report no loss at all: say it here.
+        value = loss.value.detach() + 0 * logits.detach().float().sum()
+        return Step(self.steps_done, lesson.name, rate, value, loss.measures)
 
     def _autocast(self) -> Any:
         if self.settings.precision == torch.float32:
@@ -195,7 +213,10 @@ class Trainer:
         return torch.autocast(self.accelerator.device.type, self.settings.precision)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
-        """Everything that the next step depends on: tensors, and where we are."""
+        """Everything that the next step depends on: tensors, and where we are.
+
+        With several processes each must ask, and what one of them gets is for all.
+        """
         tensors = {f"network.{name}": t for name, t in self._own_network.state_dict().items()}
         if self.average is not None:
             tensors |= {f"average.{name}": t for name, t in self.average.state_dict().items()}
@@ -204,10 +225,12 @@ class Trainer:
         if self.lesson < len(self.lessons):
             for name, tensor in self.lessons[self.lesson].objective.state().items():
                 tensors[f"objective.{name}"] = tensor
-        tensors["generator"] = self.generator.get_state()
-        tensors["random"] = torch.get_rng_state()
-        if self.accelerator.device.type == "cuda":
-            tensors["random_cuda"] = torch.cuda.get_rng_state(self.accelerator.device)
+        tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}  # not what comes next
+        device = self.accelerator.device
+        tensors["generator"] = states_of_all(self.generator.get_state(), device)
+        tensors["random"] = states_of_all(torch.get_rng_state(), device)
+        if device.type == "cuda":
+            tensors["random_cuda"] = states_of_all(torch.cuda.get_rng_state(device), device)
         place = {"lesson": self.lesson, "lesson_step": self.lesson_step, "steps_done": self.steps_done}
         return tensors, place
 
@@ -226,17 +249,17 @@ class Trainer:
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in part("optimizer.").items():
             number, _, slot = name.partition(".")
-            slots.setdefault(int(number), {})[slot] = tensor
+            slots.setdefault(int(number), {})[slot] = tensor.clone()  # the optimizer works in place
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
         self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]
         self.steps_done = place["steps_done"]
         if self.lesson < len(self.lessons):
             self.lessons[self.lesson].objective.restore(part("objective."))
-        self.generator.set_state(tensors["generator"].cpu())
-        torch.set_rng_state(tensors["random"].cpu())
+        self.generator.set_state(own_state(tensors["generator"]))
+        torch.set_rng_state(own_state(tensors["random"]))
         if self.accelerator.device.type == "cuda":
-            torch.cuda.set_rng_state(tensors["random_cuda"].cpu(), self.accelerator.device)
+            torch.cuda.set_rng_state(own_state(tensors["random_cuda"]), self.accelerator.device)
 
     @property
     def _own_network(self) -> nn.Module:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.learning.examples import Batch
+from ngs.learning.processes import own_state, states_of_all
 from ngs.learning.reasoner import Reasoner
 from ngs.parsing.decode import PAD, score_of
 from ngs.search.multi_step import Walk
@@ -58,10 +59,10 @@ class Drawing:
     generator: torch.Generator
 
     def state(self) -> dict[str, Tensor]:
-        return {"generator": self.generator.get_state()}
+        return {"generator": states_of_all(self.generator.get_state(), self.generator.device)}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.generator.set_state(state["generator"].cpu())
+        self.generator.set_state(own_state(state["generator"]))
 
 
 def negative_log_likelihood(log_probs: Tensor, columns: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from ngs.errors import NGSError
 from ngs.learning.examples import Batch
 from ngs.learning.objective import Loss
-from ngs.learning.processes import gathered, mean_over_processes
+from ngs.learning.processes import gathered, mean_over_processes, own_state, states_of_all
 from ngs.learning.reasoner import Reasoner
 from ngs.parsing.decode import PAD, score_of
 
@@ -64,10 +64,13 @@ class Reinforce:
         return Loss(loss, {"reward": rewards.mean()})
 
     def state(self) -> dict[str, Tensor]:
-        return {"generator": self.generator.get_state(), "baseline": self.baseline.value}
+        return {
+            "generator": states_of_all(self.generator.get_state(), self.generator.device),
+            "baseline": self.baseline.value,
+        }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.generator.set_state(state["generator"].cpu())
+        self.generator.set_state(own_state(state["generator"]))
         self.baseline.value = state["baseline"].to(self.baseline.value.device)
 
 
@@ -75,6 +78,8 @@ class Memory:
     """Formulas that were rewarded, a few for each example, the oldest forgotten first."""
 
     def __init__(self, examples: int, size: int, time: int, device: torch.device) -> None:
+        if size < 1:
+            raise NGSError(f"a memory of {size} formulas for each example; keep at least one")
         self.columns = torch.full((examples, size, time), PAD, dtype=torch.int16, device=device)
         self.found = torch.zeros(examples, dtype=torch.long, device=device)
         """[example]: how many were ever put in"""
@@ -150,14 +155,14 @@ class Mapo:
 
     def state(self) -> dict[str, Tensor]:
         return {
-            "generator": self.generator.get_state(),
+            "generator": states_of_all(self.generator.get_state(), self.generator.device),
             "baseline": self.baseline.value,
             "memory": self.memory.columns,
             "found": self.memory.found,
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.generator.set_state(state["generator"].cpu())
+        self.generator.set_state(own_state(state["generator"]))
         self.baseline.value = state["baseline"].to(self.baseline.value.device)
         self.memory.columns.copy_(state["memory"])
         self.memory.found.copy_(state["found"])

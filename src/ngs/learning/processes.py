@@ -6,10 +6,21 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from ngs.errors import DataError
+
 
 def together() -> int:
     """How many processes train one network."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def number_of_this() -> int:
+    return dist.get_rank() if together() > 1 else 0
+
+
+def own_seed(seed: int) -> int:
+    """Another for each process: they draw for different examples."""
+    return seed * together() + number_of_this()
 
 
 def mean_over_processes(value: Tensor) -> Tensor:
@@ -27,3 +38,17 @@ def gathered(rows: Tensor) -> Tensor:
     parts = [torch.empty_like(rows) for _ in range(together())]
     dist.all_gather(parts, rows.contiguous())
     return torch.cat(parts)
+
+
+def states_of_all(state: Tensor, device: torch.device) -> Tensor:
+    """The states of each process's random numbers [process, byte], for a checkpoint that one writes."""
+    return gathered(state.to(device)[None]).cpu()
+
+
+def own_state(states: Tensor) -> Tensor:
+    """This process's part of what `states_of_all` gave."""
+    if len(states) != together():
+        raise DataError(
+            f"the checkpoint is of {len(states)} processes, and these are {together()}; resume with as many"
+        )
+    return states[number_of_this()].cpu()

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Batch, Examples
 from ngs.parsing.chart import inside, log_total
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
@@ -77,14 +78,11 @@ class Reasoner(Protocol):
 def reasoner(
     grammar: Grammar, semantics: Meaning, examples: Examples, *, budget: int = BUDGET, beam: int = 32
 ) -> Reasoner:
-    """By tables where those of the longest example have at most `budget` entries."""
-    if exact_length(grammar, semantics, examples.time, budget) >= longest(examples):
+    """By tables where those of as many symbols as `examples` have room for have at most `budget` entries."""
+    lengths = normal_form(grammar).lengths(examples.time)
+    if exact_length(grammar, semantics, examples.time, budget) >= max(lengths, default=0):
         return Tabled(grammar, semantics, examples, budget)
     return Untabled(grammar, semantics, examples, budget, beam)
-
-
-def longest(examples: Examples) -> int:
-    return int(examples.lengths.max(initial=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +164,8 @@ class Tabled(Parsing):
         scores, roots = log_probs.detach(), self._roots(batch)
         if k == 1:
             return best_columns(self._circuit, scores, roots)[:, None]
+        if not len(roots.out):  # no sentence gives any of the answers
+            return batch.lengths.new_full((len(batch.numbers), k, batch.time), PAD)
         columns, totals = k_best_sentences(self._circuit, scores, roots, k)
         behind = torch.arange(batch.time, device=scores.device) >= batch.lengths[:, None, None]
         return columns.masked_fill(behind | torch.isneginf(totals)[..., None], PAD)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ngs.errors import NGSError
 from ngs.learning.examples import Examples
 from ngs.learning.reasoner import Reasoner
 from ngs.parsing.decode import PAD
@@ -98,10 +99,12 @@ class Reading:
 
 def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
     """The likeliest sentence of every example, in evaluation mode, on the CPU."""
+    examples = reasoner.examples
+    if not len(examples):
+        raise NGSError("there are no examples to read")
     was_training = network.training
     network.eval()
     parts = []
-    examples = reasoner.examples
     with torch.inference_mode():
         for first in range(0, len(examples), AT_ONCE):
             batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))

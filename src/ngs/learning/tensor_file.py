@@ -1,7 +1,7 @@
 """Tensors and facts in one file, written whole or not at all, and refused when damaged.
 
 Safetensors, so that loading runs no code and maps the file into memory; the header also holds what kind of
-file it is and a digest of the content.
+file it is and a SHA-256 of the content.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as as_bytes
 from torch import Tensor
 
 from ngs.errors import DataError
@@ -27,57 +27,74 @@ VERSION = "1"
 
 def save(path: Path, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write `path` in one step: whoever looks sees the old file or the new one, even after a crash."""
-    # contiguous copies of views, since two names for one memory are not allowed in the file
+    # Copies, since two names for one memory are not allowed in the file.
     own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    text = json.dumps(dict(facts), sort_keys=True)
-    metadata = {"kind": kind, "version": VERSION, "facts": text, "digest": digest(own, text)}
-    with replacing(path) as temporary:
-        save_file(own, temporary, metadata)
-
-
-def load(path: Path, kind: str, *, device: torch.device | str = "cpu") -> tuple[dict[str, Tensor], Any]:
-    """The tensors and facts of a file that `save` wrote as `kind`; a DataError naming it otherwise."""
-    if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
+    description: dict[str, Any] = {"kind": kind, "version": VERSION, "facts": dict(facts)}
+    description["sha256"] = checksum(own, description)
+    # Under one key, since safetensors writes several in any order: the same content makes the same file.
+    text = json.dumps(description, sort_keys=True)
     try:
-        with safe_open(path, "pt", device="cpu") as file:
+        with replacing(path) as stage:
+            stage.write_bytes(as_bytes(own, {"description": text}))
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be written: {error.strerror or error}; give a path with room and permission"
+        ) from error
+
+
+def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
+    """The tensors, mapped and not yet read, and facts of a file that `save` wrote as `kind`.
+
+    A DataError names any other file, with the `remedy`: what to do instead.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            if metadata.get("kind") != kind:
-                found = metadata.get("kind", "something else")
-                raise DataError(f"{path} holds {found}, not {kind}; give a file made as {kind}")
-            if metadata.get("version") != VERSION:
-                found = metadata.get("version")
-                raise DataError(f"{path} has format {found}, this program reads {VERSION}; make it again")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise DataError(f"{path} is damaged or not a file of ours ({error}); make it again") from None
-    if digest(tensors, metadata["facts"]) != metadata["digest"]:
-        raise DataError(f"{path} is damaged: its content does not match its digest; make it again")
-    return {name: tensor.to(device) for name, tensor in tensors.items()}, json.loads(metadata["facts"])
+    except SafetensorError as error:
+        raise DataError(f"{path} is cut short, or not {kind} ({error}); {remedy}") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
+    description = _as_object(metadata.get("description", ""))
+    if description.get("kind") != kind:
+        raise DataError(f"{path} is {description.get('kind', 'something else')}, not {kind}; {remedy}")
+    if description.get("version") != VERSION:
+        found = description.get("version")
+        raise DataError(f"{path} is of version {found}, and {VERSION} is needed; {remedy}")
+    stated = description.pop("sha256", None)
+    if checksum(tensors, description) != stated:
+        raise DataError(f"{path} is damaged: its content does not have the checksum it states; {remedy}")
+    return tensors, description["facts"]
 
 
-def digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    """Of names, types, shapes and bytes."""
-    hasher = hashlib.sha256(text.encode())
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        hasher.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+def checksum(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> str:
+    """SHA-256 of the description and of each tensor's name, type, shape and bytes."""
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"\n{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
         if tensor.numel():
-            hasher.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return hasher.hexdigest()
+            digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)  # in place: nothing is copied
+    return digest.hexdigest()
+
+
+def _as_object(text: str) -> dict[str, Any]:
+    """The JSON object that a text is; an empty one where it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file that becomes `path` when all went well, and vanishes when not."""
+    """A file beside `path` to write; it takes the place of `path` when all went well, and goes when not."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    stage = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        yield stage
+        with stage.open("rb+") as file:
+            os.fsync(file.fileno())  # or a power cut could leave the new name on an empty file
+        os.replace(stage, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        stage.unlink(missing_ok=True)

@@ -23,11 +23,11 @@ class Handwriting:
     that never saw a sharp one in training reads them badly.
     """
 
-    rotation: float = 0.15
-    shear: float = 0.15
-    scale: float = 0.12
-    shift: float = 0.08
-    elastic: float = 0.06
+    rotation: float = 0.2
+    shear: float = 0.2
+    scale: float = 0.16
+    shift: float = 0.1
+    elastic: float = 0.08
     coarse: int = 5
     """points of the elastic field along each side; between them it is smooth"""
     untouched: float = 0.3

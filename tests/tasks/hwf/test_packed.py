@@ -22,6 +22,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from ngs.errors import DataError
+from ngs.learning import tensor_file
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from tests.tasks.hwf.datasets import dataset, datasets, same
@@ -120,28 +121,28 @@ def test_a_file_cut_short_is_refused(tmp_path, data) -> None:
     content = path.read_bytes()
     for length in (0, 4, 100, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:length])
-        assert "cut short, or no packed data set" in refusal(path)
+        assert "cut short, or not a packed data set" in refusal(path)
     path.write_bytes(content + b"more")
-    assert "no packed data set" in refusal(path)
+    assert "not a packed data set" in refusal(path)
 
 
 def test_foreign_files_are_refused(tmp_path) -> None:
     assert "cannot be read: No such file" in refusal(tmp_path / "none.ngs")
     refusal(tmp_path)
     (tmp_path / "x.ngs").write_text("formulas")
-    assert "no packed data set" in refusal(tmp_path / "x.ngs")
+    assert "not a packed data set" in refusal(tmp_path / "x.ngs")
     save_file({"weight": torch.zeros(3)}, tmp_path / "x.ngs")
-    assert "holds tensors, but no packed formulas" in refusal(tmp_path / "x.ngs")
+    assert "is something else, not a packed data set" in refusal(tmp_path / "x.ngs")
     for description in ("", "7", "{}", "[" * 100_000):
         save_file({"weight": torch.zeros(3)}, tmp_path / "x.ngs", {"description": description})
-        assert "holds tensors, but no packed formulas" in refusal(tmp_path / "x.ngs")
+        assert "is something else, not a packed data set" in refusal(tmp_path / "x.ngs")
 
 
 def test_another_version_is_refused(tmp_path, data, monkeypatch) -> None:
-    monkeypatch.setattr(packed, "VERSION", "0")
+    monkeypatch.setattr(tensor_file, "VERSION", "0")
     packed.write(tmp_path / "x.ngs", data)
     monkeypatch.undo()
-    assert "is packed in version 0, and 1 is needed" in refusal(tmp_path / "x.ngs")
+    assert "is of version 0, and 1 is needed" in refusal(tmp_path / "x.ngs")
 
 
 def changed(data: HandwrittenFormulas, part: str, **changes: Any) -> HandwrittenFormulas:
@@ -196,7 +197,7 @@ def test_a_missing_tensor_and_texts_that_are_none_are_told(tmp_path, data) -> No
     del description["sha256"]
 
     def refused_with(changed: dict[str, torch.Tensor]) -> str:
-        checked = description | {"sha256": packed._checksum(changed, description)}
+        checked = description | {"sha256": tensor_file.checksum(changed, description)}
         save_file(changed, path, {"description": json.dumps(checked)})
         return refusal(path)
 

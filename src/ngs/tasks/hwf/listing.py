@@ -25,8 +25,8 @@ CLASSES: Mapping[str, str] = {
 """The folder that holds the images of a symbol, and the symbol."""
 
 TOLERANCE = Fraction(1, 10**5)
-"""How far a stated result may be off: lists round to five decimals. Formulas of seven symbols that differ
-in value at all differ by ten times as much."""
+"""How far a stated result may be off: lists round to five decimals. The 8,332 values that formulas of seven
+symbols can have lie nearly twice as far apart, so that a result still names one of them."""
 
 LONGEST = 99
 """In symbols; parsing takes cubic time."""

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
 from ngs.errors import DataError
+from ngs.learning import tensor_file
 from ngs.parsing.decode import PAD
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 
-FORMAT = "ngs-handwritten-formulas"
-VERSION = "1"
+KIND = "a packed data set of handwritten formulas"
+REMEDY = "pack an archive with `ngs data import ARCHIVE`"
 
 LIMIT = 1 << 63
 """Numbers of 64 bits, with their sign, lie below."""
@@ -49,89 +44,23 @@ def write(path: Path, data: HandwrittenFormulas) -> None:
     fault = next(_faults(tensors), None) if named else f"the name {data.name!r} cannot be printed"
     if fault is not None:
         raise DataError(f"{path} cannot be written: {fault}")
-    description = {"format": FORMAT, "version": VERSION, "name": data.name}
-    description["sha256"] = _checksum(tensors, description)
-    # Under one key, since safetensors writes several in any order: the same data makes the same file.
-    content = save(tensors, {"description": json.dumps(description)})
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, content)
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be written: {error.strerror or error}; give a path with room and permission"
-        ) from error
+    tensor_file.save(path, KIND, tensors, {"name": data.name})
 
 
 def read(path: Path) -> HandwrittenFormulas:
     """The data set in the file `path`, checked; its images stay in the file until they are used."""
-    tensors, description = _opened(path)
-    if description.get("format") != FORMAT:
-        raise DataError(
-            f"{path} holds tensors, but no packed formulas; pack an archive with `ngs data import ARCHIVE`"
-        )
-    if description.get("version") != VERSION:
-        raise DataError(
-            f"{path} is packed in version {description.get('version')}, and {VERSION} is needed; "
-            f"pack the archive again with `ngs data import`"
-        )
-    checksum = description.pop("sha256", None)
-    if _checksum(tensors, description) != checksum:
-        raise DataError(
-            f"{path} is damaged: its content does not have the checksum it was packed with; "
-            f"pack the archive again with `ngs data import`"
-        )
+    tensors, facts = tensor_file.load(path, KIND, REMEDY)
     fault = next(_faults(tensors), None)
     if fault is not None:
         raise DataError(f"{path} is no proper data set: {fault}")
     return HandwrittenFormulas(
-        str(description.get("name", path.stem)),
+        str(facts.get("name", path.stem)),
         tensors["images"],
         tensors["columns"],
         _as_texts(tensors["sources"]),
         _as_formulas(tensors, "train"),
         _as_formulas(tensors, "test"),
     )
-
-
-def _opened(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What is in the file, mapped and not yet read, and what it says about itself."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            names, metadata = file.keys(), file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in names}
-    except SafetensorError as error:
-        raise DataError(
-            f"{path} is cut short, or no packed data set ({error}); "
-            f"pack an archive with `ngs data import ARCHIVE`"
-        ) from error
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be read: {error.strerror or error}; "
-            f"pack an archive with `ngs data import ARCHIVE`"
-        ) from error
-    return tensors, _as_object(metadata.get("description", ""))
-
-
-def _as_object(text: str) -> dict[str, Any]:
-    """The JSON object that a text is; an empty one where it is none."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write beside `path`, then rename: at every moment the path holds the old file or the new one."""
-    stage = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with stage.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # or a power cut could leave the new name on an empty file
-        os.replace(stage, path)
-    finally:
-        stage.unlink(missing_ok=True)
 
 
 def _tensors(path: Path, data: HandwrittenFormulas) -> dict[str, Tensor]:
@@ -167,15 +96,6 @@ def _as_bytes(texts: Sequence[str]) -> Tensor:
 
 def _as_texts(tensor: Tensor) -> tuple[str, ...]:
     return tuple(json.loads(tensor.numpy().tobytes()))
-
-
-def _checksum(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> str:
-    """SHA-256 of the description and of each tensor's name, type, shape and bytes."""
-    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"\n{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)  # in place: nothing is copied
-    return digest.hexdigest()
 
 
 def _faults(tensors: Mapping[str, Tensor]) -> Iterator[str]:

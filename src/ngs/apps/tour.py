@@ -1,4 +1,4 @@
-"""`ngs demo`: the whole loop of the paper on one misread formula, printed step by step."""
+"""`ngs tour`: the whole loop of the paper on one misread formula, printed step by step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ngs.search.posterior import posterior
 WRITTEN = "2*9+3"
 
 
-def run_demo(console: Console, seed: int) -> Correction:
+def take_tour(console: Console, seed: int) -> Correction:
     """Print the loop step by step; the result is the correction it found."""
     grammar = arithmetic()
     log_probs = misreading(seed)

@@ -1,0 +1,44 @@
+"""A frozen configuration as options of a command: one option for each field, with its default and help."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import Field, fields
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+def options_of(configuration: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate `command(config, **others)` so that Typer shows it with the fields of `configuration`.
+
+    `lengths: tuple[int, ...]` becomes an option that may be given several times.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        hints = get_type_hints(configuration)
+        made = [_parameter(field, hints[field.name]) for field in fields(configuration)]
+
+        def filled(**given: Any) -> None:
+            values = {field.name: given.pop(field.name) for field in fields(configuration)}
+            values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+            command(configuration(**values), **given)
+
+        parameters = [*own, *made]
+        filled.__name__, filled.__doc__ = command.__name__, command.__doc__
+        filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        filled.__annotations__ = {p.name: p.annotation for p in parameters}
+        return filled
+
+    return decorate
+
+
+def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
+    kind: Any = list[int] if hint == tuple[int, ...] else hint
+    default = list(field.default) if isinstance(field.default, tuple) else field.default
+    annotation = Annotated[kind, typer.Option(help=field.metadata["help"])]
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )

@@ -1,0 +1,607 @@
+"""The report of a run: one HTML page that needs nothing else, for a light or a dark screen of any width.
+
+What the run wrote is shown as it stands. The mistakes and the corrections are read anew from its networks,
+on the CPU, and judged by the labels, which learning from answers never saw.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from math import sqrt
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from torch import Tensor
+
+from ngs.errors import DataError
+from ngs.experiments.config import TrainHWF, read_facts
+from ngs.experiments.figures import (
+    Html,
+    charts,
+    confusion_table,
+    corrected_formula,
+    element,
+    joined,
+    misread_formula,
+    number,
+    percent,
+    sign,
+)
+from ngs.experiments.gallery import (
+    MULTI_STEP,
+    ONE_STEP,
+    POSTERIOR,
+    Corrected,
+    Corrections,
+    Fate,
+    Gallery,
+    Misreading,
+    Practised,
+    Tested,
+    gallery,
+)
+from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.run import BEST, ENVIRONMENT, RESULT, load_config
+from ngs.learning.examples import Examples
+from ngs.learning.tensor_file import replacing
+from ngs.parsing.decode import PAD
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.drawing import as_svg
+from ngs.search.one_step import one_step
+from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.listing import TOLERANCE
+
+DRAWN = 5
+"""Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
+Z = 1.959964
+"""95% of the standard normal distribution lie within this of 0."""
+
+
+def write_report(folder: Path, *, out: Path | None = None) -> Path:
+    """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
+    run = read_run(folder)
+    shown = gallery(folder, run.config) if (folder / BEST).exists() else None
+    text = page(run, shown)
+    path = folder / "report.html" if out is None else out
+    try:
+        with replacing(path) as stage:
+            stage.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be written: {error.strerror or error}; give a path with room and permission"
+        ) from error
+    return path
+
+
+# What a run left behind
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How many of some formulas were right; None where nobody knows the labels."""
+
+    examples: int
+    calculation: float
+    formula: float | None
+    symbol: float | None
+    by_length: Mapping[str, Shares]
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Shares:
+        """From what `Scores.as_facts` made."""
+        formula, symbol = (None if facts[k] is None else float(facts[k]) for k in ("formula", "symbol"))
+        parts = {str(length): cls.of(part) for length, part in facts.get("by_length", {}).items()}
+        return cls(int(facts["examples"]), float(facts["calculation"]), formula, symbol, parts)
+
+    @property
+    def right(self) -> int:
+        """Answers."""
+        return round(self.calculation * self.examples)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson(self.right, self.examples)
+
+
+def wilson(right: int, of: int) -> tuple[float, float]:
+    """The 95% interval of a share (Wilson 1927): every p within Z standard errors of what was seen.
+
+        (p + z^2 / 2n  -+  z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+
+    >>> [round(end, 3) for end in wilson(9, 10)]
+    [0.596, 0.982]
+    """
+    if not of:
+        return 0.0, 1.0
+    p, square = right / of, Z * Z / of
+    middle, reach = p + square / 2, Z * sqrt(p * (1 - p) / of + square / of / 4)
+    return max(0.0, (middle - reach) / (1 + square)), min(1.0, (middle + reach) / (1 + square))
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of a finished run."""
+
+    chosen_step: int
+    training_seconds: float
+    tolerance: float
+    validation: Shares
+    test: Shares
+    peak_memory_mb: float | None
+
+    @classmethod
+    def read(cls, path: Path) -> Result:
+        facts = read_facts(path)
+        try:
+            memory = facts["peak_memory_mb"]
+            return cls(
+                int(facts["chosen_step"]),
+                float(facts["training_seconds"]),
+                float(facts["tolerance"]),
+                Shares.of(facts["validation"]),
+                Shares.of(facts["test"]),
+                None if memory is None else float(memory),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"{path} is no result of a run ({type(error).__name__}: {error}); train again"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a run, read."""
+
+    folder: Path
+    config: TrainHWF
+    environment: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    result: Result | None
+    """None where it did not come to its end"""
+
+    @property
+    def tolerance(self) -> float:
+        return float(TOLERANCE) if self.result is None else self.result.tolerance
+
+    @property
+    def seconds(self) -> float:
+        recorded = max((float(row["seconds"]) for row in self.rows), default=0.0)
+        return recorded if self.result is None else self.result.training_seconds
+
+    @property
+    def steps(self) -> int:
+        """That were done."""
+        return max((row["step"] for row in self.rows), default=0)
+
+
+def read_run(folder: Path) -> Run:
+    """The run in `folder`; a DataError where there is none."""
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")
+    config = load_config(folder)
+    environment = read_facts(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
+    if not isinstance(environment, dict):
+        raise DataError(f"{folder / ENVIRONMENT} does not describe the environment of a run; train again")
+    rows = read_rows(folder / METRICS) if (folder / METRICS).exists() else []
+    for line, row in enumerate(rows, 1):
+        if not _is_record(row):
+            raise DataError(f"{folder / METRICS}, line {line} is no record of a run; train again")
+    result = Result.read(folder / RESULT) if (folder / RESULT).exists() else None
+    return Run(folder, config, environment, rows, result)
+
+
+def _is_record(row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("step"), int)
+        and isinstance(row.get("seconds"), int | float)
+        and ("loss" not in row or isinstance(row.get("lesson"), str))
+    )
+
+
+# The page
+
+
+Section = tuple[str, str, Iterable[Html]]
+"""The name of an anchor, a title, and what stands under it."""
+
+
+def page(run: Run, shown: Gallery | None) -> str:
+    """The whole document; without a gallery where there is no network yet."""
+    data = run.config.data if shown is None else shown.data
+    sections = list(_sections(run, data, shown))
+    contents = [element("a", title, href=f"#{name}") for name, title, _ in sections]
+    parts = [
+        element("header", *_head(run, data, shown), element("nav", *contents, class_="contents")),
+        *(element("section", element("h2", title), *inside, id=name) for name, title, inside in sections),
+        element("footer", "Made by ", element("code", shlex.join(["ngs", "report", str(run.folder)]))),
+    ]
+    static = files("ngs.experiments").joinpath("data")
+    return Template(static.joinpath("report.html").read_text(encoding="utf-8")).substitute(
+        title=joined(f"{run.config.method} on {data}"),
+        style=static.joinpath("report.css").read_text(encoding="utf-8"),
+        body="\n".join(parts),
+    )
+
+
+def _sections(run: Run, data: str, shown: Gallery | None) -> Iterator[Section]:
+    if shown is not None:
+        yield "accuracy", "Accuracy by length", _accuracy(run, shown)
+    yield "curves", "How it learned", _curves(run, data)
+    if shown is not None:
+        yield "confusions", "Which symbols are confused", _confusions(run, shown)
+        yield "mistakes", "Mistakes", _mistakes(run, shown)
+        yield "corrections", "Corrections, right and spurious", _corrections(run, shown)
+    yield "setup", "What ran", _setup(run)
+
+
+def _about(run: Run, data: str, *more: str) -> Html:
+    """What the numbers below are about: data set, method, part and tolerance."""
+    facts = {"data set": data, "method": run.config.method}
+    named = [element("span", f"{name} ", element("b", value)) for name, value in facts.items()]
+    others = [element("span", text) for text in (*more, f"tolerance {run.tolerance:g}")]
+    return element("p", *named, *others, class_="of")
+
+
+def _note(text: str) -> Html:
+    return element("p", text, class_="note")
+
+
+def _badge(kind: str, text: str) -> Html:
+    return element("span", text, class_=f"badge {kind}")
+
+
+# The headline
+
+
+def _head(run: Run, data: str, shown: Gallery | None) -> Iterator[Html]:
+    state = [] if run.result else [" ", _badge("warn", "unfinished")]
+    yield element("p", "Reading handwritten formulas", class_="eyebrow")
+    yield element("h1", run.config.method, element("small", " on "), data, *state)
+    yield element("p", _supervision(run.config), class_="lede")
+    if run.result is None:
+        more = ", pre-training included" if run.config.pretrain else f" of {run.config.steps:,}"
+        yield _note(f"Unfinished: {run.steps:,} steps{more}, and no result yet. What follows is preliminary.")
+    if shown is not None:
+        yield _headline(run, shown)
+    yield element(
+        "p",
+        f"Answers are exact fractions and are compared exactly. Tolerance {run.tolerance:g}: how far a "
+        f"result stated in a data set may be from the exact one on import.",
+        class_="of",
+    )
+
+
+def _supervision(config: TrainHWF) -> str:
+    """What the network was told in training, and what the labels do here."""
+    if config.method == "supervised":
+        return "Trained with the label of every symbol: the ceiling of what answers alone can teach."
+    seen = "the network saw images and what each formula comes to, never which symbols it shows"
+    if config.pretrain:
+        return (
+            f"Pre-trained with the labels of {config.pretrain_formulas:,} formulas, until "
+            f"{config.pretrain:.0%} of their symbols were right; from then on {seen}. On this page, labels "
+            f"only judge."
+        )
+    return (
+        f"Trained from answers alone: {seen}. No label was used in training; on this page, labels only judge."
+    )
+
+
+def _headline(run: Run, shown: Gallery) -> Html:
+    test = _tested_shares(run, shown)
+    step = shown.tested.step if run.result is None else run.result.chosen_step
+    memory = None if run.result is None else run.result.peak_memory_mb
+    two = [
+        _tile("whole formulas right", percent(test.formula), "test part"),
+        _tile("symbols right", percent(test.symbol), "test part"),
+    ]
+    costs = [
+        _tile("training", f"{run.seconds:,.1f} s", "without validation"),
+        _tile("chosen step", f"{step:,}", f"of {run.steps:,}, by validation"),
+        _tile("peak memory", "–" if memory is None else f"{memory:,.0f} MB", "of the process"),
+    ]
+    cards = [element("div", *two, class_="card second"), *(element("div", c, class_="card") for c in costs)]
+    return element("dl", _calculation(test), *cards, class_="headline")
+
+
+def _tested_shares(run: Run, shown: Gallery) -> Shares:
+    """As recorded, or as read now where the run is unfinished."""
+    return Shares.of(shown.tested.scores.as_facts()) if run.result is None else run.result.test
+
+
+def _calculation(test: Shares) -> Html:
+    """The number that counts, with its interval in words and on a line from 0 to 1."""
+    low, high = test.interval
+    ends = {"--low": low, "--high": high, "--at": test.calculation}
+    style = ";".join(f"{name}:{100 * share:.2f}%" for name, share in ends.items())
+    line = element(
+        "div", element("i", class_="range"), element("i", class_="point"), class_="interval", style=style
+    )
+    interval = f"95% interval {percent(low)} to {percent(high)} (Wilson)"
+    return element(
+        "div",
+        _tile(
+            f"answers right, test part ({test.examples:,} formulas)",
+            percent(test.calculation),
+            f"{test.right:,} of {test.examples:,}; {interval}",
+        ),
+        line,
+        element("div", *(element("span", end) for end in ("0%", "50%", "100%")), class_="scale"),
+        class_="card first",
+    )
+
+
+def _tile(name: str, value: str, more: str) -> Html:
+    return element("div", element("dt", name), element("dd", value, element("small", more)))
+
+
+# Accuracy and curves
+
+
+def _accuracy(run: Run, shown: Gallery) -> Iterator[Html]:
+    yield _about(run, shown.data, f"the network of step {shown.tested.step:,}")
+    parts = {"test part": _tested_shares(run, shown)}
+    if run.result is not None:
+        parts["validation part"] = run.result.validation
+    tables = [element("div", _shares_table(*part), class_="card wide") for part in parts.items()]
+    yield element("div", *tables, class_="pair")
+    now = Shares.of(shown.tested.scores.as_facts())
+    if now != parts["test part"]:
+        yield _note(
+            f"Read again for this page, on the CPU, {now.right:,} of {now.examples:,} answers of the test "
+            f"part are right, and the sections below show these readings. The record says "
+            f"{parts['test part'].right:,} of {parts['test part'].examples:,}: another device or precision "
+            f"rounds otherwise, or the data has changed."
+        )
+
+
+def _shares_table(name: str, shares: Shares) -> Html:
+    def line(length: str, part: Shares, class_: str | None = None) -> Html:
+        low, high = part.interval
+        answers = joined(percent(part.calculation), element("small", f"{low:.1%} to {high:.1%}"))
+        cells = f"{part.examples:,}", answers, percent(part.formula), percent(part.symbol)
+        return _table_line(length, cells, class_)
+
+    return element(
+        "table",
+        element("caption", name, element("small", " with 95% intervals (Wilson)")),
+        _table_head("length", "formulas", "answers right", "formulas right", "symbols right"),
+        element("tbody", *(line(*part) for part in shares.by_length.items()), line("all", shares, "sum")),
+        class_="numbers",
+    )
+
+
+def _table_head(*names: str) -> Html:
+    return element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
+
+
+def _table_line(name: str, cells: Iterable[str], class_: str | None = None) -> Html:
+    return element(
+        "tr", element("th", name, scope="row"), *(element("td", cell) for cell in cells), class_=class_
+    )
+
+
+def _curves(run: Run, data: str) -> Iterator[Html]:
+    held_out = f"validation part: {run.config.validation:.0%} of the training formulas, held out"
+    yield _about(run, data, held_out)
+    drawn = [
+        element(
+            "figure",
+            element("figcaption", chart.title, element("small", f", by {chart.time}")),
+            chart.svg,
+            class_="card",
+        )
+        for chart in charts(run.rows, run.result.chosen_step if run.result else None)
+    ]
+    yield element("div", *drawn, class_="charts") if drawn else _note("Nothing is on record yet.")
+
+
+# Confusions and mistakes
+
+
+def _confusions(run: Run, shown: Gallery) -> Iterator[Html]:
+    counts = shown.tested.confusion
+    total, wrong = int(counts.sum()), int(counts.sum() - counts.diag().sum())
+    yield _about(run, shown.data, f"test part, {total:,} symbols", f"{wrong:,} misread")
+    yield element("p", "Rows: what is written. Columns: what was read, inside the grammar. ", _most(counts))
+    yield element("div", confusion_table(counts, GRAMMAR.symbols), class_="card wide")
+
+
+def _most(counts: Tensor) -> str:
+    """The most frequent confusions in words."""
+    names = [sign(symbol) for symbol in GRAMMAR.symbols]
+    pairs = [
+        (n, names[k], names[j])
+        for k, row in enumerate(counts.tolist())
+        for j, n in enumerate(row)
+        if n and j != k
+    ]
+    most = sorted(pairs, key=lambda pair: -pair[0])[:5]
+    said = ", ".join(f"{true} as {read} ({n:,})" for n, true, read in most)
+    return f"Most often: {said}." if most else "No symbol was misread."
+
+
+def _mistakes(run: Run, shown: Gallery) -> Iterator[Html]:
+    tested, found = shown.tested, shown.tested.mistakes
+    part = f"test part, {len(tested.examples):,} formulas"
+    yield _about(run, shown.data, part, f"{found.total:,} misread")
+    if not found.total:
+        yield element("p", "Every formula of the test part was read as it is written.")
+        return
+    yield element(
+        "p",
+        f"{found.total:,} formulas of the test part are not read as they are written; {found.lucky:,} of "
+        f"them have the right answer all the same. Here are {len(found.shown)}, the most confident mistakes "
+        f"first. p is the network's probability of the symbol that was read, and of the one that is written.",
+    )
+    yield element("div", *(_mistake(each, tested) for each in found.shown), class_="cards")
+
+
+def _mistake(misreading: Misreading, tested: Tested) -> Html:
+    badge = _badge("warn", "right answer by luck") if misreading.lucky else _badge("bad", "wrong answer")
+    formula = misread_formula(misreading, images(tested.examples, misreading))
+    return _card([badge], tested.names[misreading.number], formula)
+
+
+def _card(badges: Iterable[Html], name: str, formula: Html) -> Html:
+    head = element("header", element("span", *badges), element("small", name))
+    return element("article", head, formula, class_="card")
+
+
+def images(examples: Examples, misreading: Misreading) -> Tensor:
+    """Of the symbols of a formula, [symbol, height, width]."""
+    rows = examples.where[misreading.number]
+    return examples.inputs[rows[rows != PAD]]
+
+
+# Corrections
+
+
+FATES = {
+    Fate.TRUE: _badge("good", "corrected"),
+    Fate.SPURIOUS: _badge("warn", "spurious"),
+    Fate.NONE: _badge("bad", "nothing found"),
+}
+MEANINGS = {
+    Fate.TRUE: "1-BS finds what is written",
+    Fate.SPURIOUS: "1-BS finds the right answer, but not what is written",
+    Fate.NONE: "1-BS finds nothing",
+}
+
+
+def _corrections(run: Run, shown: Gallery) -> Iterator[Html]:
+    practised, found = shown.practised, shown.practised.corrections
+    part = f"training part, {len(practised.examples):,} of {practised.formulas:,} formulas"
+    yield _about(run, shown.data, part, f"the network of step {practised.step:,}")
+    if found is None:
+        yield element("p", "No answer in this sample is wrong: there is nothing to correct.")
+        return
+    yield element(
+        "p",
+        f"What learning from answers has to go by. At step {practised.step:,} the network gives "
+        f"{found.wrong:,} wrong answers to these {found.examples:,} formulas; {found.lucky:,} more are "
+        f"misread, but have the right answer. A search is told the network's probabilities and the answer, "
+        f"and proposes a formula with that answer. Where it is not what is written, the correction is "
+        f"spurious: to train towards it is to learn a mistake. Only the labels can tell, and no search sees "
+        f"them.",
+    )
+    yield element("div", _fates_table(found, run.config.walk_steps), class_="card wide")
+    kind = "exact" if found.exact else "approximate, with a beam of values"
+    yield element(
+        "p",
+        f"1-BS takes the likeliest change of one symbol, m-BS a random walk of such changes. The posterior "
+        f"({kind}) knows every formula with the right answer; to learn from it is to learn from all of "
+        f"them, weighted by p(formula | image, answer). For what is written, that is {found.p_written:.3f} "
+        f"on average over these wrong answers. Bars below show it.",
+    )
+    for fate, some in found.shown.items():
+        if some:
+            count = element("small", f"{len(some)} of {found.fates[ONE_STEP][fate]:,}")
+            yield element("h3", f"{MEANINGS[fate]} ", count)
+            yield element("div", *(_correction(each, practised) for each in some), class_="cards")
+    yield from _drawing(found, practised)
+
+
+def _fates_table(found: Corrections, walk_steps: int) -> Html:
+    names = {
+        ONE_STEP: "1-BS",
+        MULTI_STEP: f"m-BS, {walk_steps} steps",
+        POSTERIOR: "posterior, its likeliest formula",
+    }
+
+    def line(search: str) -> Html:
+        counts = [found.fates[search][fate] for fate in Fate]
+        cells = [joined(f"{n:,}", element("small", f"{n / found.wrong:.1%}")) for n in counts]
+        return _table_line(names[search], cells)
+
+    return element(
+        "table",
+        element("caption", f"What becomes of {found.wrong:,} wrong answers"),
+        _table_head("search", *FATES.values()),
+        element("tbody", *map(line, found.fates)),
+        class_="numbers",
+    )
+
+
+def _correction(corrected: Corrected, practised: Practised) -> Html:
+    badges = [FATES[corrected.fate]]
+    if corrected.fate is not Fate.TRUE and corrected.posterior_right:
+        badges += [Html(" "), _badge("good", "posterior is right")]
+    formula = corrected_formula(corrected, images(practised.examples, corrected.misreading))
+    return _card(badges, f"answer {number(corrected.misreading.answer)}", formula)
+
+
+def _drawing(found: Corrections, practised: Practised) -> Iterator[Html]:
+    """One correction step by step: a spurious one where there is one, and not too long."""
+    fixed = [*found.shown[Fate.SPURIOUS], *found.shown[Fate.TRUE]]
+    short = [each for each in fixed if len(each.misreading.read) <= DRAWN]
+    for each in (short or fixed)[:1]:
+        misreading = each.misreading
+        log_probs = practised.reading.log_probs[misreading.number, : len(misreading.read)]
+        correction = one_step(GRAMMAR, Arithmetic, log_probs, misreading.answer, misreading.read)
+        yield element("h3", "One correction, step by step ", FATES[each.fate])
+        yield element(
+            "p",
+            f"How 1-BS makes {number(misreading.answer)} of {''.join(map(sign, misreading.read))}: the "
+            f"answer enters at the top, every node is told what it should have been, and the likeliest "
+            f"change that gives the answer wins.",
+        )
+        yield element("div", Html(as_svg(correction)), class_="card wide drawing")
+
+
+# What ran
+
+
+def _setup(run: Run) -> Iterator[Html]:
+    defaults = {field.name: field.default for field in fields(run.config)}
+    given = {name: value for name, value in vars(run.config).items() if value != defaults[name]}
+    tables = [
+        _facts_table("configuration", vars(run.config), given),
+        _facts_table("environment", dict(_flat(run.environment)), {}),
+    ]
+    yield element("div", *(element("div", table, class_="card") for table in tables), class_="pair")
+    yield element("h3", "Run it again")
+    yield element("pre", element("code", "\n".join(commands(given))))
+
+
+def _facts_table(name: str, facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
+    lines = [
+        _table_line(key.replace("_", " "), [_fact(value)], "given" if key in given else None)
+        for key, value in facts.items()
+    ]
+    more = [element("small", " bold: not the default")] * bool(given)
+    return element("table", element("caption", name, *more), element("tbody", *lines), class_="numbers facts")
+
+
+def _fact(value: Any) -> str:
+    if value is None or value == ():
+        return "–"
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The packages one by one, and the command as one would type it."""
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            yield from ((str(key), part) for key, part in value.items())
+        else:
+            yield name, shlex.join(map(str, value)) if isinstance(value, list) else value
+
+
+def commands(given: Mapping[str, Any]) -> Iterator[str]:
+    """What to type for a run with these settings, the others being the defaults, and for its report."""
+    words = ["ngs", "train", "hwf"]
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else option.replace("--", "--no-", 1))
+        else:
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [option, str(each)]
+    yield shlex.join([*words, "--out", "again"])
+    yield "ngs report again"

@@ -1,0 +1,121 @@
+"""`fit` and `score`: a task of one's own in a few lines, and what it says when something does not fit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+import torch
+from torch import nn
+
+from ngs.errors import NGSError, ShapeError
+from ngs.learning.fit import fit, score
+from ngs.learning.loop import Settings, Step
+from ngs.learning.methods import supervised
+from ngs.learning.schedule import constant
+from ngs.reasoning.arithmetic import Arithmetic
+from tests.learning.tasks import GRAMMAR, SIZE, network, tiny
+
+FAST = Settings(batch_size=30, learning_rate=0.1)
+
+
+def test_fit_learns_symbols_from_answers() -> None:
+    net, test = network(), tiny(100, seed=1)
+    before = score(net, GRAMMAR, Arithmetic, test).total
+    steps: list[Step] = []
+    learned = fit(net, GRAMMAR, Arithmetic, tiny(), steps=60, settings=FAST, on_step=steps.append)
+    assert learned is net  # in place
+    after = score(net, GRAMMAR, Arithmetic, test).total
+    assert after.symbol is not None and before.symbol is not None
+    assert after.symbol > 0.98 > 0.6 > before.symbol
+    assert [step.number for step in steps] == list(range(1, 61))
+    assert steps[-1].loss < steps[0].loss
+
+
+def test_fit_is_the_same_for_the_same_seed() -> None:
+    weights = [
+        fit(network(), GRAMMAR, Arithmetic, tiny(), steps=5, settings=FAST).state_dict()["weight"]
+        for _ in range(2)
+    ]
+    assert torch.equal(*weights)
+
+
+def test_fit_returns_the_average_where_one_is_asked_for() -> None:
+    net = network()
+    settings = Settings(batch_size=30, learning_rate=0.1, averaging=0.5, schedule=constant)
+    learned = fit(net, GRAMMAR, Arithmetic, tiny(), steps=5, settings=settings)
+    assert learned is not net
+    assert not torch.equal(learned.state_dict()["weight"], net.state_dict()["weight"])
+
+
+def test_no_steps_leave_the_network_alone() -> None:
+    net = network()
+    fit(net, GRAMMAR, Arithmetic, tiny(), steps=0)
+    assert torch.equal(net.state_dict()["weight"], network().state_dict()["weight"])
+
+
+def test_a_network_of_another_size_is_refused_before_anything_is_compiled() -> None:
+    with pytest.raises(ShapeError, match=r"makes \[2, 5\] of 2 inputs; the grammar has 6 symbols \(\+ \* 0"):
+        fit(nn.Linear(SIZE, 5), GRAMMAR, Arithmetic, tiny())
+    with pytest.raises(ShapeError, match=r"makes \[2, 6, 1\]"):
+        fit(nn.Sequential(network(), nn.Unflatten(1, (6, 1))), GRAMMAR, Arithmetic, tiny())
+
+
+def test_checking_leaves_the_mode_of_the_network() -> None:
+    net = nn.Sequential(nn.BatchNorm1d(SIZE), network())
+    before = net[0].running_mean.clone()
+    fit(net, GRAMMAR, Arithmetic, tiny(), steps=0)
+    assert net.training and torch.equal(net[0].running_mean, before)
+
+
+def test_no_examples_are_refused() -> None:
+    with pytest.raises(NGSError, match="there are no examples to learn from"):
+        fit(network(), GRAMMAR, Arithmetic, tiny(5).select([]))
+
+
+@pytest.mark.parametrize("method", [None, supervised], ids=["posterior", "supervised"])
+def test_a_network_that_has_lost_its_numbers_is_no_result(method) -> None:  # type: ignore[no-untyped-def]
+    """The exact posterior takes NaN for `impossible`, which would look like a loss of zero."""
+    settings = Settings(batch_size=30, learning_rate=1e30, schedule=constant)
+    options = {} if method is None else {"method": method}
+    deep = nn.Sequential(nn.Linear(SIZE, SIZE), network())
+    with pytest.raises(NGSError, match="the loss is nan after 5 steps"):
+        fit(deep, GRAMMAR, Arithmetic, tiny(), steps=5, settings=settings, **options)
+
+
+def test_a_network_without_parameters_can_be_scored() -> None:
+    class Guess(nn.Module):
+        def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(len(inputs), len(GRAMMAR.symbols))
+
+    total = score(Guess(), GRAMMAR, Arithmetic, tiny(50)).total
+    assert total.examples == 50
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"batch_size": 0}, "the batch size is 0"),
+        ({"learning_rate": 0.0}, "the learning rate is 0.0"),
+        ({"learning_rate": float("nan")}, "the learning rate is nan"),
+        ({"learning_rate": float("inf")}, "the learning rate is inf"),
+        ({"weight_decay": -0.1}, "the weight decay is -0.1"),
+        ({"averaging": 1.0}, "averaging is 1.0"),
+        ({"seed": -1}, "the seed is -1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(NGSError, match=message):
+        Settings(**options)  # type: ignore[arg-type]
+
+
+def test_answers_may_be_any_equal_number() -> None:
+    """2, 2.0 and Fraction(2) are one answer."""
+    counts = []
+    for kind in (int, float, Fraction):
+        examples = tiny(40)
+        same = type(examples)(
+            examples.inputs, examples.where, tuple(kind(answer) for answer in examples.answers)
+        )
+        counts.append(score(network(), GRAMMAR, Arithmetic, same).total.answers_right)
+    assert len(set(counts)) == 1 and counts[0] > 0

@@ -1,0 +1,279 @@
+"""The loop: which examples a step sees, and that a training stopped anywhere goes on as if it had not been."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ngs.errors import DataError, NGSError
+from ngs.learning.examples import Examples
+from ngs.learning.loop import Lesson, Order, Settings, Trainer
+from ngs.learning.methods import METHODS
+from ngs.learning.objective import Supervised
+from ngs.learning.schedule import constant, one_cycle
+from tests.learning.tasks import GRAMMAR, SIZE, network, tiny, tiny_reasoner
+
+LENGTHS = np.array([1] * 7 + [3] * 30 + [5] * 64 + [7] * 2)
+
+
+@pytest.mark.parametrize("batch_size", [1, 8, 25, 103, 500])
+def test_an_epoch_is_a_permutation_without_its_remainder(batch_size: int) -> None:
+    order = Order(LENGTHS, batch_size, seed=0)
+    per_epoch = len(LENGTHS) // min(batch_size, len(LENGTHS))
+    for epoch in range(3):
+        steps = range(epoch * per_epoch, (epoch + 1) * per_epoch)
+        batches = [order(step) for step in steps]
+        assert {len(batch) for batch in batches} == {min(batch_size, len(LENGTHS))}
+        seen = np.concatenate(batches)
+        assert len(set(seen.tolist())) == len(seen)
+        assert set(seen.tolist()) <= set(range(len(LENGTHS)))
+
+
+def test_what_is_left_out_is_not_always_the_same() -> None:
+    order = Order(LENGTHS, 25, seed=0)
+    left_out = [
+        set(range(len(LENGTHS))) - {k for step in range(4 * epoch, 4 * epoch + 4) for k in order(step)}
+        for epoch in range(40)
+    ]
+    assert set.intersection(*left_out) == set()
+    assert len(set.union(*left_out)) > 50
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_batch_has_its_share_of_each_length(seed: int) -> None:
+    order = Order(LENGTHS, 20, seed)
+    for step in range(20):
+        counts = np.bincount(LENGTHS[order(step)], minlength=8)
+        for length in (1, 3, 5, 7):
+            quota = 20 * (LENGTHS == length).mean()
+            assert abs(counts[length] - quota) <= 2
+
+
+def test_the_order_is_told_by_seed_and_epoch_alone() -> None:
+    whole = [Order(LENGTHS, 20, seed=3)(step).tolist() for step in range(15)]
+    once = Order(LENGTHS, 20, seed=3)
+    assert [once(step).tolist() for step in reversed(range(15))] == whole[::-1]
+    assert whole[:5] != whole[5:10]
+    assert Order(LENGTHS, 20, seed=4)(0).tolist() != whole[0]
+
+
+def test_a_batch_is_shared_by_processes_evenly() -> None:
+    assert len(Order(LENGTHS, 21, 0, processes=4)(0)) == 20
+    assert len(Order(LENGTHS, 500, 0, processes=4)(0)) == 100
+    with pytest.raises(NGSError, match="batches of 3 from 103 examples for 4 processes"):
+        Order(LENGTHS, 3, 0, processes=4)
+
+
+# A training that is stopped and resumed.
+
+
+class Noisy(nn.Module):
+    """A network with everything that could be forgotten: dropout, and the running numbers of a batch norm."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.layers = nn.Sequential(
+            nn.Linear(SIZE, 16),
+            nn.BatchNorm1d(16),
+            nn.ReLU(),
+            nn.Dropout(0.3),
+            nn.Linear(16, len(GRAMMAR.symbols)),
+        )
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        scores: Tensor = self.layers(inputs)
+        return scores
+
+
+def shaken(inputs: Tensor, generator: torch.Generator) -> Tensor:
+    return inputs + 0.1 * torch.randn(inputs.shape, generator=generator)
+
+
+SETTINGS = Settings(batch_size=16, learning_rate=0.01, weight_decay=0.01, averaging=0.8, seed=3)
+
+
+def training(name: str, examples: Examples, seed: int = 0, settings: Settings = SETTINGS) -> Trainer:
+    """A short pre-training and a lesson of this method; `seed` of all that a checkpoint must bring back."""
+    objective = METHODS[name](tiny_reasoner(examples), torch.Generator().manual_seed(seed))
+    lessons = [Lesson("first", examples, Supervised(), 4), Lesson(name, examples, objective, 12)]
+    return Trainer(Noisy(seed), lessons, settings, augment=shaken)
+
+
+def losses_of(trainer: Trainer, until: int = 16) -> list[float]:
+    losses = []
+    if trainer.steps_done < until:
+        for step in trainer:
+            losses.append(step.loss.item())
+            if step.number == until:
+                break
+    return losses
+
+
+def same_state(a: Trainer, b: Trainer) -> bool:
+    (x, place), (y, other_place) = a.state(), b.state()
+    return place == other_place and x.keys() == y.keys() and all(torch.equal(x[name], y[name]) for name in x)
+
+
+@pytest.mark.parametrize("stop", [1, 4, 9, 16])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_resumed_training_is_the_uninterrupted_one(name: str, stop: int) -> None:
+    examples = tiny(40)
+    straight = training(name, examples)
+    expected = losses_of(straight)
+    end = straight.state()
+
+    interrupted = training(name, examples)
+    losses = losses_of(interrupted, stop)
+    tensors, place = interrupted.state()
+    losses_of(interrupted)  # what happens after the checkpoint is not in it
+    resumed = training(name, examples, seed=77)
+    torch.manual_seed(123)
+    resumed.restore(tensors, place)
+    again = {key: tensor.clone() for key, tensor in tensors.items()}
+    losses += losses_of(resumed)
+    assert losses == expected
+    assert all(torch.equal(tensor, again[key]) for key, tensor in tensors.items())  # and it stays as it was
+    assert resumed.state()[1] == end[1]
+    for key, tensor in resumed.state()[0].items():
+        assert torch.equal(tensor, end[0][key]), key
+    for key, tensor in resumed.learned.state_dict().items():
+        assert torch.equal(tensor, straight.learned.state_dict()[key]), key
+
+
+def test_the_seed_decides_everything() -> None:
+    examples = tiny(40)
+    assert losses_of(training("m-bs", examples)) == losses_of(training("m-bs", examples))
+    assert losses_of(training("m-bs", examples)) != losses_of(training("m-bs", examples, seed=1))
+
+
+def test_a_state_that_does_not_fit_is_refused() -> None:
+    examples = tiny(40)
+    tensors, place = training("posterior", examples).state()
+    objective = METHODS["posterior"](tiny_reasoner(examples), torch.Generator())
+    other = Trainer(network(), [Lesson("a", examples, objective, 3)], SETTINGS)
+    with pytest.raises(DataError, match="the checkpoint is of another network"):
+        other.restore(tensors, place)
+    tensors["generator"] = tensors["generator"].repeat(2, 1)
+    with pytest.raises(DataError, match="of 2 processes, and these are 1"):
+        training("posterior", examples).restore(tensors, place)
+
+
+# What a step does.
+
+
+def test_the_first_step_is_that_of_adam_by_hand() -> None:
+    examples = tiny(10)
+    net = network()
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    settings = Settings(batch_size=10, learning_rate=0.5, schedule=constant)
+    (step,) = Trainer(net, [Lesson("all", examples, Supervised(), 1)], settings)
+    by_hand = network()
+    by_hand.load_state_dict(before)
+    labels = examples.labels
+    assert labels is not None
+    flat = torch.cat([labels[k, :n] for k, n in enumerate(examples.lengths.tolist())])
+    rows = torch.cat([examples.where[k, :n] for k, n in enumerate(examples.lengths.tolist())])
+    loss = nn.functional.cross_entropy(by_hand(examples.inputs[rows]), flat, reduction="sum") / 10
+    adam = torch.optim.Adam(by_hand.parameters(), 0.5)
+    loss.backward()
+    adam.step()
+    assert step.loss.item() == pytest.approx(loss.item())
+    for name, tensor in net.state_dict().items():
+        assert torch.allclose(tensor, by_hand.state_dict()[name], atol=1e-5)
+
+
+def test_the_rate_follows_the_schedule_of_each_lesson() -> None:
+    examples = tiny(20)
+    lessons = [Lesson("a", examples, Supervised(), 4), Lesson("b", examples, Supervised(), 8)]
+    settings = Settings(batch_size=10, learning_rate=0.01, schedule=one_cycle)
+    steps = list(Trainer(network(), lessons, settings))
+    expected = [0.01 * one_cycle(k / 4) for k in range(4)] + [0.01 * one_cycle(k / 8) for k in range(8)]
+    assert [step.learning_rate for step in steps] == pytest.approx(expected)
+
+
+def test_the_average_moves_as_it_should() -> None:
+    examples = tiny(20)
+    settings = Settings(batch_size=10, learning_rate=0.05, averaging=0.7, schedule=constant)
+    net = network()
+    trainer = Trainer(net, [Lesson("a", examples, Supervised(), 5)], settings)
+    average: Tensor | None = None
+    for _ in trainer:
+        weight = net.state_dict()["weight"].clone()
+        average = weight if average is None else 0.7 * average + 0.3 * weight
+    assert average is not None
+    assert torch.allclose(trainer.learned.state_dict()["weight"], average, atol=1e-6)
+
+
+def test_augmentation_is_for_training_only() -> None:
+    examples = tiny(20)
+    seen: list[Tensor] = []
+
+    def spy(inputs: Tensor, generator: torch.Generator) -> Tensor:
+        seen.append(inputs)
+        return torch.zeros_like(inputs)
+
+    net = network()
+    trainer = Trainer(
+        net, [Lesson("a", examples, Supervised(), 2)], replace(SETTINGS, averaging=0.0), augment=spy
+    )
+    weight = net.state_dict()["weight"].clone()
+    assert len(list(trainer)) == len(seen) == 2
+    assert torch.allclose(net.state_dict()["weight"], weight * (1 - 1e-4) ** 2, atol=1e-4)  # saw only zeros
+    assert not torch.equal(seen[0], torch.zeros_like(seen[0]))
+
+
+def test_bfloat16_is_for_the_network_alone() -> None:
+    kinds: list[torch.dtype] = []
+
+    class Spy(Supervised):
+        def __call__(self, log_probs, batch):  # type: ignore[no-untyped-def]
+            kinds.append(log_probs.dtype)
+            return super().__call__(log_probs, batch)
+
+    net = network()
+    net.register_forward_hook(lambda module, inputs, output: kinds.append(output.dtype))
+    settings = Settings(batch_size=10, precision=torch.bfloat16)
+    list(Trainer(net, [Lesson("a", tiny(20), Spy(), 1)], settings))
+    assert kinds == [torch.bfloat16, torch.float32]
+    assert {parameter.dtype for parameter in net.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_scores_that_are_no_numbers_make_the_loss_none(name: str) -> None:
+    """Whatever the objective makes of them: the charts take NaN for `impossible`."""
+    examples = tiny(20)
+    net = network()
+    with torch.no_grad():
+        net.weight.fill_(torch.nan)
+    objective = METHODS[name](tiny_reasoner(examples), torch.Generator().manual_seed(0))
+    (step,) = Trainer(net, [Lesson(name, examples, objective, 1)], SETTINGS)
+    assert step.loss.isnan()
+
+
+def test_lessons_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(NGSError, match="a: -1 steps"):
+        Lesson("a", tiny(5), Supervised(), -1)
+    with pytest.raises(NGSError, match="a: there are no examples to learn from"):
+        Lesson("a", tiny(5).select([]), Supervised(), 1)
+    assert list(Trainer(network(), [Lesson("a", tiny(5).select([]), Supervised(), 0)], SETTINGS)) == []
+
+
+def tensors_alive() -> int:
+    gc.collect()
+    # Not isinstance, which asks objects for their class, and some answer with a warning.
+    return sum(issubclass(type(each), Tensor) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_grows_while_training(name: str) -> None:
+    examples = tiny(30)
+    objective = METHODS[name](tiny_reasoner(examples), torch.Generator().manual_seed(0))
+    trainer = Trainer(Noisy(), [Lesson(name, examples, objective, 100)], SETTINGS, augment=shaken)
+    counts = [tensors_alive() for step in trainer if step.number in (10, 100)]
+    assert counts[0] == counts[1]

@@ -1,0 +1,37 @@
+"""Learning rates: where they begin and end, and which way they go in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngs.learning.schedule import SCHEDULES, constant, one_cycle
+
+DONE = [k / 200 for k in range(201)]
+
+
+def test_the_constant_rate_is_constant() -> None:
+    assert {constant(done) for done in DONE} == {1.0}
+
+
+@pytest.mark.parametrize("warm_up, start, end", [(0.25, 0.04, 1e-4), (0.5, 0.1, 0.2)])
+def test_one_cycle_goes_up_and_then_down(warm_up: float, start: float, end: float) -> None:
+    rates = [one_cycle(done, warm_up, start, end) for done in DONE]
+    top = DONE.index(warm_up)
+    assert rates[0] == pytest.approx(start)
+    assert rates[top] == pytest.approx(1.0)
+    assert rates[-1] == pytest.approx(end)
+    assert all(a < b for a, b in zip(rates[:top], rates[1 : top + 1], strict=True))
+    assert all(a > b for a, b in zip(rates[top:-1], rates[top + 1 :], strict=True))
+
+
+def test_one_cycle_without_warm_up_only_falls() -> None:
+    assert one_cycle(0.0, warm_up=0.0) == 1.0
+    assert one_cycle(1.0, warm_up=0.0) == pytest.approx(1e-4)
+
+
+def test_one_cycle_stays_at_its_end() -> None:
+    assert one_cycle(1.5) == one_cycle(1.0)
+
+
+def test_schedules_have_names() -> None:
+    assert SCHEDULES == {"one-cycle": one_cycle, "constant": constant}
