@@ -11,14 +11,20 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test bench lint format clean
 
+# Learns to read handwritten formulas from their answers alone, twice: as in the paper, and by exact posteriors.
 demo: $(VENV)/.installed
-	$(BIN)/ngs demo
+	$(BIN)/ngs train hwf --method m-bs --out runs/demo-m-bs --overwrite
+	$(BIN)/ngs train hwf --method posterior --out runs/demo-posterior --overwrite
+	$(BIN)/ngs compare runs/demo-m-bs runs/demo-posterior
+	$(BIN)/ngs report runs/demo-m-bs
+	$(BIN)/ngs report runs/demo-posterior
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2
 
 bench: $(VENV)/.installed
 	$(BIN)/ngs bench --out bench
+	$(BIN)/ngs bench-training --out bench
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

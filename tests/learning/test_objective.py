@@ -129,13 +129,12 @@ def test_supervised_needs_labels() -> None:
 
 
 def towards(log_probs: Tensor, columns: Tensor, found: Tensor) -> Tensor:
-    """The mean of -log p(z*|x), an example at a time."""
-    losses = [
-        -sum(log_probs[place, t, column] for t, column in enumerate(sentence) if column != PAD)
-        for place, sentence in enumerate(columns.tolist())
-        if found[place]
-    ]
-    return torch.stack([torch.as_tensor(loss) for loss in losses]).sum() / len(columns)
+    """The mean of -log p(z*|x) / |z*| of what was found, an example at a time; the others count as zero."""
+    losses = []
+    for place, sentence in enumerate(columns.tolist()):
+        scores = [log_probs[place, t, column] for t, column in enumerate(sentence) if column != PAD]
+        losses.append(-torch.stack(scores).mean() * found[place])
+    return torch.stack(losses).mean()
 
 
 def test_back_search_gives_the_labels(case: tuple[Reasoner, Batch, Tensor]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from ngs.learning.schedule import SCHEDULES, constant, one_cycle
@@ -20,8 +22,8 @@ def test_one_cycle_goes_up_and_then_down(warm_up: float, start: float, end: floa
     assert rates[0] == pytest.approx(start)
     assert rates[top] == pytest.approx(1.0)
     assert rates[-1] == pytest.approx(end)
-    assert all(a < b for a, b in zip(rates[:top], rates[1 : top + 1], strict=True))
-    assert all(a > b for a, b in zip(rates[top:-1], rates[top + 1 :], strict=True))
+    assert all(a < b for a, b in pairwise(rates[: top + 1]))
+    assert all(a > b for a, b in pairwise(rates[top:]))
 
 
 def test_one_cycle_without_warm_up_only_falls() -> None:
@@ -34,4 +36,4 @@ def test_one_cycle_stays_at_its_end() -> None:
 
 
 def test_schedules_have_names() -> None:
-    assert SCHEDULES == {"one-cycle": one_cycle, "constant": constant}
+    assert dict(SCHEDULES) == {"one-cycle": one_cycle, "constant": constant}

@@ -49,6 +49,7 @@ def hwf(
         Path | None,
         typer.Option(help="Go on with the interrupted run in this folder; its own settings count."),
     ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
 ) -> None:
     """Learn to read handwritten formulas.
@@ -64,18 +65,21 @@ def hwf(
         config, folder = runs.load_config(resume), resume
     else:
         folder = Path("runs") / f"hwf-{config.method}-{config.seed}" if out is None else out
-    console.print(f"[bold]{config.method}[/] on {config.data}, into {folder}")
+        if overwrite:
+            runs.remove(folder)
+    console.print(f"[bold]{config.method}[/] on {config.data}, into {folder}", soft_wrap=True)
     try:
         result = _follow(runs.train(config, folder, resume=resume is not None), console)
     except KeyboardInterrupt:
-        console.print(f"stopped; go on with: ngs train hwf --resume {folder}")
+        console.print(f"stopped; go on with: ngs train hwf --resume {folder}", soft_wrap=True)
         raise typer.Exit(130) from None
     console.print(_table(result["test"], f"{result['data']}, test part"))
     console.print(
         f"{result['training_seconds']:.1f} s of training; the network of step {result['chosen_step']}, "
-        f"chosen on the validation part, is in {folder / runs.BEST}"
+        f"chosen on the validation part, is in {folder / runs.BEST}",
+        soft_wrap=True,
     )
-    console.print(f"see the whole story: ngs report {folder}")
+    console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
 
 
 def _follow(events: Iterator[runs.Progress], console: Console) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from io import BytesIO, StringIO
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import matplotlib
@@ -77,7 +77,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: small, and in the page's font
     "svg.hashsalt": "ngs",
     "text.parse_math": False,
-    "font.size": 10,
+    "font.size": 11,
     "text.color": INK,
     "axes.edgecolor": LINE,
     "axes.labelcolor": MUTED,
@@ -91,7 +91,6 @@ STYLE: dict[Any, Any] = {
     "ytick.color": LINE,
     "xtick.labelcolor": MUTED,
     "ytick.labelcolor": MUTED,
-    "legend.frameon": False,
     "lines.linewidth": 1.8,
     "lines.markersize": 3.5,
 }
@@ -112,6 +111,8 @@ class Chart:
 
     title: str
     time: str
+    key: Html
+    """which colour is which curve"""
     svg: Html
 
 
@@ -176,25 +177,30 @@ def _under(row: Row, path: Sequence[str]) -> float | None:
 
 def chart(
     title: str, time: str, curves: Sequence[Curve], moments: Sequence[Moment], *, share: bool = False
-) -> Iterator[Chart]:
-    """A chart, if there is anything to draw; `share` for numbers from 0 to 1."""
+) -> list[Chart]:
+    """One chart, or none where there is nothing to draw; `share` for numbers from 0 to 1."""
     drawn = [curve for curve in curves if curve.x]
     if not drawn:
-        return
+        return []
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(5.4, 3.0), layout="constrained")
+        figure = Figure(figsize=(5.0, 2.9), layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
-        for colour, each in zip(SERIES, drawn, strict=False):
-            marker = "o" if len(each.x) <= MARKED else ""
-            axes.plot(each.x, each.y, color=colour, marker=marker, label=each.name)
-        _label(axes, time, share, legend=len(drawn) > 1 or drawn[0].name not in title.lower())
+        for colour, each in zip(cycle(SERIES), drawn, strict=False):
+            axes.plot(each.x, each.y, color=colour, marker="o" if len(each.x) <= MARKED else "")
+        _label(axes, time, share)
         for moment in moments:
             _mark(axes, moment)
-        yield Chart(title, time, _as_markup(figure, f"{title}, by {time}"))
+        return [Chart(title, time, _key(drawn), _as_markup(figure, f"{title}, by {time}"))]
 
 
-def _label(axes: Axes, time: str, share: bool, legend: bool) -> None:
+def _key(curves: Sequence[Curve]) -> Html:
+    named = zip(cycle(SERIES), curves, strict=False)
+    spans = [element("span", each.name, style=f"--colour:{VARIABLES[colour]}") for colour, each in named]
+    return element("p", *spans, class_="key")
+
+
+def _label(axes: Axes, time: str, share: bool) -> None:
     axes.set_xlabel(time)
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
@@ -202,8 +208,6 @@ def _label(axes: Axes, time: str, share: bool, legend: bool) -> None:
     if share:
         axes.set_ylim(-0.03, 1.03)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-    if legend:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0, handlelength=1.4)
 
 
 def _mark(axes: Axes, moment: Moment) -> None:
@@ -216,7 +220,7 @@ def _mark(axes: Axes, moment: Moment) -> None:
         textcoords="offset points",
         ha="right",
         color=MUTED,
-        fontsize=9,
+        fontsize=10,
     )
 
 
@@ -269,7 +273,7 @@ def confusion_table(counts: Tensor, symbols: Sequence[str]) -> Html:
 
     heads = [element("th", name, scope="col") for name in signs]
     sides = [element("th", name, class_="side", scope="col") for name in ("of", "right")]
-    head = element("tr", element("th", "true ↓ read →", class_="side"), *heads, *sides)
+    head = element("tr", element("td", class_="side"), *heads, *sides)
     body = [line(k, row) for k, row in enumerate(counts.tolist())]
     return element("table", element("thead", head), element("tbody", *body), class_="confusion")
 
@@ -304,7 +308,7 @@ def corrected_formula(corrected: Corrected, images: Tensor) -> Html:
     else:
         fixed = _line("1-BS", _signs(fix, written, read), equals(misreading.answer))
     alternatives = [
-        _line("" if rank else "posterior", _signs(other, written), _share(p, other == written))
+        _line("" if rank else "posterior", _signs(other, written), _share(p, right=other == written))
         for rank, (other, p) in enumerate(corrected.alternatives)
     ]
     return _formula(
@@ -312,7 +316,7 @@ def corrected_formula(corrected: Corrected, images: Tensor) -> Html:
         _line("read", _signs(read, written), equals(misreading.value)),
         fixed,
         *alternatives,
-        _line("written", _signs(written), _share(corrected.p_written, False), class_="told"),
+        _line("written", _signs(written), _share(corrected.p_written), class_="told"),
     )
 
 
@@ -341,9 +345,11 @@ def _signs(sentence: Sentence, written: Sentence | None = None, before: Sentence
     return [element("td", sign(symbol), class_=" ".join(marks(t))) for t, symbol in enumerate(sentence)]
 
 
-def _share(p: float, right: bool) -> Html:
+def _share(p: float, *, right: bool = False) -> Html:
     bar = element("span", element("i", style=f"--share:{100 * p:.1f}%"), class_="bar")
-    return joined(bar, chance(p), *([element("span", " ✓", class_="tick", title="what is written")] * right))
+    return joined(
+        bar, chance(p, digits=3), *([element("span", " ✓", class_="tick", title="what is written")] * right)
+    )
 
 
 def handwriting(images: Tensor) -> str:
@@ -361,14 +367,20 @@ def sign(symbol: str) -> str:
     return SIGNS.get(symbol, symbol)
 
 
-def chance(p: float) -> str:
-    """A probability in two digits; 0 and 1 only where it is exactly that."""
-    text = f"{p:.2f}"
-    if text == "0.00":
-        return "0" if p == 0 else "<.01"
-    if text == "1.00":
-        return "1" if p == 1 else ">.99"
-    return text[1:]
+def chance(p: float, digits: int = 2) -> str:
+    """A probability in few digits; 0 and 1 only where it is exactly that.
+
+    >>> chance(0.25), chance(0.001), chance(0.001, digits=3), chance(1.0)
+    ('.25', '<.01', '.001', '1')
+    """
+    if p in (0, 1):
+        return f"{p:.0f}"
+    smallest = 10**-digits
+    if round(p, digits) == 0:
+        return f"<{smallest:.{digits}f}".replace("0.", ".")
+    if round(p, digits) == 1:
+        return f">{1 - smallest:.{digits}f}".replace("0.", ".")
+    return f"{p:.{digits}f}".removeprefix("0")
 
 
 def percent(share: float | None) -> str:
@@ -376,12 +388,15 @@ def percent(share: float | None) -> str:
 
 
 def number(value: Value) -> str:
-    """An answer: as a decimal where it is one of few digits, else as a fraction."""
-    if value is UNDEFINED or not isinstance(value, Fraction):
+    """An answer: as a decimal where it is one of few digits, else as a fraction.
+
+    >>> number(Fraction(21, 2)), number(Fraction(-1, 3)), number(UNDEFINED)
+    ('10.5', '−1/3', 'undefined')
+    """
+    if not isinstance(value, Fraction):
         return "undefined" if value is UNDEFINED else str(value)
     short = f"{float(value):.6g}"
-    text = short if Fraction(short) == value else f"{value.numerator}/{value.denominator}"
-    return text.replace("-", "−")
+    return (short if Fraction(short) == value else str(value)).replace("-", "−")
 
 
 def equals(value: Value) -> str:

@@ -46,7 +46,7 @@ SAMPLE = 300
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class Exam:
     """What the best network of a run reads on the test part."""
 
     step: int
@@ -61,7 +61,7 @@ class Tested:
 
 
 @dataclass(frozen=True, eq=False)
-class Practised:
+class Practice:
     """What an early network reads in some training formulas, and how its answers are corrected."""
 
     step: int
@@ -79,20 +79,20 @@ class Practised:
 class Gallery:
     data: str
     """the name of the data set"""
-    tested: Tested
-    practised: Practised
+    exam: Exam
+    practice: Practice
 
 
 def gallery(folder: Path, config: TrainHWF) -> Gallery:
     """Read the test part and some training formulas anew, with the networks of a run."""
     parts = parts_of(config, torch.device("cpu"))
-    tested = _test(folder, parts.test, parts.data.test.names)
-    return Gallery(parts.data.name, tested, _practise(folder, config, parts.train))
+    exam = _exam(folder, parts.test, parts.data.test.names)
+    return Gallery(parts.data.name, exam, _practice(folder, config, parts.train))
 
 
-def _test(folder: Path, part: Reasoner, names: Sequence[str]) -> Tested:
+def _exam(folder: Path, part: Reasoner, names: Sequence[str]) -> Exam:
     reading = read_all(load_network(folder), part)
-    return Tested(
+    return Exam(
         _step_of(folder / BEST),
         part.examples,
         names,
@@ -102,7 +102,7 @@ def _test(folder: Path, part: Reasoner, names: Sequence[str]) -> Tested:
     )
 
 
-def _practise(folder: Path, config: TrainHWF, part: Reasoner) -> Practised:
+def _practice(folder: Path, config: TrainHWF, part: Reasoner) -> Practice:
     """With the network of the first validation, which has much to learn; with the best if it has not."""
     formulas = len(part.examples)
     chosen = sorted(Random(0).sample(range(formulas), min(SAMPLE, formulas)))
@@ -112,8 +112,8 @@ def _practise(folder: Path, config: TrainHWF, part: Reasoner) -> Practised:
         if not reading.right.all():
             walk, generator = Walk(steps=config.walk_steps), torch.Generator().manual_seed(config.seed)
             found = corrections(reading, sample, walk, generator, SHOWN_CORRECTIONS)
-            return Practised(step, formulas, sample.examples, reading, found)
-    return Practised(step, formulas, sample.examples, reading, None)
+            return Practice(step, formulas, sample.examples, reading, found)
+    return Practice(step, formulas, sample.examples, reading, None)
 
 
 def _step_of(path: Path) -> int:
@@ -325,8 +325,9 @@ class _Searches:
 
     @cached_property
     def p_written(self) -> Tensor:
-        """p(z|x,y) [wrong] of what is written."""
-        return (score_of(self.posterior.scores, self.labels) - self.posterior.log_evidence).detach().exp()
+        """p(z|x,y) [wrong] of what is written: at most 1, also where a beam left some of p(y|x) out."""
+        log_p = score_of(self.posterior.scores, self.labels) - self.posterior.log_evidence.detach()
+        return log_p.exp().masked_fill(~self.posterior.found, 0.0).clamp(max=1.0)
 
     def kind(self, k: int) -> tuple[int, bool]:
         """Longest first, and those first that the posterior gets right."""

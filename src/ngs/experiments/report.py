@@ -20,6 +20,7 @@ from torch import Tensor
 from ngs.errors import DataError
 from ngs.experiments.config import TrainHWF, read_facts
 from ngs.experiments.figures import (
+    POINTS,
     Html,
     charts,
     confusion_table,
@@ -37,15 +38,15 @@ from ngs.experiments.gallery import (
     POSTERIOR,
     Corrected,
     Corrections,
+    Exam,
     Fate,
     Gallery,
     Misreading,
-    Practised,
-    Tested,
+    Practice,
     gallery,
 )
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import BEST, ENVIRONMENT, RESULT, load_config
+from ngs.experiments.run import BEST, ENVIRONMENT, PRETRAIN_STEPS, RESULT, load_config
 from ngs.learning.examples import Examples
 from ngs.learning.tensor_file import replacing
 from ngs.parsing.decode import PAD
@@ -283,9 +284,9 @@ def _supervision(config: TrainHWF) -> str:
     seen = "the network saw images and what each formula comes to, never which symbols it shows"
     if config.pretrain:
         return (
-            f"Pre-trained with the labels of {config.pretrain_formulas:,} formulas, until "
-            f"{config.pretrain:.0%} of their symbols were right; from then on {seen}. On this page, labels "
-            f"only judge."
+            f"Pre-trained with the labels of about {config.pretrain_formulas:,} formulas, until "
+            f"{config.pretrain:.0%} of their symbols were right (or for {PRETRAIN_STEPS:,} steps); from then "
+            f"on {seen}. On this page, labels only judge."
         )
     return (
         f"Trained from answers alone: {seen}. No label was used in training; on this page, labels only judge."
@@ -293,8 +294,8 @@ def _supervision(config: TrainHWF) -> str:
 
 
 def _headline(run: Run, shown: Gallery) -> Html:
-    test = _tested_shares(run, shown)
-    step = shown.tested.step if run.result is None else run.result.chosen_step
+    test = _test_shares(run, shown)
+    step = shown.exam.step if run.result is None else run.result.chosen_step
     memory = None if run.result is None else run.result.peak_memory_mb
     two = [
         _tile("whole formulas right", percent(test.formula), "test part"),
@@ -306,12 +307,12 @@ def _headline(run: Run, shown: Gallery) -> Html:
         _tile("peak memory", "–" if memory is None else f"{memory:,.0f} MB", "of the process"),
     ]
     cards = [element("div", *two, class_="card second"), *(element("div", c, class_="card") for c in costs)]
-    return element("dl", _calculation(test), *cards, class_="headline")
+    return element("div", _calculation(test), *cards, class_="headline")
 
 
-def _tested_shares(run: Run, shown: Gallery) -> Shares:
+def _test_shares(run: Run, shown: Gallery) -> Shares:
     """As recorded, or as read now where the run is unfinished."""
-    return Shares.of(shown.tested.scores.as_facts()) if run.result is None else run.result.test
+    return Shares.of(shown.exam.scores.as_facts()) if run.result is None else run.result.test
 
 
 def _calculation(test: Shares) -> Html:
@@ -337,20 +338,20 @@ def _calculation(test: Shares) -> Html:
 
 
 def _tile(name: str, value: str, more: str) -> Html:
-    return element("div", element("dt", name), element("dd", value, element("small", more)))
+    return element("dl", element("dt", name), element("dd", value, element("small", more)))
 
 
 # Accuracy and curves
 
 
 def _accuracy(run: Run, shown: Gallery) -> Iterator[Html]:
-    yield _about(run, shown.data, f"the network of step {shown.tested.step:,}")
-    parts = {"test part": _tested_shares(run, shown)}
+    yield _about(run, shown.data, f"the network of step {shown.exam.step:,}")
+    parts = {"test part": _test_shares(run, shown)}
     if run.result is not None:
         parts["validation part"] = run.result.validation
     tables = [element("div", _shares_table(*part), class_="card wide") for part in parts.items()]
     yield element("div", *tables, class_="pair")
-    now = Shares.of(shown.tested.scores.as_facts())
+    now = Shares.of(shown.exam.scores.as_facts())
     if now != parts["test part"]:
         yield _note(
             f"Read again for this page, on the CPU, {now.right:,} of {now.examples:,} answers of the test "
@@ -369,8 +370,8 @@ def _shares_table(name: str, shares: Shares) -> Html:
 
     return element(
         "table",
-        element("caption", name, element("small", " with 95% intervals (Wilson)")),
-        _table_head("length", "formulas", "answers right", "formulas right", "symbols right"),
+        element("caption", name, element("small", ": what is right, with 95% intervals (Wilson)")),
+        _table_head("length", "number", "answers", "formulas", "symbols"),
         element("tbody", *(line(*part) for part in shares.by_length.items()), line("all", shares, "sum")),
         class_="numbers",
     )
@@ -393,19 +394,22 @@ def _curves(run: Run, data: str) -> Iterator[Html]:
         element(
             "figure",
             element("figcaption", chart.title, element("small", f", by {chart.time}")),
+            chart.key,
             chart.svg,
             class_="card",
         )
         for chart in charts(run.rows, run.result.chosen_step if run.result else None)
     ]
     yield element("div", *drawn, class_="charts") if drawn else _note("Nothing is on record yet.")
+    if len(run.rows) > POINTS:
+        yield element("p", f"Curves of more than {POINTS} records run through means of several.", class_="of")
 
 
 # Confusions and mistakes
 
 
 def _confusions(run: Run, shown: Gallery) -> Iterator[Html]:
-    counts = shown.tested.confusion
+    counts = shown.exam.confusion
     total, wrong = int(counts.sum()), int(counts.sum() - counts.diag().sum())
     yield _about(run, shown.data, f"test part, {total:,} symbols", f"{wrong:,} misread")
     yield element("p", "Rows: what is written. Columns: what was read, inside the grammar. ", _most(counts))
@@ -427,25 +431,26 @@ def _most(counts: Tensor) -> str:
 
 
 def _mistakes(run: Run, shown: Gallery) -> Iterator[Html]:
-    tested, found = shown.tested, shown.tested.mistakes
-    part = f"test part, {len(tested.examples):,} formulas"
+    exam, found = shown.exam, shown.exam.mistakes
+    part = f"test part, {len(exam.examples):,} formulas"
     yield _about(run, shown.data, part, f"{found.total:,} misread")
     if not found.total:
         yield element("p", "Every formula of the test part was read as it is written.")
         return
     yield element(
         "p",
-        f"{found.total:,} formulas of the test part are not read as they are written; {found.lucky:,} of "
-        f"them have the right answer all the same. Here are {len(found.shown)}, the most confident mistakes "
-        f"first. p is the network's probability of the symbol that was read, and of the one that is written.",
+        f"Formulas of the test part that are not read as they are written: {found.total:,}, of which "
+        f"{found.lucky:,} with the right answer all the same. Shown: {len(found.shown)}, the most confident "
+        f"mistakes first. p is the network's probability of the symbol that was read, and of the one that is "
+        f"written.",
     )
-    yield element("div", *(_mistake(each, tested) for each in found.shown), class_="cards")
+    yield element("div", *(_mistake(each, exam) for each in found.shown), class_="cards")
 
 
-def _mistake(misreading: Misreading, tested: Tested) -> Html:
+def _mistake(misreading: Misreading, exam: Exam) -> Html:
     badge = _badge("warn", "right answer by luck") if misreading.lucky else _badge("bad", "wrong answer")
-    formula = misread_formula(misreading, images(tested.examples, misreading))
-    return _card([badge], tested.names[misreading.number], formula)
+    formula = misread_formula(misreading, images(exam.examples, misreading))
+    return _card([badge], exam.names[misreading.number], formula)
 
 
 def _card(badges: Iterable[Html], name: str, formula: Html) -> Html:
@@ -465,7 +470,7 @@ def images(examples: Examples, misreading: Misreading) -> Tensor:
 FATES = {
     Fate.TRUE: _badge("good", "corrected"),
     Fate.SPURIOUS: _badge("warn", "spurious"),
-    Fate.NONE: _badge("bad", "nothing found"),
+    Fate.NONE: _badge("bad", "none found"),
 }
 MEANINGS = {
     Fate.TRUE: "1-BS finds what is written",
@@ -475,15 +480,15 @@ MEANINGS = {
 
 
 def _corrections(run: Run, shown: Gallery) -> Iterator[Html]:
-    practised, found = shown.practised, shown.practised.corrections
-    part = f"training part, {len(practised.examples):,} of {practised.formulas:,} formulas"
-    yield _about(run, shown.data, part, f"the network of step {practised.step:,}")
+    practice, found = shown.practice, shown.practice.corrections
+    part = f"training part, {len(practice.examples):,} of {practice.formulas:,} formulas"
+    yield _about(run, shown.data, part, f"the network of step {practice.step:,}")
     if found is None:
         yield element("p", "No answer in this sample is wrong: there is nothing to correct.")
         return
     yield element(
         "p",
-        f"What learning from answers has to go by. At step {practised.step:,} the network gives "
+        f"What learning from answers has to go by. At step {practice.step:,} the network gives "
         f"{found.wrong:,} wrong answers to these {found.examples:,} formulas; {found.lucky:,} more are "
         f"misread, but have the right answer. A search is told the network's probabilities and the answer, "
         f"and proposes a formula with that answer. Where it is not what is written, the correction is "
@@ -503,15 +508,15 @@ def _corrections(run: Run, shown: Gallery) -> Iterator[Html]:
         if some:
             count = element("small", f"{len(some)} of {found.fates[ONE_STEP][fate]:,}")
             yield element("h3", f"{MEANINGS[fate]} ", count)
-            yield element("div", *(_correction(each, practised) for each in some), class_="cards")
-    yield from _drawing(found, practised)
+            yield element("div", *(_correction(each, practice) for each in some), class_="cards")
+    yield from _drawing(found, practice)
 
 
 def _fates_table(found: Corrections, walk_steps: int) -> Html:
     names = {
         ONE_STEP: "1-BS",
         MULTI_STEP: f"m-BS, {walk_steps} steps",
-        POSTERIOR: "posterior, its likeliest formula",
+        POSTERIOR: "posterior, its likeliest",
     }
 
     def line(search: str) -> Html:
@@ -528,21 +533,21 @@ def _fates_table(found: Corrections, walk_steps: int) -> Html:
     )
 
 
-def _correction(corrected: Corrected, practised: Practised) -> Html:
+def _correction(corrected: Corrected, practice: Practice) -> Html:
     badges = [FATES[corrected.fate]]
     if corrected.fate is not Fate.TRUE and corrected.posterior_right:
-        badges += [Html(" "), _badge("good", "posterior is right")]
-    formula = corrected_formula(corrected, images(practised.examples, corrected.misreading))
+        badges += [Html(" "), _badge("good", "posterior right")]
+    formula = corrected_formula(corrected, images(practice.examples, corrected.misreading))
     return _card(badges, f"answer {number(corrected.misreading.answer)}", formula)
 
 
-def _drawing(found: Corrections, practised: Practised) -> Iterator[Html]:
+def _drawing(found: Corrections, practice: Practice) -> Iterator[Html]:
     """One correction step by step: a spurious one where there is one, and not too long."""
     fixed = [*found.shown[Fate.SPURIOUS], *found.shown[Fate.TRUE]]
     short = [each for each in fixed if len(each.misreading.read) <= DRAWN]
     for each in (short or fixed)[:1]:
         misreading = each.misreading
-        log_probs = practised.reading.log_probs[misreading.number, : len(misreading.read)]
+        log_probs = practice.reading.log_probs[misreading.number, : len(misreading.read)]
         correction = one_step(GRAMMAR, Arithmetic, log_probs, misreading.answer, misreading.read)
         yield element("h3", "One correction, step by step ", FATES[each.fate])
         yield element(

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainHWF, read_facts
 from ngs.experiments.environment import environment
-from ngs.experiments.record import Record
+from ngs.experiments.record import METRICS, TENSORBOARD, Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Lesson, Step, Trainer
 from ngs.learning.objective import Supervised
@@ -254,6 +254,14 @@ def _peak_memory() -> float | None:
     except ImportError:  # Windows
         return None
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+
+
+def remove(folder: Path) -> None:
+    """Delete the files of a run, and nothing else that may lie in its folder."""
+    for name in (CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT):
+        (folder / name).unlink(missing_ok=True)
+    for events in (folder / TENSORBOARD).glob("events.out.tfevents.*"):
+        events.unlink()
 
 
 def load_config(folder: Path) -> TrainHWF:

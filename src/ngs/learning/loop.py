@@ -222,9 +222,8 @@ class Trainer:
             tensors |= {f"average.{name}": t for name, t in self.average.state_dict().items()}
         for number, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(t) for name, t in slots.items()}
-        if self.lesson < len(self.lessons):
-            for name, tensor in self.lessons[self.lesson].objective.state().items():
-                tensors[f"objective.{name}"] = tensor
+        for number, lesson in enumerate(self.lessons):
+            tensors |= {f"objective.{number}.{name}": t for name, t in lesson.objective.state().items()}
         tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}  # not what comes next
         device = self.accelerator.device
         tensors["generator"] = states_of_all(self.generator.get_state(), device)
@@ -248,14 +247,14 @@ class Trainer:
             raise DataError(f"the checkpoint is of another network: {error}") from None
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in part("optimizer.").items():
-            number, _, slot = name.partition(".")
-            slots.setdefault(int(number), {})[slot] = tensor.clone()  # the optimizer works in place
+            parameter, _, slot = name.partition(".")
+            slots.setdefault(int(parameter), {})[slot] = tensor.clone()  # the optimizer works in place
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
         self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]
         self.steps_done = place["steps_done"]
-        if self.lesson < len(self.lessons):
-            self.lessons[self.lesson].objective.restore(part("objective."))
+        for number, lesson in enumerate(self.lessons):
+            lesson.objective.restore(part(f"objective.{number}."))
         self.generator.set_state(own_state(tensors["generator"]))
         torch.set_rng_state(own_state(tensors["random"]))
         if self.accelerator.device.type == "cuda":

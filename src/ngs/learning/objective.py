@@ -1,7 +1,6 @@
 """What a network is trained towards: objectives that turn the probabilities of a batch into a loss.
 
-The loop (`loop.py`) is the same for all of them. An objective is made for one set of examples, and a loss is
-always in nats for one formula, so that losses of different objectives can be compared.
+The loop (`loop.py`) is the same for all of them. An objective is made for one set of examples.
 """
 
 from __future__ import annotations
@@ -118,9 +117,14 @@ class Likeliest(Stateless):
         return Loss(losses.mean(), {"found": found.float().mean()})
 
 
-def _towards(log_probs: Tensor, columns: Tensor, found: Tensor) -> Loss:
-    """-log p(z*|x) of the corrections that were found; an example without one teaches nothing."""
-    losses = negative_log_likelihood(log_probs, columns) * found
+def _towards(log_probs: Tensor, columns: Tensor, found: Tensor, batch: Batch) -> Loss:
+    """-(1/|z*|) log p(z*|x) of the corrections that were found; an example without one teaches nothing.
+
+    Divided by the length, so that every formula counts the same. While the network knows nothing, long
+    formulas get corrections that are mostly spurious and agree with whatever it believes already; weighted
+    by length they outvote the short ones, and on some seeds nothing is ever learned.
+    """
+    losses = negative_log_likelihood(log_probs, columns) / batch.lengths * found
     return Loss(losses.mean(), {"found": found.float().mean()})
 
 
@@ -131,7 +135,7 @@ class OneStep(Stateless):
     reasoner: Reasoner
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
-        return _towards(log_probs, *self.reasoner.one_step(log_probs, batch))
+        return _towards(log_probs, *self.reasoner.one_step(log_probs, batch), batch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,4 +145,5 @@ class MultiStep(Drawing):
     walk: Walk = field(default_factory=Walk)
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
-        return _towards(log_probs, *self.reasoner.multi_step(log_probs, batch, self.walk, self.generator))
+        found = self.reasoner.multi_step(log_probs, batch, self.walk, self.generator)
+        return _towards(log_probs, *found, batch)

@@ -51,4 +51,4 @@ def own_state(states: Tensor) -> Tensor:
         raise DataError(
             f"the checkpoint is of {len(states)} processes, and these are {together()}; resume with as many"
         )
-    return states[number_of_this()].cpu()
+    return states[number_of_this()].cpu().clone()  # torch crashes on a state that is a part of a tensor

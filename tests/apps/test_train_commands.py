@@ -1,0 +1,145 @@
+"""Training, evaluating, comparing and reporting, run as a user runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ngs.apps.cli import app
+from ngs.tasks.hwf import packed
+from ngs.tasks.hwf.embedded import embedded
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Two short runs on a small packed data set, with different seeds."""
+    folder = tmp_path_factory.mktemp("runs")
+    packed.write(folder / "small.ngs", embedded(train=120, test=40))
+    for seed in ("0", "1"):
+        result = RUNNER.invoke(app, [*train(folder), "--out", str(folder / f"run-{seed}"), "--seed", seed])
+        assert result.exit_code == 0, result.output
+    return folder
+
+
+def train(folder: Path) -> list[str]:
+    options = [
+        "--data",
+        str(folder / "small.ngs"),
+        "--steps",
+        "12",
+        "--validate-every",
+        "4",
+        "--batch-size",
+        "16",
+    ]
+    return ["train", "hwf", *options, "--test-curve", "--threads", "1"]
+
+
+def test_a_run_says_where_it_is_and_how_good(folder) -> None:
+    result = RUNNER.invoke(app, [*train(folder), "--out", str(folder / "spoken")])
+    assert result.exit_code == 0, result.output
+    for step in ("4", "8", "12"):
+        assert f"step {step:>6}" in result.output
+    assert "answers right" in result.output and f"ngs report {folder / 'spoken'}" in "".join(
+        result.output.split("\n")
+    )
+
+
+def test_a_run_leaves_what_it_promises(folder) -> None:
+    names = {path.name for path in (folder / "run-0").iterdir()}
+    assert names == {
+        *("config.json", "environment.json", "metrics.jsonl", "result.json", "tensorboard"),
+        *("checkpoint.safetensors", "best.safetensors", "early.safetensors"),
+    }
+    facts = json.loads((folder / "run-0" / "config.json").read_text())
+    assert facts["task"] == "hwf" and facts["batch_size"] == 16 and facts["lengths"] == []
+
+
+def test_evaluate_repeats_the_result(folder) -> None:
+    result = RUNNER.invoke(app, ["evaluate", str(folder / "run-0"), "--json"])
+    assert result.exit_code == 0, result.output
+    test = json.loads((folder / "run-0" / "result.json").read_text())["test"]
+    assert json.loads(result.output) == {"data": "embedded", **test}
+    shown = RUNNER.invoke(app, ["evaluate", str(folder / "run-0")]).output
+    assert f"{test['symbol']:.2%}" in shown
+
+
+def test_compare_makes_one_row_of_two_seeds(folder) -> None:
+    runs = [str(folder / "run-0"), str(folder / "run-1")]
+    (group,) = json.loads(RUNNER.invoke(app, ["compare", *runs, "--json", "--goal", "0"]).output)
+    tests = [json.loads((Path(run) / "result.json").read_text())["test"]["symbol"] for run in runs]
+    assert group["seeds"] == [0, 1]
+    assert group["symbol"]["mean"] == pytest.approx(sum(tests) / 2)
+    assert group["symbol"]["deviation"] == pytest.approx(abs(tests[0] - tests[1]) / 2**0.5)
+    assert group["seconds_to"]["mean"] > 0  # any accuracy reaches 0 at the first validation
+    assert "±" in RUNNER.invoke(app, ["compare", *runs]).output
+
+
+def test_a_report_is_written(folder) -> None:
+    result = RUNNER.invoke(app, ["report", str(folder / "run-0"), "--out", str(folder / "page.html")])
+    assert result.exit_code == 0, result.output
+    assert (folder / "page.html").read_text().lower().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "arguments, code, message",
+    [
+        (["train", "hwf", "--method", "guess"], 1, "method is 'guess'; choose from posterior,"),
+        (["train", "hwf", "--steps", "many"], 2, "Invalid value for '--steps'"),
+        (["train", "hwf", "--data", "nowhere.ngs", "--out", "OUT"], 1, "nowhere.ngs: there is no such file"),
+        (["train", "hwf", "--lengths", "2", "--out", "OUT"], 1, "no formulas are left to train on"),
+        (["train", "hwf", "--resume", "nowhere"], 1, "config.json: there is no such file"),
+        (["train", "hwf", "--colour", "red"], 2, "No such option"),
+        (["evaluate", "nowhere"], 1, "is nowhere the folder of a run?"),
+        (["report", "nowhere"], 1, "nowhere is no folder"),
+        (["compare", "nowhere"], 1, "is nowhere the folder of a run?"),
+    ],
+)
+def test_bad_arguments_are_told_in_one_line(tmp_path, arguments, code, message) -> None:
+    result = RUNNER.invoke(app, [str(tmp_path / "out") if a == "OUT" else a for a in arguments])
+    assert result.exit_code == code, result.output
+    assert message in " ".join(result.output.split())
+    assert not (tmp_path / "out").exists()
+    if code == 1:
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+
+
+def test_a_run_is_not_written_over_unasked(folder) -> None:
+    result = RUNNER.invoke(app, [*train(folder), "--out", str(folder / "run-0")])
+    assert result.exit_code == 1 and "already holds a run" in result.output
+    (folder / "run-0" / "notes.txt").write_text("mine")
+    result = RUNNER.invoke(app, [*train(folder), "--out", str(folder / "run-0"), "--overwrite"])
+    assert result.exit_code == 0, result.output
+    assert (folder / "run-0" / "notes.txt").read_text() == "mine"
+    (folder / "run-0" / "notes.txt").unlink()
+
+
+def test_a_run_stopped_by_the_keyboard_says_how_to_go_on_and_does(folder) -> None:
+    out = folder / "stopped"
+    options = [*train(folder), "--out", str(out), "--steps", "2000"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "ngs.apps.cli", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    )
+    limit = time.monotonic() + 60
+    while not (out / "checkpoint.safetensors").exists():
+        assert run.poll() is None and time.monotonic() < limit
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert f"go on with: ngs train hwf --resume {out}" in output
+    facts = json.loads((out / "config.json").read_text())
+    (out / "config.json").write_text(json.dumps(facts | {"steps": 12}))
+    refused = RUNNER.invoke(app, ["train", "hwf", "--resume", str(out)])
+    assert refused.exit_code == 1 and "is of another configuration" in refused.output

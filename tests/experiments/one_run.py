@@ -1,0 +1,18 @@
+"""A run in a process of its own, so that test_run.py can kill it: `python -m ... CONFIG FOLDER`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.run import train
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    config = TrainHWF.from_facts(json.loads(sys.argv[1]), Path("the arguments"))
+    for _ in train(config, Path(sys.argv[2])):
+        pass

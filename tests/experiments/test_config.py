@@ -1,0 +1,142 @@
+"""The configuration of a run: what is written comes back, and what makes no sense is refused by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import TrainHWF, read_facts
+from ngs.learning.methods import METHODS
+from ngs.learning.objective import Likeliest, MultiStep
+from ngs.learning.policy_gradient import Mapo, Reinforce
+from ngs.learning.schedule import constant
+from tests.learning.tasks import tiny, tiny_reasoner
+
+FILE = Path("config.json")
+
+OTHER = TrainHWF(
+    data="some.ngs",
+    method="m-bs",
+    network="wide",
+    steps=7,
+    batch_size=5,
+    learning_rate=1e-4,
+    schedule="constant",
+    weight_decay=0.1,
+    averaging=0.9,
+    augment=True,
+    precision="bfloat16",
+    lengths=(3, 5),
+    fraction=0.5,
+    validation=0.1,
+    pretrain=0.5,
+    pretrain_formulas=9,
+    walk_steps=2,
+    best=3,
+    samples=4,
+    memory=6,
+    validate_every=11,
+    test_curve=True,
+    seed=12,
+)
+
+
+def test_every_setting_is_changed_in_the_example() -> None:
+    same = [field.name for field in fields(TrainHWF) if getattr(OTHER, field.name) == field.default]
+    assert same == []
+
+
+@pytest.mark.parametrize("config", [TrainHWF(), OTHER], ids=["default", "other"])
+def test_what_is_written_comes_back(config: TrainHWF, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config.as_facts()))
+    assert TrainHWF.from_facts(read_facts(path), path) == config
+
+
+def test_settings_are_those_of_the_loop() -> None:
+    settings = OTHER.settings
+    assert (settings.batch_size, settings.learning_rate, settings.schedule) == (5, 1e-4, constant)
+    assert (settings.weight_decay, settings.averaging, settings.seed) == (0.1, 0.9, 12)
+    assert settings.precision is torch.bfloat16
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_made(name: str) -> None:
+    objective = replace(OTHER, method=name).make_method()(tiny_reasoner(tiny(5)), torch.Generator())
+    plain = METHODS[name](tiny_reasoner(tiny(5)), torch.Generator())
+    assert type(objective) is type(plain)
+
+
+def test_the_options_of_a_method_reach_it() -> None:
+    def made(name: str) -> object:
+        return replace(OTHER, method=name).make_method()(tiny_reasoner(tiny(5)), torch.Generator())
+
+    walking, ranked, drawing, remembering = map(made, ("m-bs", "posterior-k-best", "reinforce", "mapo"))
+    assert isinstance(walking, MultiStep) and walking.walk.steps == 2
+    assert isinstance(ranked, Likeliest) and ranked.k == 3
+    assert isinstance(drawing, Reinforce) and drawing.samples == 4
+    assert isinstance(remembering, Mapo) and remembering.memory.columns.shape[1] == 6
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"method": "guess"}, "method is 'guess'; choose from .*posterior.*m-bs"),
+        ({"network": "huge"}, "network is 'huge'; choose from small"),
+        ({"schedule": "square"}, "schedule is 'square'; choose from one-cycle"),
+        ({"precision": "int8"}, "precision is 'int8'; choose from float32"),
+        ({"fraction": 1.5}, "fraction is 1.5; it must be from 0 to 1"),
+        ({"fraction": float("nan")}, "fraction is nan"),
+        ({"validation": -0.1}, "validation is -0.1"),
+        ({"pretrain": 2.0}, "pretrain is 2.0"),
+        ({"validate_every": 0}, "validate_every is 0; it must be at least 1"),
+        ({"pretrain_formulas": 0}, "pretrain_formulas is 0"),
+        ({"best": 0}, "best is 0"),
+        ({"samples": 0}, "samples is 0"),
+        ({"memory": 0}, "memory is 0"),
+        ({"steps": -1}, "steps is -1; it must be 0 or more"),
+        ({"walk_steps": -1}, "steps is -1"),
+        ({"batch_size": 0}, "the batch size is 0"),
+        ({"learning_rate": -1.0}, "the learning rate is -1.0"),
+        ({"weight_decay": -1.0}, "the weight decay is -1.0"),
+        ({"averaging": 1.0}, "averaging is 1.0"),
+        ({"seed": -1}, "the seed is -1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(NGSError, match=message):
+        TrainHWF(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "facts, message",
+    [
+        ([], "config.json is no configuration"),
+        ({}, "config.json is no configuration"),
+        ({"task": "clevr"}, "config.json is no configuration"),
+        ({"task": "hwf", "colour": "red", "age": 3}, "does not know: age, colour"),
+        ({"task": "hwf", "steps": "many"}, "config.json is no configuration"),
+        ({"task": "hwf", "lengths": 5}, "config.json is no configuration"),
+    ],
+)
+def test_other_facts_are_refused(facts: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        TrainHWF.from_facts(facts, FILE)
+
+
+def test_settings_of_earlier_versions_get_their_defaults() -> None:
+    assert TrainHWF.from_facts({"task": "hwf", "steps": 9}, FILE) == TrainHWF(steps=9)
+
+
+def test_files_that_hold_no_facts_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none\.json: there is no such file; is .* the folder of a run"):
+        read_facts(tmp_path / "none.json")
+    for content in (b"{", b"\xff\xfe\x00"):
+        (tmp_path / "bad.json").write_bytes(content)
+        with pytest.raises(DataError, match=r"bad\.json is damaged"):
+            read_facts(tmp_path / "bad.json")

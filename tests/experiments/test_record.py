@@ -1,0 +1,104 @@
+"""The record of a run: lines that a killed run may leave half, and the same numbers for TensorBoard."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from ngs.errors import DataError
+from ngs.experiments.record import METRICS, TENSORBOARD, Record, read_rows
+
+ROWS = [
+    {"step": 5, "lesson": "a", "loss": 1.5},
+    {
+        "step": 5,
+        "validation": {"calculation": 0.25, "formula": None, "by_length": {"3": {"calculation": 0.5}}},
+    },
+    {"step": 10, "lesson": "a", "loss": 0.5},
+]
+
+
+def recorded(folder: Path, rows: list[dict[str, object]], after: int = 0) -> None:
+    record = Record(folder, writes=True)
+    record.open(after=after)
+    for row in rows:
+        record.add(row)
+    record.close()
+
+
+def test_rows_come_back(tmp_path: Path) -> None:
+    recorded(tmp_path / "run", ROWS)
+    assert read_rows(tmp_path / "run" / METRICS) == ROWS
+
+
+def test_rows_are_there_as_soon_as_they_are_added(tmp_path: Path) -> None:
+    record = Record(tmp_path, writes=True)
+    record.open(after=0)
+    record.add(ROWS[0])
+    assert read_rows(tmp_path / METRICS) == ROWS[:1]
+    record.close()
+
+
+def test_a_resumed_record_drops_what_lies_behind_the_checkpoint(tmp_path: Path) -> None:
+    recorded(tmp_path, ROWS)
+    recorded(tmp_path, [{"step": 10, "loss": 0.75}], after=5)
+    assert read_rows(tmp_path / METRICS) == [*ROWS[:2], {"step": 10, "loss": 0.75}]
+    recorded(tmp_path, [], after=0)  # begun anew
+    assert read_rows(tmp_path / METRICS) == []
+
+
+def test_a_half_written_last_line_is_no_row(tmp_path: Path) -> None:
+    recorded(tmp_path, ROWS)
+    path = tmp_path / METRICS
+    whole = path.read_text()
+    last = len(json.dumps(ROWS[2])) + 1
+    for cut in range(1, last):
+        path.write_text(whole[:-cut])
+        assert read_rows(path) in (ROWS, ROWS[:2])
+    recorded(tmp_path, [{"step": 10, "loss": 0.75}], after=5)
+    assert read_rows(path)[-1] == {"step": 10, "loss": 0.75}
+
+
+def test_damage_in_the_middle_is_named_by_line(tmp_path: Path) -> None:
+    (tmp_path / METRICS).write_text('{"step": 1}\n{"step"\n{"step": 3}\n')
+    with pytest.raises(DataError, match=r"metrics\.jsonl, line 2"):
+        read_rows(tmp_path / METRICS)
+
+
+def test_a_folder_without_record_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"metrics\.jsonl: there is no such file; is .* the folder of a run"):
+        read_rows(tmp_path / METRICS)
+
+
+def test_tensorboard_gets_the_same_numbers(tmp_path: Path) -> None:
+    recorded(tmp_path, ROWS)
+    events = EventAccumulator(str(tmp_path / TENSORBOARD)).Reload()
+    assert set(events.Tags()["scalars"]) == {
+        "loss",
+        "validation/calculation",
+        "validation/by_length/3/calculation",
+    }
+    assert [(event.step, event.value) for event in events.Scalars("loss")] == [(5, 1.5), (10, 0.5)]
+
+
+def test_only_the_main_process_writes(tmp_path: Path) -> None:
+    record = Record(tmp_path / "run", writes=False)
+    record.open(after=0)
+    record.add(ROWS[0])
+    record.write("facts.json", {"a": 1})
+    record.close()
+    assert not (tmp_path / "run").exists()
+
+
+def test_facts_are_written_whole(tmp_path: Path) -> None:
+    record = Record(tmp_path, writes=True)
+    record.write("facts.json", {"a": 1})
+    record.write("facts.json", {"a": 2})
+    assert json.loads((tmp_path / "facts.json").read_text()) == {"a": 2}
+    with pytest.raises(TypeError):
+        record.write("facts.json", {"a": object()})
+    assert json.loads((tmp_path / "facts.json").read_text()) == {"a": 2}
+    assert [path.name for path in tmp_path.iterdir()] == ["facts.json"]

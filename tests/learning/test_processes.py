@@ -1,0 +1,104 @@
+"""Two processes that train one network make the steps that one process makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+
+from ngs.errors import DataError
+from ngs.learning.processes import (
+    gathered,
+    mean_over_processes,
+    number_of_this,
+    own_seed,
+    own_state,
+    states_of_all,
+    together,
+)
+from tests.learning import one_of_two
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60
+"""Seconds until two processes that found no way to each other are given up."""
+
+
+def test_alone_everything_is_the_identity() -> None:
+    values = torch.arange(3.0)
+    assert (together(), number_of_this(), own_seed(7)) == (1, 0, 7)
+    assert mean_over_processes(values) is values and gathered(values) is values
+    state = torch.Generator().manual_seed(1).get_state()
+    assert torch.equal(own_state(states_of_all(state, torch.device("cpu"))), state)
+    with pytest.raises(DataError, match="the checkpoint is of 3 processes, and these are 1"):
+        own_state(torch.zeros(3, 8))
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What each of two processes says about its training; they meet on this machine, on the CPU."""
+    folder = tmp_path_factory.mktemp("two")
+    shared = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "ACCELERATE_USE_CPU": "true",
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "OMP_NUM_THREADS": "1",
+    }
+    if sys.platform == "linux":
+        shared["GLOO_SOCKET_IFNAME"] = "lo"  # whatever the machine is called, and whether that resolves
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.learning.one_of_two", str(folder)],
+            env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    try:
+        errors = [process.communicate(timeout=PATIENCE)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(errors)
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+
+
+def test_two_processes_make_the_steps_of_one(two: list[dict[str, Any]]) -> None:
+    alone = one_of_two.run(one_of_two.training("posterior", Accelerator()))
+    assert two[0]["processes"] == 2
+    assert two[0]["posterior"] == two[1]["posterior"]
+    for step, (have, want) in enumerate(zip(two[0]["posterior"], alone, strict=True)):
+        assert torch.allclose(torch.tensor(have), torch.tensor(want), atol=1e-5), step
+
+
+def test_they_agree_on_what_is_remembered_and_draw_numbers_of_their_own(two: list[dict[str, Any]]) -> None:
+    for name in ("mapo", "m-bs", "memory", "baseline"):
+        assert two[0][name] == two[1][name]
+    assert any(column != -1 for example in two[0]["memory"] for each in example for column in each)
+    assert two[0]["baseline"] > 0
+    assert two[0]["generator"] != two[1]["generator"]
+
+
+@pytest.mark.parametrize("name", ["m-bs", "mapo"])
+def test_a_resumed_training_of_two_is_the_uninterrupted_one(two: list[dict[str, Any]], name: str) -> None:
+    for each in two:
+        assert each[f"{name} resumed"] == each[name]
