@@ -36,11 +36,13 @@ from ngs.experiments.run import (
     load_config,
     load_network,
     parts_of,
+    remove,
     train,
 )
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
-from ngs.learning.scores import measure
+from ngs.learning.reasoner import Reasoner
+from ngs.learning.scores import Score, Scores, measure
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
 from ngs.tasks.hwf.embedded import embedded
@@ -253,6 +255,24 @@ def test_the_checkpoint_is_chosen_on_validation_and_never_on_the_test(
     assert honest["validation"]["calculation"] == max(curve)[0]
 
 
+def test_of_equally_good_networks_the_later_is_kept(
+    config: TrainHWF, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With scores made up: the third validation is the last of the best, though the test says otherwise."""
+    on_validation, on_test = iter([3, 9, 9, 4]), iter([1, 2, 3, 40])
+
+    def made_up(network: object, reasoner: Reasoner) -> Scores:
+        right = next(on_validation if len(reasoner.examples) == 16 else on_test, 0)
+        return Scores({1: Score(100, 100, right, None, None)})
+
+    monkeypatch.setattr(runs, "measure", made_up)
+    config = replace(config, steps=20, test_curve=True)
+    assert finished(config, tmp_path / "run")["chosen_step"] == 15
+    rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]
+    assert [row["validation"]["calculation"] for row in rows] == [0.03, 0.09, 0.09, 0.04]
+    assert [row["test"]["calculation"] for row in rows] == [0.01, 0.02, 0.03, 0.4]
+
+
 # A run that is interrupted.
 
 
@@ -457,3 +477,12 @@ def test_a_missing_data_set_is_named(config: TrainHWF, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing\.ngs: there is no such file"):
         finished(replace(config, data="nothing.ngs"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_removing_a_run_leaves_what_else_is_there(done: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(done, folder)
+    (folder / "notes.txt").write_text("mine")
+    remove(folder)
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == ["notes.txt"]
+    finished(load_config(done), folder)  # there is room for another

@@ -33,16 +33,21 @@ def shaken(inputs: Tensor, generator: torch.Generator) -> Tensor:
     return inputs + 0 * torch.rand(inputs.shape, generator=generator)
 
 
+def weights_of(trainer: Trainer) -> list[float]:
+    weights: list[float] = trainer.learned.state_dict()["weight"].flatten().tolist()
+    return weights
+
+
 def run(trainer: Trainer) -> list[list[float]]:
     """The weights after each step."""
-    return [trainer.learned.state_dict()["weight"].flatten().tolist() for _ in trainer]
+    return [weights_of(trainer) for _ in trainer]
 
 
 def stopped_and_resumed(name: str, accelerator: Accelerator) -> list[list[float]]:
     first = training(name, accelerator)
     weights = []
     for step in first:
-        weights.append(first.learned.state_dict()["weight"].flatten().tolist())
+        weights.append(weights_of(first))
         if step.number == 3:
             break
     tensors, place = first.state()
@@ -58,15 +63,17 @@ def main(folder: Path) -> None:
     accelerator = Accelerator()
     facts: dict[str, object] = {"processes": accelerator.num_processes}
     facts["posterior"] = run(training("posterior", accelerator))
+    facts["m-bs"] = run(training("m-bs", accelerator))
+    trainer = training("mapo", accelerator)
+    taken = [(weights_of(trainer), step.measures["reward"].item()) for step in trainer]
+    facts["mapo"], facts["rewards"] = zip(*taken, strict=True)
     for name in ("m-bs", "mapo"):
-        trainer = training(name, accelerator)
-        facts[name] = run(trainer)
         facts[f"{name} resumed"] = stopped_and_resumed(name, accelerator)
     objective = trainer.lessons[0].objective
     assert isinstance(objective, Mapo)
     facts["memory"] = objective.memory.columns.tolist()
     facts["baseline"] = objective.baseline.value.item()
-    facts["generator"] = objective.generator.get_state().tolist()
+    facts["seed"] = own_seed(7)
     (folder / f"{accelerator.process_index}.json").write_text(json.dumps(facts))
     accelerator.end_training()
 

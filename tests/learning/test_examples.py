@@ -151,3 +151,35 @@ def test_labels_must_stand_for_the_inputs() -> None:
 def test_an_undefined_answer_is_refused() -> None:
     with pytest.raises(SemanticsError, match="the answer is UNDEFINED"):
         Examples.of([torch.randn(1, 2)], [UNDEFINED])
+
+
+@pytest.mark.parametrize(
+    "inputs, message",
+    [
+        ([], "there are no examples"),
+        ([[1.0, 2.0]], "the inputs of example 0 are a list; give a tensor"),
+        ([torch.randn(1, 2), torch.tensor(3.0)], "the inputs of example 1 are a Tensor; give a tensor"),
+        (
+            [torch.randn(1, 2), torch.randn(1, 3)],
+            r"an input of example 1 is \[3\], one of example 0 is \[2\]",
+        ),
+    ],
+)
+def test_inputs_that_cannot_be_put_together_are_refused(inputs: list[Tensor], message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
+        Examples.of(inputs, list(range(len(inputs))))
+
+
+def test_symbols_are_no_columns() -> None:
+    with pytest.raises(ShapeError, match=r"the labels of the first example are \['1', '\+'\]; give columns"):
+        Examples.of([torch.randn(2, 2)], [1], [["1", "+"]])  # type: ignore[list-item]
+
+
+def test_a_view_can_be_given_with_the_examples() -> None:
+    examples = Examples.of([torch.ones(2, 3)], [1], view=lambda seen: -seen)
+    assert (whole(examples).inputs == -1).all()
+
+
+def test_examples_say_what_they_are() -> None:
+    assert repr(pooled()) == "Examples(3 of 1 to 3 inputs [2], with labels)"
+    assert repr(pooled().select([])).startswith("Examples(0 of")

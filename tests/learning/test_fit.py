@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,11 +10,13 @@ import torch
 from torch import nn
 
 from ngs.errors import NGSError, ShapeError
+from ngs.learning.examples import Examples
 from ngs.learning.fit import fit, score
 from ngs.learning.loop import Settings, Step
-from ngs.learning.methods import supervised
+from ngs.learning.methods import multi_step, supervised
 from ngs.learning.schedule import constant
 from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.posterior import posterior
 from tests.learning.tasks import GRAMMAR, SIZE, network, tiny
 
 FAST = Settings(batch_size=30, learning_rate=0.1)
@@ -119,3 +122,25 @@ def test_answers_may_be_any_equal_number() -> None:
         )
         counts.append(score(network(), GRAMMAR, Arithmetic, same).total.answers_right)
     assert len(set(counts)) == 1 and counts[0] > 0
+
+
+def test_what_is_no_method_is_refused() -> None:
+    for other in (posterior, multi_step):
+        with pytest.raises(NGSError, match=f"the method is {other.__name__}, which cannot be called"):
+            fit(network(), GRAMMAR, Arithmetic, tiny(), method=other)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("label", [6, -2])
+def test_labels_the_grammar_lacks_are_refused(label: int) -> None:
+    examples = Examples.of([torch.zeros(1, SIZE)], [2], [[label]])
+    for use in (fit, score):
+        with pytest.raises(
+            ShapeError, match=r"the labels are .*; the grammar's 6 symbols are columns 0 to 5"
+        ):
+            use(network(), GRAMMAR, Arithmetic, examples)
+
+
+def test_answers_nobody_can_reach_teach_nothing_and_that_is_said() -> None:
+    examples = replace(tiny(20), answers=("six",) * 20)
+    with pytest.raises(NGSError, match="no sentence was found that gives an example's answer"):
+        fit(network(), GRAMMAR, Arithmetic, examples, steps=3, settings=FAST)

@@ -83,10 +83,17 @@ def test_a_shift_moves_the_ink_and_keeps_it() -> None:
         assert abs(moved.mean().item()) < 0.5
 
 
-def test_a_rotation_keeps_the_middle_and_turns_the_rest() -> None:
-    ink = torch.zeros(100, 1, 45, 45)
-    ink[:, :, 22, 22] = 1.0
-    ink[:, :, 22, 40] = 1.0
+def test_a_rotation_keeps_distances() -> None:
+    """A dot goes round the middle: as far from it as before, and no further than the angle allows."""
+    ink = torch.zeros(200, 1, 45, 45)
+    ink[:, :, 21:24, 37:40] = 1.0  # 16 pixels to the right of the middle
     changed = replace(STILL, rotation=0.3)(ink, seeded())
-    assert torch.allclose(changed[:, 0, 22, 22], torch.ones(100), atol=1e-3)
-    assert (changed[:, 0, 22, 40] < 0.9).float().mean() > 0.8
+    mass = changed.sum((1, 2, 3))
+    places = torch.arange(45.0) - 22
+    across = (changed.sum((1, 2)) * places).sum(1) / mass
+    down = (changed.sum((1, 3)) * places).sum(1) / mass
+    distance = (across.square() + down.square()).sqrt()
+    assert (distance - 16).abs().max() < 0.3
+    angle = torch.atan2(down, across)
+    assert angle.abs().max() < 0.31
+    assert angle.min() < -0.25 and angle.max() > 0.25

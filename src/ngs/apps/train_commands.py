@@ -155,14 +155,15 @@ def compare(
         typer.echo(json.dumps([asdict(group) for group in groups], indent=2))
         return
     table = Table(title="test part; mean and standard deviation over the seeds", title_justify="left")
-    for heading in ("data", "what", "seeds", "answers right", "symbols right", "s", f"s to {goal:.1%}"):
-        table.add_column(heading)
+    table.add_column("data", no_wrap=True)
+    table.add_column("what", min_width=15, overflow="fold")
+    for heading in ("runs", "answers %", "symbols %", "training s", f"to {goal:.1%}"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for group in groups:
-        what = " ".join(
-            str(value) if name == "method" else f"{name}={value}" for name, value in group.settings.items()
-        )
+        others = (f"{name} {value}" for name, value in group.settings.items() if name != "method")
+        what = "\n".join([group.settings["method"], *others])
         times = [_plain(group.seconds), "-" if group.seconds_to is None else _plain(group.seconds_to)]
-        shares = [_percent(group.calculation), _percent(group.symbol)]
+        shares = [_percent(group.calculation), f"{100 * group.symbol.mean:.2f}"]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
     Console().print(table)
 

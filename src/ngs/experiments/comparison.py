@@ -14,17 +14,22 @@ from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import ENVIRONMENT, RESULT, load_config
 
 
+TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
+"""Settings that have a place of their own in a group, or change no result."""
+
+
 @dataclass(frozen=True)
 class Spread:
-    """Mean and sample standard deviation."""
+    """The values of some runs, their mean and sample standard deviation."""
 
     mean: float
     deviation: float | None
     """None of a single run"""
+    values: tuple[float, ...]
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        return cls(mean(values), stdev(values) if len(values) > 1 else None)
+        return cls(mean(values), stdev(values) if len(values) > 1 else None, tuple(values))
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Group:
     """Runs that differ in their seed alone."""
 
     settings: dict[str, Any]
-    """those that not all groups share"""
+    """the method, and what is neither the default nor shared by all groups"""
     data: str
     seeds: tuple[int, ...]
     calculation: Spread
@@ -70,7 +75,12 @@ def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float
     results = [_result(run) for run in runs]
     environments = [read_facts(run / ENVIRONMENT) for run in runs]
     reached = [_seconds_to(run, goal) for run in runs]
-    settings = {k: v for k, v in config.as_facts().items() if k not in {*shared, "data", "method", "seed"}}
+    default = TrainHWF().as_facts()
+    settings = {
+        name: value
+        for name, value in config.as_facts().items()
+        if name not in {*shared, *TOLD_ELSEWHERE} and value != default[name]
+    }
 
     def tested(name: str) -> Spread:
         return Spread.of([result["test"][name] for result in results])

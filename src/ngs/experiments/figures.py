@@ -186,7 +186,7 @@ def chart(
         figure = Figure(figsize=(5.0, 2.9), layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
-        for colour, each in zip(cycle(SERIES), drawn, strict=False):
+        for colour, each in reversed(list(zip(cycle(SERIES), drawn, strict=False))):  # the first on top
             axes.plot(each.x, each.y, color=colour, marker="o" if len(each.x) <= MARKED else "")
         _label(axes, time, share)
         for moment in moments:

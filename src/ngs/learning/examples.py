@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import index
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ def as_stored(inputs: Tensor) -> Tensor:
     return inputs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Examples:
     """Sequences of inputs, one for each hidden symbol, and the answer of each sequence.
 
@@ -45,16 +46,17 @@ class Examples:
         inputs: Sequence[Tensor],
         answers: Sequence[Value],
         labels: Sequence[Sequence[int]] | None = None,
+        view: Callable[[Tensor], Tensor] = as_stored,
     ) -> Examples:
         """Examples from one tensor [time, ...] for each; `labels` are columns of the grammar's symbols."""
+        pool = joined(inputs)
         lengths = [len(each) for each in inputs]
-        where = padded(np.arange(sum(lengths)), lengths)
+        where = padded(np.arange(len(pool)), lengths)
         if labels is None:
-            return cls(torch.cat(list(inputs)), where, tuple(answers))
+            return cls(pool, where, tuple(answers), view=view)
         if [len(each) for each in labels] != lengths:
             raise ShapeError("an example has another number of labels than of inputs; give one for each")
-        flat = np.array([column for each in labels for column in each], dtype=np.int64)
-        return cls(torch.cat(list(inputs)), where, tuple(answers), padded(flat, lengths))
+        return cls(pool, where, tuple(answers), padded(as_columns(labels), lengths), view)
 
     def __post_init__(self) -> None:
         if self.where.dim() != 2 or self.where.dtype != torch.long:
@@ -80,6 +82,13 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.where)
+
+    def __repr__(self) -> str:
+        shortest, longest = self.lengths.min(initial=self.time), self.time
+        return (
+            f"Examples({len(self)} of {shortest} to {longest} inputs {list(self.inputs.shape[1:])}, "
+            f"{'without' if self.labels is None else 'with'} labels)"
+        )
 
     @property
     def time(self) -> int:
@@ -153,6 +162,33 @@ class Batch:
         log_probs = logits.float().log_softmax(-1) if logits.dtype != torch.double else logits.log_softmax(-1)
         flat = log_probs.new_zeros(len(self.numbers) * self.time, log_probs.shape[-1])
         return flat.index_copy(0, self.slots, log_probs).view(len(self.numbers), self.time, -1)
+
+
+def joined(inputs: Sequence[Tensor]) -> Tensor:
+    """The inputs of all examples one behind the other [pool, ...]."""
+    for number, each in enumerate(inputs):
+        if not isinstance(each, Tensor) or not each.dim():
+            raise ShapeError(
+                f"the inputs of example {number} are a {type(each).__name__}; give a tensor [time, ...]"
+            )
+        if each.shape[1:] != inputs[0].shape[1:]:
+            raise ShapeError(
+                f"an input of example {number} is {list(each.shape[1:])}, one of example 0 is "
+                f"{list(inputs[0].shape[1:])}; bring all inputs to one size"
+            )
+    if not len(inputs):
+        raise ShapeError("there are no examples; give at least one")
+    return torch.cat(list(inputs))
+
+
+def as_columns(labels: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """The labels of all examples one behind the other."""
+    try:
+        return np.array([index(column) for each in labels for column in each], dtype=np.int64)
+    except TypeError:
+        raise ShapeError(
+            f"the labels of the first example are {labels[0]!r}; give columns: grammar.encode(sentence)"
+        ) from None
 
 
 def padded(flat: NDArray[np.int64], lengths: Sequence[int]) -> Tensor:

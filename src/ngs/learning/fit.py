@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from inspect import signature
 
 import torch
 from accelerate import Accelerator
@@ -13,9 +14,10 @@ from ngs.grammar.grammar import Grammar
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Augment, Lesson, Settings, Step, Trainer
 from ngs.learning.methods import Method, posterior
-from ngs.learning.processes import own_seed
+from ngs.learning.processes import mean_over_processes, own_seed
 from ngs.learning.reasoner import reasoner
 from ngs.learning.scores import Scores, measure
+from ngs.parsing.decode import PAD
 from ngs.reasoning.semantics import Meaning
 
 
@@ -38,6 +40,8 @@ def fit(
     seed. `on_step` is called after each step, with its loss. Returns the network that was learned: the
     moving average, where `settings` ask for one.
     """
+    _check_method(method)
+    _check_labels(grammar, examples)
     settings = Settings() if settings is None else settings
     accelerator = Accelerator()
     device = accelerator.device
@@ -47,19 +51,59 @@ def fit(
     objective = method(reasoner(grammar, semantics, examples), generator)
     lessons = [Lesson("fit", examples, objective, steps)]
     trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
-    last = None
-    for last in trainer:
-        on_step(last)
-    if last is not None and not last.loss.isfinite():
-        raise NGSError(f"the loss is {float(last.loss)} after {steps} steps; lower the learning rate")
+    taken = []
+    for step in trainer:
+        taken.append(step)
+        on_step(step)
+    _check_outcome(taken, examples)
     return trainer.learned
 
 
 def score(network: nn.Module, grammar: Grammar, semantics: Meaning, examples: Examples) -> Scores:
     """How many answers (and, where `examples` have labels, formulas and symbols) the network gets right."""
+    _check_labels(grammar, examples)
     parameter = next(network.parameters(), None)
     device = torch.device("cpu") if parameter is None else parameter.device
     return measure(network, reasoner(grammar, semantics, examples.to(device)))
+
+
+def _check_outcome(steps: Sequence[Step], examples: Examples) -> None:
+    """An untrained network must not pass for a trained one."""
+    if steps and not steps[-1].loss.isfinite():
+        raise NGSError(
+            f"the loss is {float(steps[-1].loss)} after {len(steps)} steps; lower the learning rate, and "
+            f"look for inputs that are not finite"
+        )
+    found = [step.measures["found"] for step in steps if "found" in step.measures]
+    if found and not mean_over_processes(torch.stack(found).mean()):
+        raise NGSError(
+            f"in {len(steps)} steps no sentence was found that gives an example's answer, so nothing was "
+            f"learned; compare the answers, such as {examples.answers[0]!r}, with what your functions "
+            f"return; if they agree, begin with ngs.methods.posterior or with shorter examples"
+        )
+
+
+def _check_method(method: Method) -> None:
+    """`ngs.posterior` and `ngs.methods.multi_step` are easily taken for what they make or are made of."""
+    try:
+        signature(method).bind("a reasoner", "a generator")
+    except TypeError:
+        raise NGSError(
+            f"the method is {getattr(method, '__qualname__', repr(method))}, which cannot be called with a "
+            f"reasoner and a generator; give ngs.methods.posterior, ngs.methods.multi_step(ngs.Walk()) or "
+            f"another of ngs.methods"
+        ) from None
+
+
+def _check_labels(grammar: Grammar, examples: Examples) -> None:
+    if examples.labels is None or not examples.labels.numel():
+        return
+    lowest, highest = int(examples.labels.min()), int(examples.labels.max())
+    if lowest < PAD or highest >= len(grammar.symbols):
+        raise ShapeError(
+            f"the labels are {lowest} to {highest}; the grammar's {len(grammar.symbols)} symbols are columns "
+            f"0 to {len(grammar.symbols) - 1}, and {PAD} stands behind the end"
+        )
 
 
 def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> None:
