@@ -486,3 +486,33 @@ def test_removing_a_run_leaves_what_else_is_there(done: Path, tmp_path: Path) ->
     remove(folder)
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["notes.txt"]
     finished(load_config(done), folder)  # there is room for another
+
+
+def test_other_data_in_the_same_place_is_noticed(tmp_path) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, embedded(train=80, test=20))
+    config = TrainHWF(data=str(path), steps=4, validate_every=2, batch_size=8)
+    events = train(config, tmp_path / "run")
+    while "validation" not in next(events).row:
+        pass
+    events.close()
+    packed.write(path, embedded(seed=1, train=80, test=20))
+    with pytest.raises(DataError, match=r"x\.ngs is not what .*run was trained on so far"):
+        list(train(config, tmp_path / "run", resume=True))
+
+
+def test_what_pretraining_made_is_not_chosen(tmp_path) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, embedded(train=80, test=20))
+    config = TrainHWF(
+        data=str(path),
+        method="reinforce",
+        steps=3,
+        validate_every=1,
+        batch_size=8,
+        pretrain=0.6,
+        pretrain_formulas=20,
+    )
+    rows = [event.row for event in train(config, tmp_path / "run")]
+    pretrained = [row["step"] for row in rows if row.get("lesson") == "pretrain"]
+    assert pretrained and rows[-1]["chosen_step"] > max(pretrained)

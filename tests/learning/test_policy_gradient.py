@@ -265,7 +265,7 @@ def test_with_a_full_memory_mapo_is_the_exact_gradient(seed: int) -> None:
 
 @pytest.mark.parametrize("clip, baseline", [(0.0, 0.0), (0.3, 0.2)])
 def test_the_expected_gradient_of_mapo_by_enumeration(clip: float, baseline: float) -> None:
-    """w E_B[grad log p] + (1 - w) E[(z not in B) (r - b) grad log p], for a memory that lacks some."""
+    """w E_B[grad log p] + (1 - w) E_notB[(r - b) grad log p], for a memory that lacks some."""
     log_probs = one_lattice(5)
     known = right_sentences(3, ANSWER)[:2]
     policy = log_policy(log_probs[0], 3)
@@ -278,9 +278,20 @@ def test_the_expected_gradient_of_mapo_by_enumeration(clip: float, baseline: flo
             objective = objective + weight * (p / believed) * policy[z]
         else:
             reward = float(value_of(z) == ANSWER)
-            objective = objective + (1 - weight) * p * (reward - baseline) * policy[z]
+            outside = (1 - weight) * p / (1 - believed)
+            objective = objective + outside * (reward - baseline) * policy[z]
     exact = gradient_of(objective, log_probs)
     found = mapo_gradient(log_probs, known, clip, 60_000, baseline)
+    assert exact.abs().max() > 0.05
+    assert (found - exact).abs().max() < 0.012
+
+
+def test_without_clipping_and_baseline_mapo_climbs_the_expected_reward() -> None:
+    """However little is remembered."""
+    log_probs = one_lattice(5)
+    known = right_sentences(3, ANSWER)[:2]
+    found = mapo_gradient(log_probs, known, clip=0.0, count=60_000, baseline=0.0)
+    exact = gradient_of(expected_reward(log_probs), log_probs)
     assert exact.abs().max() > 0.05
     assert (found - exact).abs().max() < 0.012
 
@@ -305,7 +316,8 @@ def test_a_remembered_sample_is_rejected() -> None:
         fresh = z not in known
         rejected += not fresh
         advantage = (value_of(z) == ANSWER) - baseline
-        losses.append(-weight * from_memory - (1 - weight) * fresh * advantage * policy[z].item())
+        outside = (1 - weight) / (1 - believed) * fresh
+        losses.append(-weight * from_memory - outside * advantage * policy[z].item())
     assert 0 < rejected < count
     assert abs(objective(many, batch).value.item() - sum(losses) / count) < 1e-6
 

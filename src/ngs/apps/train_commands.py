@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import torch
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -154,7 +155,8 @@ def compare(
     if as_json:
         typer.echo(json.dumps([asdict(group) for group in groups], indent=2))
         return
-    table = Table(title="test part; mean and standard deviation over the seeds", title_justify="left")
+    title = "test part; mean and standard deviation over the seeds"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("data", no_wrap=True)
     table.add_column("what", min_width=15, overflow="fold")
     for heading in ("runs", "answers %", "symbols %", "training s", f"to {goal:.1%}"):
@@ -162,7 +164,9 @@ def compare(
     for group in groups:
         others = (f"{name} {value}" for name, value in group.settings.items() if name != "method")
         what = "\n".join([group.settings["method"], *others])
-        times = [_plain(group.seconds), "-" if group.seconds_to is None else _plain(group.seconds_to)]
+        times = [
+            "-" if spread is None else f"{spread.mean:.1f}" for spread in (group.seconds, group.seconds_to)
+        ]
         shares = [_percent(group.calculation), f"{100 * group.symbol.mean:.2f}"]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
     Console().print(table)
@@ -171,11 +175,6 @@ def compare(
 def _percent(spread: comparison.Spread) -> str:
     deviation = "" if spread.deviation is None else f" ± {100 * spread.deviation:.2f}"
     return f"{100 * spread.mean:.2f}{deviation}"
-
-
-def _plain(spread: comparison.Spread) -> str:
-    deviation = "" if spread.deviation is None else f" ± {spread.deviation:.1f}"
-    return f"{spread.mean:.1f}{deviation}"
 
 
 def _table(scores: dict[str, Any], title: str) -> Table:

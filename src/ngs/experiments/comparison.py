@@ -13,7 +13,6 @@ from ngs.experiments.config import TrainHWF, read_facts
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import ENVIRONMENT, RESULT, load_config
 
-
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
 """Settings that have a place of their own in a group, or change no result."""
 

@@ -28,6 +28,8 @@ class Record:
         if not self.writes:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
+        for unfinished in self.folder.glob(".*.part"):  # of a run that was killed while writing
+            unfinished.unlink()
         path = self.folder / METRICS
         kept = [row for row in read_rows(path) if row["step"] <= after] if after else []
         with replacing(path) as temporary:

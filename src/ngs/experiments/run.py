@@ -150,6 +150,11 @@ class _Run:
         )
         if facts["config"] != json.loads(json.dumps(self.config.as_facts())):
             raise DataError(f"{self.folder / CHECKPOINT} is of another configuration; it cannot be resumed")
+        if facts["data"] != self.parts.data.digest:
+            raise DataError(
+                f"{self.config.data} is not what {self.folder} was trained on so far; put that back, "
+                f"or train anew"
+            )
         self.trainer.restore(tensors, facts["place"])
         self.seconds, self.best = facts["seconds"], facts["best"]
         self.record.open(after=self.trainer.steps_done)
@@ -180,10 +185,14 @@ class _Run:
         return Progress(step, step + self.trainer.steps_left, row)
 
     def _validate(self, step: int) -> dict[str, Any]:
-        """Measure on the validation part, and keep the network if none was better."""
+        """Measure on the validation part, and keep the network if none was better.
+
+        What pre-training made is not for the choice: the method itself is judged.
+        """
         scores = measure(self.trainer.learned, self.parts.validation)
         calculation = scores.total.calculation
-        if calculation >= self.best["calculation"]:  # of equals the later: it has seen more
+        in_last_lesson = self.trainer.lesson >= len(self.trainer.lessons) - 1
+        if in_last_lesson and calculation >= self.best["calculation"]:  # of equals the later: it saw more
             self.best = {"calculation": calculation, "step": step}
             self._keep(BEST, step)
         if step <= self.config.validate_every:
@@ -195,7 +204,13 @@ class _Run:
 
     def _checkpoint(self) -> None:
         tensors, place = self.trainer.state()
-        facts = {"place": place, "seconds": self.seconds, "best": self.best, "config": self.config.as_facts()}
+        facts = {
+            "place": place,
+            "seconds": self.seconds,
+            "best": self.best,
+            "config": self.config.as_facts(),
+            "data": self.parts.data.digest,
+        }
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
 
     def _keep(self, name: str, step: int) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import signature
 
 import torch
 from accelerate import Accelerator
-from torch import nn
+from torch import Tensor, nn
 
 from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
@@ -51,11 +51,12 @@ def fit(
     objective = method(reasoner(grammar, semantics, examples), generator)
     lessons = [Lesson("fit", examples, objective, steps)]
     trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
-    taken = []
+    step, found = None, torch.zeros((), device=device)
     for step in trainer:
-        taken.append(step)
+        found += step.measures.get("found", 1.0)
         on_step(step)
-    _check_outcome(taken, examples)
+    if step is not None:
+        _check_outcome(step, mean_over_processes(found), examples)
     return trainer.learned
 
 
@@ -67,17 +68,16 @@ def score(network: nn.Module, grammar: Grammar, semantics: Meaning, examples: Ex
     return measure(network, reasoner(grammar, semantics, examples.to(device)))
 
 
-def _check_outcome(steps: Sequence[Step], examples: Examples) -> None:
+def _check_outcome(last: Step, found: Tensor, examples: Examples) -> None:
     """An untrained network must not pass for a trained one."""
-    if steps and not steps[-1].loss.isfinite():
+    if not last.loss.isfinite():
         raise NGSError(
-            f"the loss is {float(steps[-1].loss)} after {len(steps)} steps; lower the learning rate, and "
-            f"look for inputs that are not finite"
+            f"the loss is {float(last.loss)} after {last.number} steps; lower the learning rate, and look for "
+            f"inputs that are not finite"
         )
-    found = [step.measures["found"] for step in steps if "found" in step.measures]
-    if found and not mean_over_processes(torch.stack(found).mean()):
+    if not found:
         raise NGSError(
-            f"in {len(steps)} steps no sentence was found that gives an example's answer, so nothing was "
+            f"in {last.number} steps no sentence was found that gives an example's answer, so nothing was "
             f"learned; compare the answers, such as {examples.answers[0]!r}, with what your functions "
             f"return; if they agree, begin with ngs.methods.posterior or with shorter examples"
         )

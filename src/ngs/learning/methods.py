@@ -34,9 +34,9 @@ def one_step(reasoner: Reasoner, _: torch.Generator) -> Objective:
     return OneStep(reasoner)
 
 
-def multi_step(walk: Walk) -> Method:
+def multi_step(walk: Walk | None = None) -> Method:
     """m-BS (Algorithm 2) with these hyperparameters."""
-    return lambda reasoner, generator: MultiStep(reasoner, generator, walk)
+    return lambda reasoner, generator: MultiStep(reasoner, generator, Walk() if walk is None else walk)
 
 
 def reinforce(decay: float = 0.99, samples: int = 1) -> Method:
@@ -53,7 +53,7 @@ METHODS: Mapping[str, Method] = {
     "posterior": posterior,
     "posterior-hard": k_likeliest(1),
     "posterior-k-best": k_likeliest(5),
-    "m-bs": multi_step(Walk()),
+    "m-bs": multi_step(),
     "1-bs": one_step,
     "mapo": mapo(),
     "reinforce": reinforce(),

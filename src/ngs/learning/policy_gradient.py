@@ -102,16 +102,18 @@ class Memory:
 
 
 class Mapo:
-    """MAPO (Liang et al. 2018, "Memory augmented policy optimization", Eq. 8 with Sec. 4.1).
+    """MAPO (Liang et al. 2018, "Memory augmented policy optimization", Sec. 3, 4.1).
 
     The expected reward splits into what is remembered (B) and what is not:
 
-        loss = - w   E over z in B,     p(z) / p(B)        of  r(z) log p(z)
-               - (1 - w)  E over z not in B, from the policy  of  (r(z) - b) log p(z)
+        loss = - w        E over z in B, by p(z) / p(B)                of  log p(z)
+               - (1 - w)  E over z not in B, by p(z) / (1 - p(B))      of  (r(z) - b) log p(z)
 
     with w = max(p(B), alpha), clipped so that a network that does not yet believe in its memory cannot
-    forget it: the cure for the cold start. The first expectation is summed exactly over the memory. For
-    the second, a sample that turns out to be remembered is rejected.
+    forget it: the cure for the cold start. The first expectation is summed exactly. For the second, one
+    sample of the policy is drawn; it counts 0 where it is remembered, and 1 / (1 - p(B)) where not. Without
+    clipping and baseline the gradient is that of the expected reward; b, which only the second term has,
+    adds b times the gradient of p(B).
     """
 
     def __init__(
@@ -140,14 +142,16 @@ class Mapo:
         empty = (remembered == PAD).all(2)
         each = log_probs[:, None].expand(-1, remembered.shape[1], -1, -1)
         log_policy = score_of(each, remembered).masked_fill(empty, -torch.inf) - log_partition[:, None]
-        believed = log_policy.detach().exp().sum(1)  # p(B)
-        weight = torch.where(empty.all(1), 0.0, believed.clamp(min=self.clip, max=1.0))
+        believed = log_policy.detach().exp().sum(1).clamp(max=1.0)  # p(B), whatever rounding makes of it
+        weight = torch.where(empty.all(1), 0.0, believed.clamp(min=self.clip))
         share = log_policy.detach().masked_fill(empty.all(1)[:, None], 0.0).softmax(1)
         from_memory = (share * log_policy.masked_fill(empty, 0.0)).sum(1)
 
         advantage = self.baseline.advantage(rewarded.float())
         from_policy = fresh * advantage * (score_of(log_probs, columns) - log_partition)
-        loss = -(weight * from_memory + (1 - weight) * from_policy).mean()
+        # Never above 1. Where all is believed no sample is fresh, and 0 / 0 would be asked for.
+        outside = (1 - weight) / (1 - believed).clamp(min=1e-6)
+        loss = -(weight * from_memory + outside * from_policy).mean()
 
         self.memory.add(gathered(batch.examples), gathered(columns), gathered(rewarded))
         measures = {"reward": rewarded.float().mean(), "remembered": (~empty.all(1)).float().mean()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -41,8 +42,11 @@ class Formulas:
         return (self.where != PAD).sum(1)
 
     def select(self, formulas: Sequence[int]) -> Formulas:
+        """Some of the formulas, with room for the longest of them."""
+        chosen = torch.as_tensor(formulas, dtype=torch.long)
+        time = int(self.lengths[chosen].max()) if len(chosen) else 0
         return Formulas(
-            self.where[torch.as_tensor(formulas, dtype=torch.long)],
+            self.where[chosen, :time],
             tuple(self.answers[k] for k in formulas),
             tuple(self.names[k] for k in formulas),
         )
@@ -66,6 +70,15 @@ class HandwrittenFormulas:
         """One formula as it is written: '3*8*1/8'."""
         rows = [row for row in formulas.where[number].tolist() if row != PAD]
         return "".join(GRAMMAR.decode(self.columns[rows].tolist()))
+
+    @cached_property
+    def digest(self) -> str:
+        """Of images, formulas and answers: tells data sets apart that stand in the same place."""
+        hasher = hashlib.sha256()
+        for tensor in (self.images, self.columns, self.train.where, self.test.where):
+            hasher.update(tensor.contiguous().numpy().reshape(-1).view("uint8").data)
+        hasher.update(repr((self.train.answers, self.test.answers)).encode())
+        return hasher.hexdigest()
 
     def examples(self, formulas: Formulas) -> Examples:
         """The formulas as the learning loop takes them, seen as ink."""
