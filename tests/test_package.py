@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import ngs
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "ngs"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -166,3 +168,17 @@ def test_the_core_imports_with_torch_numpy_and_lark_alone() -> None:
     command = [sys.executable, "-c", IMPORT_WITHOUT, ",".join(NOT_FOR_THE_CORE), ",".join(modules)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_every_public_name_is_found_where_it_is_said_to_be() -> None:
+    assert sorted(ngs.__all__) == sorted({*ngs._WHERE, "methods"})
+    for name in ngs.__all__:
+        assert getattr(ngs, name) is not None
+    with pytest.raises(AttributeError, match="module 'ngs' has no attribute 'nothing'"):
+        _ = ngs.nothing
+
+
+def test_importing_ngs_loads_nothing_yet() -> None:
+    """The command line sets up its process before PyTorch is loaded, and the facade must not be in its way."""
+    code = "import sys, ngs, ngs.apps; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -72,8 +72,8 @@ def _check_outcome(last: Step, found: Tensor, examples: Examples) -> None:
     """An untrained network must not pass for a trained one."""
     if not last.loss.isfinite():
         raise NGSError(
-            f"the loss is {float(last.loss)} after {last.number} steps; lower the learning rate, and look for "
-            f"inputs that are not finite"
+            f"the loss is {float(last.loss)} after {last.number} steps; lower the learning rate, and look "
+            f"for inputs that are not finite"
         )
     if not found:
         raise NGSError(
