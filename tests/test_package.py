@@ -179,6 +179,6 @@ def test_every_public_name_is_found_where_it_is_said_to_be() -> None:
 
 
 def test_importing_ngs_loads_nothing_yet() -> None:
-    """The command line sets up its process before PyTorch is loaded, and the facade must not be in its way."""
+    """The command line sets up its process before PyTorch is loaded; the facade must not be in its way."""
     code = "import sys, ngs, ngs.apps; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
