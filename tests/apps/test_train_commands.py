@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,11 +97,22 @@ def test_a_report_is_written(folder) -> None:
         (["train", "hwf", "--steps", "many"], 2, "Invalid value for '--steps'"),
         (["train", "hwf", "--data", "nowhere.ngs", "--out", "OUT"], 1, "nowhere.ngs: there is no such file"),
         (["train", "hwf", "--lengths", "2", "--out", "OUT"], 1, "no formulas are left to train on"),
-        (["train", "hwf", "--resume", "nowhere"], 1, "config.json: there is no such file"),
+        (["train", "hwf", "--resume", "nowhere"], 1, "config.json cannot be read: No such file"),
+        (
+            ["train", "hwf", "--resume", "x", "--steps", "9"],
+            1,
+            "--resume goes on with the run's own settings",
+        ),
+        (
+            ["train", "hwf", "--data", ".", "--out", "OUT"],
+            1,
+            ". is not packed yet; first `ngs data import .`",
+        ),
         (["train", "hwf", "--colour", "red"], 2, "No such option"),
-        (["evaluate", "nowhere"], 1, "is nowhere the folder of a run?"),
-        (["report", "nowhere"], 1, "nowhere is no folder"),
-        (["compare", "nowhere"], 1, "is nowhere the folder of a run?"),
+        (["evaluate", "nowhere"], 1, "give the folder of a run"),
+        (["evaluate", __file__], 1, "cannot be read: Not a directory"),
+        (["report", "nowhere"], 1, "nowhere"),
+        (["compare", "nowhere"], 1, "give the folder of a run"),
     ],
 )
 def test_bad_arguments_are_told_in_one_line(tmp_path, arguments, code, message) -> None:
@@ -124,7 +136,7 @@ def test_a_run_is_not_written_over_unasked(folder) -> None:
 
 def test_a_run_stopped_by_the_keyboard_says_how_to_go_on_and_does(folder) -> None:
     out = folder / "stopped"
-    options = [*train(folder), "--out", str(out), "--steps", "2000"]
+    options = [*train(folder), "--out", str(out), "--steps", "120"]
     run = subprocess.Popen(
         [sys.executable, "-m", "ngs.apps.cli", *options],
         stdout=subprocess.PIPE,
@@ -139,7 +151,16 @@ def test_a_run_stopped_by_the_keyboard_says_how_to_go_on_and_does(folder) -> Non
     output, _ = run.communicate(timeout=60)
     assert run.returncode == 130
     assert f"go on with: ngs train hwf --resume {out}" in output
-    facts = json.loads((out / "config.json").read_text())
-    (out / "config.json").write_text(json.dumps(facts | {"steps": 12}))
-    refused = RUNNER.invoke(app, ["train", "hwf", "--resume", str(out)])
-    assert refused.exit_code == 1 and "is of another configuration" in refused.output
+    resumed = RUNNER.invoke(app, ["train", "hwf", "--resume", str(out), "--threads", "1"])
+    assert resumed.exit_code == 0, resumed.output
+    rows = [json.loads(line)["step"] for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert rows == sorted(rows) and rows[-1] == 120
+
+
+def test_a_changed_configuration_is_not_resumed(folder) -> None:
+    copy = folder / "changed"
+    shutil.copytree(folder / "run-1", copy)
+    facts = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(facts | {"steps": 99}))
+    refused = RUNNER.invoke(app, ["train", "hwf", "--resume", str(copy)])
+    assert refused.exit_code == 1 and "is of another configuration (steps differ)" in refused.output

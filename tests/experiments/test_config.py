@@ -134,7 +134,7 @@ def test_settings_of_earlier_versions_get_their_defaults() -> None:
 
 
 def test_files_that_hold_no_facts_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none\.json: there is no such file; is .* the folder of a run"):
+    with pytest.raises(DataError, match=r"none\.json cannot be read: No such file .*; give the folder"):
         read_facts(tmp_path / "none.json")
     for content in (b"{", b"\xff\xfe\x00"):
         (tmp_path / "bad.json").write_bytes(content)

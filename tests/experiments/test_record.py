@@ -69,7 +69,7 @@ def test_damage_in_the_middle_is_named_by_line(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_record_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"metrics\.jsonl: there is no such file; is .* the folder of a run"):
+    with pytest.raises(DataError, match=r"metrics\.jsonl: there is no such file; give the folder of a run"):
         read_rows(tmp_path / METRICS)
 
 

@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused(where: Tensor, message: str) -> None:
 def test_labels_must_stand_for_the_inputs() -> None:
     with pytest.raises(ShapeError, match=r"the labels are \[1, 1\], the examples \[1, 2\]"):
         Examples(torch.randn(2, 2), torch.tensor([[0, 1]]), (1,), torch.tensor([[0]]))
-    with pytest.raises(ShapeError, match="another number of labels than of inputs"):
+    with pytest.raises(ShapeError, match="example 0 has 1 labels for 2 inputs; give one for each"):
         Examples.of([torch.randn(2, 2)], [1], [[0]])
 
 

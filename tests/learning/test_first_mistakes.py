@@ -62,7 +62,7 @@ def test_labels_outside_the_grammar_are_refused() -> None:
 def test_a_training_that_found_nothing_is_no_result() -> None:
     examples = tiny(40)
     texts = Examples(examples.inputs, examples.where, tuple(map(str, examples.answers)))
-    for method in (ngs.methods.posterior, ngs.methods.one_step):
+    for method in (ngs.methods.posterior, ngs.methods.one_step, ngs.methods.reinforce(), ngs.methods.mapo()):
         with pytest.raises(NGSError, match=r"in 3 steps no sentence was found .* such as '"):
             fit(network(), GRAMMAR, Arithmetic, texts, method=method, steps=3)
 

@@ -152,8 +152,14 @@ def test_a_state_that_does_not_fit_is_refused() -> None:
     tensors, place = training("posterior", examples).state()
     objective = METHODS["posterior"](tiny_reasoner(examples), torch.Generator())
     other = Trainer(network(), [Lesson("a", examples, objective, 3)], SETTINGS)
-    with pytest.raises(DataError, match="the checkpoint is of another network"):
+    with pytest.raises(DataError, match=r"the checkpoint is of another (network|training)"):
         other.restore(tensors, place)
+    with pytest.raises(DataError, match="is of a training on cuda, this is on cpu; resume on the same kind"):
+        training("posterior", examples).restore(tensors, {**place, "device": "cuda"})
+    for made, wanted in (("posterior", "m-bs"), ("mapo", "reinforce"), ("mapo", "posterior")):
+        tensors_of_another, place = training(made, examples).state()
+        with pytest.raises(DataError, match=r"of another training: it lacks .* and has .* besides"):
+            training(wanted, examples).restore(tensors_of_another, place)
     tensors["generator"] = tensors["generator"].repeat(2, 1)
     with pytest.raises(DataError, match="of 2 processes, and these are 1"):
         training("posterior", examples).restore(tensors, place)

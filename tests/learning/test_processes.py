@@ -16,6 +16,7 @@ from accelerate import Accelerator
 
 from ngs.errors import DataError
 from ngs.learning.processes import (
+    as_the_first_says,
     gathered,
     mean_over_processes,
     number_of_this,
@@ -33,7 +34,9 @@ PATIENCE = 60
 
 def test_alone_everything_is_the_identity() -> None:
     values = torch.arange(3.0)
-    assert (together(), number_of_this(), own_seed(7)) == (1, 0, 7)
+    assert (together(), number_of_this()) == (1, 0)
+    assert own_seed(7, "a") == own_seed(7, "a") != own_seed(7, "b") != own_seed(8, "b")
+    assert as_the_first_says(True, torch.device("cpu")) and not as_the_first_says(False, torch.device("cpu"))
     assert mean_over_processes(values) is values and gathered(values) is values
     state = torch.Generator().manual_seed(1).get_state()
     assert torch.equal(own_state(states_of_all(state, torch.device("cpu"))), state)
@@ -97,7 +100,8 @@ def test_they_agree_on_what_is_remembered_and_draw_numbers_of_their_own(two: lis
     for rewards in zip(two[0]["rewards"], two[1]["rewards"], strict=True):
         baseline = 0.99 * baseline + 0.01 * sum(rewards) / 2
     assert two[0]["baseline"] == pytest.approx(baseline) and baseline > 0
-    assert [each["seed"] for each in two] == [14, 15]
+    assert two[0]["seed"] != two[1]["seed"]
+    assert [each["enough"] for each in two] == [True, True]  # though only the first thought so
 
 
 @pytest.mark.parametrize("name", ["m-bs", "mapo"])

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ngs.apps import train_commands
+from ngs.apps import reading_commands, train_commands
 from ngs.apps.data_commands import data_app
 from ngs.apps.tour import take_tour
 from ngs.experiments import benchmark
@@ -27,6 +27,8 @@ app = typer.Typer(
 )
 app.add_typer(train_commands.train_app, name="train")
 app.command()(train_commands.evaluate)
+app.command()(reading_commands.predict)
+app.command()(reading_commands.explain)
 app.command()(train_commands.report)
 app.command()(train_commands.compare)
 app.add_typer(data_app, name="data")

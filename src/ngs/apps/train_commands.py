@@ -1,8 +1,9 @@
-"""`ngs train`, `ngs evaluate`, `ngs report`: from a configuration to a run, and what a run is worth."""
+"""`ngs train`, `evaluate`, `report`, `compare`: from a configuration to a run, and what runs are worth."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +29,7 @@ from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.report import write_report
+from ngs.experiments.report.page import write_report
 
 train_app = typer.Typer(help="Train a network from answers alone.", no_args_is_help=True)
 
@@ -63,6 +64,8 @@ def hwf(
         torch.set_num_threads(threads)
     console = Console()
     if resume is not None:
+        if out is not None or overwrite or config != TrainHWF():
+            raise NGSError("--resume goes on with the run's own settings; give it alone, or with --threads")
         config, folder = runs.load_config(resume), resume
     else:
         folder = Path("runs") / f"hwf-{config.method}-{config.seed}" if out is None else out
@@ -70,7 +73,8 @@ def hwf(
             runs.remove(folder)
     console.print(f"[bold]{config.method}[/] on {config.data}, into {folder}", soft_wrap=True)
     try:
-        result = _follow(runs.train(config, folder, resume=resume is not None), console)
+        events = runs.train(config, folder, resume=resume is not None, command=["ngs", *sys.argv[1:]])
+        result = _follow(events, console)
     except KeyboardInterrupt:
         console.print(f"stopped; go on with: ngs train hwf --resume {folder}", soft_wrap=True)
         raise typer.Exit(130) from None
@@ -139,8 +143,6 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page about a run: curves, confusions, mistakes, and corrections that were spurious."""
-    if not run.is_dir():
-        raise NGSError(f"{run} is no folder; give the folder of a run, as `ngs train` makes it")
     typer.echo(f"written to {write_report(run, out=out)}")
 
 

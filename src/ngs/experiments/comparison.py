@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -61,8 +61,7 @@ def compare(folders: Sequence[Path], goal: float = 0.985) -> list[Group]:
 
 
 def _without_seed(config: TrainHWF) -> TrainHWF:
-    facts = config.as_facts() | {"seed": 0}
-    return TrainHWF.from_facts(facts, Path())
+    return replace(config, seed=0, test_curve=False)  # neither makes it another experiment
 
 
 def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:
@@ -72,6 +71,13 @@ def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:
 
 def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float) -> Group:
     results = [_result(run) for run in runs]
+    if len({result["digest"] for result in results}) > 1:
+        raise DataError(
+            f"{runs[0]} and others of its settings were trained on different data; compare them apart"
+        )
+    seeds = tuple(load_config(run).seed for run in runs)
+    if len(set(seeds)) < len(seeds):
+        raise DataError(f"{', '.join(map(str, runs))}: two of these runs have the same seed; give each once")
     environments = [read_facts(run / ENVIRONMENT) for run in runs]
     reached = [_seconds_to(run, goal) for run in runs]
     default = TrainHWF().as_facts()
@@ -87,7 +93,7 @@ def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float
     return Group(
         settings={"method": config.method, **settings},
         data=results[0]["data"],
-        seeds=tuple(load_config(run).seed for run in runs),
+        seeds=seeds,
         calculation=tested("calculation"),
         formula=tested("formula"),
         symbol=tested("symbol"),

@@ -46,9 +46,9 @@ class TrainHWF:
     fraction: float = setting(1.0, "The share of the training formulas to use, validation included.")
     validation: float = setting(0.05, "The share of those to hold out and choose the checkpoint by.")
     pretrain: float = setting(
-        0.0, "First train with labels until this share of symbols is right; the paper's authors took 0.5."
+        0.0, "First train with labels until this share of symbols is right, 0.5 for instance; 0: do not."
     )
-    pretrain_formulas: int = setting(100, "How many labelled formulas --pretrain uses.")
+    pretrain_formulas: int = setting(100, "How many labelled formulas --pretrain may use.")
     walk_steps: int = setting(5, "Steps of m-bs.")
     best: int = setting(5, "The k of posterior-k-best.")
     samples: int = setting(1, "Samples that reinforce draws for each formula and step.")
@@ -105,15 +105,18 @@ class TrainHWF:
     def from_facts(cls, facts: Any, origin: Path) -> TrainHWF:
         """The configuration that `as_facts` wrote."""
         if not isinstance(facts, dict) or facts.get("task") != "hwf":
-            raise DataError(f"{origin} is no configuration of `ngs train hwf`")
+            raise DataError(f"{origin} is no configuration of `ngs train hwf`; restore it, or train anew")
         values = {k: v for k, v in facts.items() if k != "task"}
         unknown = values.keys() - {f.name for f in fields(cls)}
         if unknown:
-            raise DataError(f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}")
+            raise DataError(
+                f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}; "
+                f"use the version it was made with, or train anew"
+            )
         try:
             return cls(**{**values, "lengths": tuple(values.get("lengths", ()))})
         except TypeError as error:
-            raise DataError(f"{origin} is no configuration of `ngs train hwf`: {error}") from None
+            raise DataError(f"{origin} is no configuration of `ngs train hwf` ({error})") from None
 
 
 _CHOICES = {"method": METHODS, "network": NETWORKS, "schedule": SCHEDULES, "precision": PRECISIONS}
@@ -123,7 +126,10 @@ def read_facts(path: Path) -> Any:
     """The JSON of a run's file; a DataError naming it where there is none."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file; is {path.parent} the folder of a run?") from None
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read: {error.strerror or error}; give the folder of a run, as `ngs train` "
+            f"makes it"
+        ) from None
     except ValueError as error:
-        raise DataError(f"{path} is damaged: {error}") from None
+        raise DataError(f"{path} is damaged ({error}); restore it, or train anew") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import torch
 PACKAGES = ("ngs", "torch", "numpy", "lark", "accelerate", "safetensors")
 
 
-def environment(device: torch.device) -> dict[str, object]:
+def environment(device: torch.device, command: Sequence[str] | None = None) -> dict[str, object]:
+    """The facts a result cannot be judged without; `command` is what a person typed to get it."""
     return {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "threads": torch.get_num_threads(),
@@ -21,7 +23,7 @@ def environment(device: torch.device) -> dict[str, object]:
         "python": platform.python_version(),
         "packages": {package: _version(package) for package in PACKAGES},
         "commit": commit(),
-        "command": ["ngs", *sys.argv[1:]],
+        "command": None if command is None else list(command),
     }
 
 
@@ -41,6 +43,17 @@ def commit() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", __file__)  # or it is the commit of somebody else's project
         return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--", str(here)) else "")
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def peak_memory_mb() -> float | None:
+    """The most this process has had so far; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / 2**20 if sys.platform == "darwin" else peak / 2**10, 1)  # bytes there, else kilobytes

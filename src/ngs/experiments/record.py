@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from torch.utils.tensorboard import SummaryWriter
 
 from ngs.errors import DataError
-from ngs.learning.tensor_file import replacing
+from ngs.learning.whole_file import replacing
 
 METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
 
@@ -69,7 +69,7 @@ def _numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, fl
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The lines of a record; a last line that a killed run left unfinished is not one."""
     if not path.exists():
-        raise DataError(f"{path}: there is no such file; is {path.parent} the folder of a run?")
+        raise DataError(f"{path}: there is no such file; give the folder of a run, as `ngs train` makes it")
     rows: list[dict[str, Any]] = []
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
@@ -78,5 +78,5 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         except ValueError as error:
             if number == len(lines):
                 break
-            raise DataError(f"{path}, line {number}: {error}") from None
+            raise DataError(f"{path}, line {number} is damaged ({error}); restore it") from None
     return rows

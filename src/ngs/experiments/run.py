@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainHWF, read_facts
-from ngs.experiments.environment import environment
+from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.record import METRICS, TENSORBOARD, Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Lesson, Step, Trainer
@@ -35,17 +35,19 @@ from ngs.learning.scores import Scores, measure
 from ngs.perception.augmentation import Handwriting
 from ngs.perception.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
+from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.source import divided, load
 
 CHECKPOINT, EARLY, BEST = "checkpoint.safetensors", "early.safetensors", "best.safetensors"
-CONFIG, ENVIRONMENT, RESULT = "config.json", "environment.json", "result.json"
+CONFIG, ENVIRONMENT, RESULT, REPORT = "config.json", "environment.json", "result.json", "report.html"
 A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
+BEST_PREFIX = "best."
+"""Of the chosen network's weights in a checkpoint."""
 LOG_EVERY = 10
 """Steps between lines of metrics: reading a loss waits for the device."""
 PRETRAIN_STEPS = 2000
-"""Pre-training that has not reached its accuracy by then is over anyway, and says so in the metrics."""
+"""Pre-training that has not reached its accuracy by then is over anyway."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Parts:
     """A data set cut as a configuration says."""
 
     data: HandwrittenFormulas
+    labelled: Reasoner | None
+    """the part of `train` whose labels pre-training may see"""
     train: Reasoner
     validation: Reasoner
     test: Reasoner
@@ -79,34 +83,37 @@ def parts_of(config: TrainHWF, device: torch.device) -> Parts:
     for name, formulas in (("train", train), ("validate", held_out), ("test", data.test)):
         if not len(formulas):
             raise NGSError(f"no formulas are left to {name} on; use more of the data, or other lengths")
-    each = (data.examples(formulas).to(device) for formulas in (train, held_out, data.test))
-    return Parts(data, *(reasoner(GRAMMAR, Arithmetic, examples) for examples in each))
+
+    def reasoner_of(formulas: Formulas) -> Reasoner:
+        return reasoner(GRAMMAR, Arithmetic, data.examples(formulas).to(device))
+
+    share = min(1.0, config.pretrain_formulas / len(train))
+    labelled = reasoner_of(divided(train, share, seed=2)[0]) if config.pretrain else None
+    return Parts(data, labelled, reasoner_of(train), reasoner_of(held_out), reasoner_of(data.test))
 
 
 def lessons_of(config: TrainHWF, parts: Parts, device: torch.device) -> list[Lesson]:
-    generator = torch.Generator(device).manual_seed(own_seed(config.seed))
+    generator = torch.Generator(device).manual_seed(own_seed(config.seed, "objective"))
     objective = config.make_method()(parts.train, generator)
     lessons = [Lesson(config.method, parts.train.examples, objective, config.steps)]
-    if config.pretrain:
-        labelled = parts.train.examples.select(range(0, len(parts.train.examples), _every(config, parts)))
-        pretrained = reasoner(GRAMMAR, Arithmetic, labelled)
+    if parts.labelled is None:
+        return lessons
+    labelled = parts.labelled
 
-        def enough(network: nn.Module) -> bool:
-            share = measure(network, pretrained).total.symbol
-            return share is not None and share >= config.pretrain
+    def enough(network: nn.Module) -> bool:
+        share = measure(network, labelled).total.symbol
+        return share is not None and share >= config.pretrain
 
-        lessons.insert(0, Lesson("pretrain", labelled, Supervised(), PRETRAIN_STEPS, enough, ask_every=5))
-    return lessons
-
-
-def _every(config: TrainHWF, parts: Parts) -> int:
-    return max(1, len(parts.train.examples) // config.pretrain_formulas)
+    pretrain = Lesson("pretrain", labelled.examples, Supervised(), PRETRAIN_STEPS, enough, ask_every=5)
+    return [pretrain, *lessons]
 
 
-def train(config: TrainHWF, folder: Path, *, resume: bool = False) -> Iterator[Progress]:
-    """Train and test, writing `folder` as it goes. Runs as it is iterated."""
+def train(
+    config: TrainHWF, folder: Path, *, resume: bool = False, command: Sequence[str] | None = None
+) -> Iterator[Progress]:
+    """Train and test, writing `folder` as it goes. Runs as it is iterated; `command` goes on record."""
     if resume and TrainHWF.from_facts(read_facts(folder / CONFIG), folder / CONFIG) != config:
-        raise NGSError(f"{folder} was trained with another configuration; resume it with its own")
+        raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     if not resume and (folder / CONFIG).exists():
         raise NGSError(f"{folder} already holds a run; go on with --resume, or choose another folder")
     accelerator = Accelerator()
@@ -125,7 +132,7 @@ def train(config: TrainHWF, folder: Path, *, resume: bool = False) -> Iterator[P
         if resume and (folder / CHECKPOINT).exists():
             run.restore()
         else:
-            run.begin()
+            run.begin(command)
         yield from run.go()
 
 
@@ -138,25 +145,35 @@ class _Run:
         self.seconds = 0.0
         """spent on training steps, without validation"""
         self.best: dict[str, Any] = {"calculation": -1.0, "step": 0}
+        self.best_weights: dict[str, Tensor] = {}
 
-    def begin(self) -> None:
+    def begin(self, command: Sequence[str] | None) -> None:
         self.record.write(CONFIG, self.config.as_facts())
-        self.record.write(ENVIRONMENT, environment(self.trainer.accelerator.device))
+        self.record.write(ENVIRONMENT, environment(self.trainer.accelerator.device, command))
         self.record.open(after=0)
 
     def restore(self) -> None:
         tensors, facts = tensor_file.load(
             self.folder / CHECKPOINT, A_CHECKPOINT, "train anew into another folder"
         )
-        if facts["config"] != json.loads(json.dumps(self.config.as_facts())):
-            raise DataError(f"{self.folder / CHECKPOINT} is of another configuration; it cannot be resumed")
+        own = json.loads(json.dumps(self.config.as_facts()))
+        if facts["config"] != own:
+            others = [name for name in own if facts["config"].get(name) != own[name]]
+            raise DataError(
+                f"{self.folder / CHECKPOINT} is of another configuration ({', '.join(others)} differ); "
+                f"restore {CONFIG}, or train anew"
+            )
         if facts["data"] != self.parts.data.digest:
             raise DataError(
                 f"{self.config.data} is not what {self.folder} was trained on so far; put that back, "
                 f"or train anew"
             )
+        kept = {name for name in tensors if name.startswith(BEST_PREFIX)}
+        self.best_weights = {name.removeprefix(BEST_PREFIX): tensors.pop(name).clone() for name in kept}
         self.trainer.restore(tensors, facts["place"])
         self.seconds, self.best = facts["seconds"], facts["best"]
+        if self.best_weights:
+            self._keep(BEST, self.best_weights, self.best["step"])
         self.record.open(after=self.trainer.steps_done)
 
     def go(self) -> Iterator[Progress]:
@@ -194,9 +211,11 @@ class _Run:
         in_last_lesson = self.trainer.lesson >= len(self.trainer.lessons) - 1
         if in_last_lesson and calculation >= self.best["calculation"]:  # of equals the later: it saw more
             self.best = {"calculation": calculation, "step": step}
-            self._keep(BEST, step)
+            weights = self.trainer.learned.state_dict()
+            self.best_weights = {name: tensor.cpu().clone() for name, tensor in weights.items()}
+            self._keep(BEST, self.best_weights, step)
         if step <= self.config.validate_every:
-            self._keep(EARLY, step)
+            self._keep(EARLY, self.trainer.learned.state_dict(), step)
         row = {"step": step, "seconds": round(self.seconds, 3), "validation": scores.as_facts()}
         if self.config.test_curve:
             row["test"] = measure(self.trainer.learned, self.parts.test).as_facts()
@@ -211,11 +230,13 @@ class _Run:
             "config": self.config.as_facts(),
             "data": self.parts.data.digest,
         }
+        # The chosen network too: a run killed between two files must not mix networks of different steps.
+        tensors |= {BEST_PREFIX + name: tensor for name, tensor in self.best_weights.items()}
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
 
-    def _keep(self, name: str, step: int) -> None:
+    def _keep(self, name: str, weights: Mapping[str, Tensor], step: int) -> None:
         facts = {"step": step, "network": self.config.network, "symbols": list(GRAMMAR.symbols)}
-        self._save(name, A_NETWORK, self.trainer.learned.state_dict(), facts)
+        self._save(name, A_NETWORK, weights, facts)
 
     def _save(self, name: str, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         if self.trainer.accelerator.is_main_process:
@@ -228,13 +249,14 @@ class _Run:
         network = load_network(self.folder).to(self.trainer.accelerator.device)
         result = {
             "data": self.parts.data.name,
+            "digest": self.parts.data.digest,
             "method": self.config.method,
             "chosen_step": self.best["step"],
             "training_seconds": round(self.seconds, 3),
             "tolerance": float(TOLERANCE),  # of results on import; what is read is compared exactly
             "validation": measure(network, self.parts.validation).as_facts(),
             "test": measure(network, self.parts.test).as_facts(),
-            "peak_memory_mb": _peak_memory(),
+            "peak_memory_mb": peak_memory_mb(),
         }
         self.record.write(RESULT, result)
         step = self.trainer.steps_done
@@ -262,18 +284,9 @@ def _row(steps: list[Step]) -> dict[str, Any]:
     }
 
 
-def _peak_memory() -> float | None:
-    """Of this process so far, in MB; None where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
-
-
 def remove(folder: Path) -> None:
     """Delete the files of a run, and nothing else that may lie in its folder."""
-    for name in (CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT):
+    for name in (CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT, REPORT):
         (folder / name).unlink(missing_ok=True)
     for events in (folder / TENSORBOARD).glob("events.out.tfevents.*"):
         events.unlink()
@@ -287,7 +300,10 @@ def load_network(folder: Path, name: str = BEST) -> nn.Module:
     """The network that was best on the validation part (or the EARLY one), ready to read images."""
     tensors, facts = tensor_file.load(folder / name, A_NETWORK, "train one with `ngs train hwf`")
     if facts["symbols"] != list(GRAMMAR.symbols):
-        raise DataError(f"{folder / name} reads other symbols: {' '.join(facts['symbols'])}")
+        raise DataError(
+            f"{folder / name} reads the symbols {' '.join(facts['symbols'])}, and "
+            f"{' '.join(GRAMMAR.symbols)} are needed; train one with `ngs train hwf`"
+        )
     network = NETWORKS[facts["network"]](len(GRAMMAR.symbols))
     network.load_state_dict(tensors)
     return network.eval()

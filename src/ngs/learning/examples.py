@@ -49,13 +49,18 @@ class Examples:
         view: Callable[[Tensor], Tensor] = as_stored,
     ) -> Examples:
         """Examples from one tensor [time, ...] for each; `labels` are columns of the grammar's symbols."""
-        pool = joined(inputs)
+        pool = pooled(inputs)
         lengths = [len(each) for each in inputs]
         where = padded(np.arange(len(pool)), lengths)
         if labels is None:
             return cls(pool, where, tuple(answers), view=view)
-        if [len(each) for each in labels] != lengths:
-            raise ShapeError("an example has another number of labels than of inputs; give one for each")
+        for number, (given, length) in enumerate(zip(labels, lengths, strict=False)):
+            if len(given) != length:
+                raise ShapeError(
+                    f"example {number} has {len(given)} labels for {length} inputs; give one for each"
+                )
+        if len(labels) != len(lengths):
+            raise ShapeError(f"{len(labels)} of {len(lengths)} examples have labels; label all or none")
         return cls(pool, where, tuple(answers), padded(as_columns(labels), lengths), view)
 
     def __post_init__(self) -> None:
@@ -71,8 +76,12 @@ class Examples:
             )
         check_answers(self.answers, len(self.where))
         filled = self.where != PAD
-        if (filled[:, 1:] & ~filled[:, :-1]).any():
-            raise ShapeError("`where` has a gap; put the inputs of each example first and PAD behind its end")
+        gaps = (filled[:, 1:] & ~filled[:, :-1]).any(1).nonzero()
+        if len(gaps):
+            raise ShapeError(
+                f"`where` has a gap in example {int(gaps[0])}; put the inputs of each example first and PAD "
+                f"behind its end"
+            )
         rows = self.where[filled]
         if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.inputs):
             raise ShapeError(
@@ -164,7 +173,7 @@ class Batch:
         return flat.index_copy(0, self.slots, log_probs).view(len(self.numbers), self.time, -1)
 
 
-def joined(inputs: Sequence[Tensor]) -> Tensor:
+def pooled(inputs: Sequence[Tensor]) -> Tensor:
     """The inputs of all examples one behind the other [pool, ...]."""
     for number, each in enumerate(inputs):
         if not isinstance(each, Tensor) or not each.dim():

@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.learning.examples import Examples
-from ngs.learning.loop import Augment, Lesson, Settings, Step, Trainer
+from ngs.learning.loop import Lesson, Settings, Step, Trainer
 from ngs.learning.methods import Method, posterior
 from ngs.learning.processes import mean_over_processes, own_seed
 from ngs.learning.reasoner import reasoner
 from ngs.learning.scores import Scores, measure
 from ngs.parsing.decode import PAD
+from ngs.perception.augmentation import Augmentation
 from ngs.reasoning.semantics import Meaning
 
 
@@ -30,7 +31,7 @@ def fit(
     method: Method = posterior,
     steps: int = 500,
     settings: Settings | None = None,
-    augment: Augment | None = None,
+    augment: Augmentation | None = None,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> nn.Module:
     """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
@@ -47,13 +48,13 @@ def fit(
     device = accelerator.device
     examples = examples.to(device)
     _check_network(network.to(device), grammar, examples)
-    generator = torch.Generator(device).manual_seed(own_seed(settings.seed))
+    generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "objective"))
     objective = method(reasoner(grammar, semantics, examples), generator)
     lessons = [Lesson("fit", examples, objective, steps)]
     trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
     step, found = None, torch.zeros((), device=device)
     for step in trainer:
-        found += step.measures.get("found", 1.0)
+        found += step.measures.get("found", step.measures.get("reward", 1.0))
         on_step(step)
     if step is not None:
         _check_outcome(step, mean_over_processes(found), examples)
@@ -109,7 +110,7 @@ def _check_labels(grammar: Grammar, examples: Examples) -> None:
 def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> None:
     """One pass before anything is compiled: the mistake everybody makes is the size of the last layer."""
     if not len(examples):
-        raise NGSError("there are no examples to learn from")
+        raise NGSError("there are no examples to learn from; give at least one")
     was_training = network.training
     with torch.inference_mode():
         logits = network.eval()(examples.view(examples.inputs[:2]))

@@ -18,10 +18,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ngs.errors import DataError, NGSError
 from ngs.learning.examples import Examples
 from ngs.learning.objective import Objective
-from ngs.learning.processes import own_seed, own_state, states_of_all
+from ngs.learning.processes import as_the_first_says, own_seed, own_state, states_of_all
 from ngs.learning.schedule import Schedule, one_cycle
-
-Augment = Callable[[Tensor, torch.Generator], Tensor]
+from ngs.perception.augmentation import Augmentation
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,8 @@ class Settings:
             raise NGSError(f"the weight decay is {self.weight_decay}; it must be 0 or more")
         if not 0 <= self.averaging < 1:
             raise NGSError(f"averaging is {self.averaging}; it must be in [0, 1)")
+        if self.precision not in (torch.float32, torch.bfloat16):
+            raise NGSError(f"the precision is {self.precision}; give torch.float32 or torch.bfloat16")
         if self.seed < 0:
             raise NGSError(f"the seed is {self.seed}; it must be 0 or more")
 
@@ -67,8 +68,10 @@ class Lesson:
     def __post_init__(self) -> None:
         if self.steps < 0:
             raise NGSError(f"{self.name}: {self.steps} steps; it must be 0 or more")
+        if self.ask_every < 1:
+            raise NGSError(f"{self.name}: asked every {self.ask_every} steps; it must be at least 1")
         if self.steps and not len(self.examples):
-            raise NGSError(f"{self.name}: there are no examples to learn from")
+            raise NGSError(f"{self.name}: there are no examples to learn from; give at least one")
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class Trainer:
         lessons: Sequence[Lesson],
         settings: Settings,
         *,
-        augment: Augment | None = None,
+        augment: Augmentation | None = None,
         accelerator: Accelerator | None = None,
     ) -> None:
         self.accelerator = Accelerator() if accelerator is None else accelerator
@@ -151,8 +154,9 @@ class Trainer:
             if settings.averaging
             else None
         )
-        # Each process changes its own examples in its own way.
-        self.generator = torch.Generator(device).manual_seed(own_seed(settings.seed))
+        # Each process changes its own examples in its own way; dropout uses the global numbers.
+        self.generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "augmentation"))
+        torch.manual_seed(own_seed(settings.seed, "dropout"))
         self.lesson = 0
         self.lesson_step = 0
         self.steps_done = 0
@@ -183,7 +187,10 @@ class Trainer:
             yield self._step(lesson, order)
 
     def _enough(self, lesson: Lesson) -> bool:
-        return self.lesson_step % lesson.ask_every == 0 and lesson.enough(self.learned)
+        if self.lesson_step % lesson.ask_every:
+            return False
+        # Batch norm has seen other inputs in each process, so their networks may differ a little.
+        return as_the_first_says(lesson.enough(self.learned), self.accelerator.device)
 
     def _step(self, lesson: Lesson, order: Order) -> Step:
         processes, process = self.accelerator.num_processes, self.accelerator.process_index
@@ -212,7 +219,7 @@ class Trainer:
             return nullcontext()
         return torch.autocast(self.accelerator.device.type, self.settings.precision)
 
-    def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the next step depends on: tensors, and where we are.
 
         With several processes each must ask, and what one of them gets is for all.
@@ -231,14 +238,15 @@ class Trainer:
         if device.type == "cuda":
             tensors["random_cuda"] = states_of_all(torch.cuda.get_rng_state(device), device)
         place = {"lesson": self.lesson, "lesson_step": self.lesson_step, "steps_done": self.steps_done}
-        return tensors, place
+        return tensors, {**place, "device": device.type}
 
-    def restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, int]) -> None:
+    def restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
         """Go back to where `state` was taken; a DataError where it does not fit this training."""
 
         def part(prefix: str) -> dict[str, Tensor]:
             return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
+        self._check_fit(tensors, place)
         try:
             self._own_network.load_state_dict(part("network."))
             if self.average is not None:
@@ -259,6 +267,22 @@ class Trainer:
         torch.set_rng_state(own_state(tensors["random"]))
         if self.accelerator.device.type == "cuda":
             torch.cuda.set_rng_state(own_state(tensors["random_cuda"]), self.accelerator.device)
+
+    def _check_fit(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
+        """Before anything is changed. The optimizer has nothing to compare before its first step."""
+        device = self.accelerator.device.type
+        if place.get("device") != device:
+            raise DataError(
+                f"the checkpoint is of a training on {place.get('device')}, this is on {device}; "
+                f"resume on the same kind of device"
+            )
+        own, _ = self.state()
+        needed, given = ({k for k in each if not k.startswith("optimizer.")} for each in (own, tensors))
+        if needed != given:
+            raise DataError(
+                f"the checkpoint is of another training: it lacks {sorted(needed - given) or 'nothing'} and "
+                f"has {sorted(given - needed) or 'nothing'} besides; resume with its own settings"
+            )
 
     @property
     def _own_network(self) -> nn.Module:

@@ -47,7 +47,10 @@ class Stateless:
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         if state:
-            raise NGSError(f"{type(self).__name__} keeps no state, but was given {', '.join(state)}")
+            raise NGSError(
+                f"{type(self).__name__} keeps no state, but was given {', '.join(state)}; give it what its "
+                f"own `state` returned"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,7 @@ class Supervised(Stateless):
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
         if batch.labels is None:
-            raise NGSError("these examples have no labels; supervised training needs them")
+            raise NGSError("these examples have no labels; give some to `Examples.of`, or another method")
         return Loss(negative_log_likelihood(log_probs, batch.labels).mean())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -18,9 +19,19 @@ def number_of_this() -> int:
     return dist.get_rank() if together() > 1 else 0
 
 
-def own_seed(seed: int) -> int:
-    """Another for each process: they draw for different examples."""
-    return seed * together() + number_of_this()
+def own_seed(seed: int, purpose: str) -> int:
+    """Another for each process, since they draw for different examples, and for each purpose."""
+    words = [seed, number_of_this(), *purpose.encode()]
+    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1)  # torch takes 63 bits
+
+
+def as_the_first_says(answer: bool, device: torch.device) -> bool:
+    """The first process's answer: the others may see it otherwise, but must act alike."""
+    if together() == 1:
+        return answer
+    told = torch.tensor(answer, device=device, dtype=torch.uint8)
+    dist.broadcast(told, 0)
+    return bool(told)
 
 
 def mean_over_processes(value: Tensor) -> Tensor:

@@ -101,7 +101,7 @@ def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
     """The likeliest sentence of every example, in evaluation mode, on the CPU."""
     examples = reasoner.examples
     if not len(examples):
-        raise NGSError("there are no examples to read")
+        raise NGSError("there are no examples to read; give at least one")
     was_training = network.training
     network.eval()
     parts = []

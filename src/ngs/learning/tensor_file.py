@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from safetensors.torch import save as as_bytes
 from torch import Tensor
 
 from ngs.errors import DataError
+from ngs.learning.whole_file import replacing
 
 VERSION = "1"
 
@@ -33,13 +31,8 @@ def save(path: Path, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[st
     description["sha256"] = checksum(own, description)
     # Under one key, since safetensors writes several in any order: the same content makes the same file.
     text = json.dumps(description, sort_keys=True)
-    try:
-        with replacing(path) as stage:
-            stage.write_bytes(as_bytes(own, {"description": text}))
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be written: {error.strerror or error}; give a path with room and permission"
-        ) from error
+    with replacing(path) as stage:
+        stage.write_bytes(as_bytes(own, {"description": text}))
 
 
 def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
@@ -84,17 +77,3 @@ def _as_object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write; it takes the place of `path` when all went well, and goes when not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stage = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        yield stage
-        with stage.open("rb+") as file:
-            os.fsync(file.fileno())  # or a power cut could leave the new name on an empty file
-        os.replace(stage, path)
-    finally:
-        stage.unlink(missing_ok=True)

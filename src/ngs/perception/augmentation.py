@@ -61,7 +61,7 @@ class Handwriting:
 def _smooth(coarse: int, side: int, device: torch.device) -> Tensor:
     """[coarse, side]: how much each coarse point moves each pixel; cubic in between.
 
-    Two products with it are a bicubic interpolation, several times faster than the general one.
+    Two products with it are a bicubic interpolation, and cheaper than the general one.
     """
     points = torch.eye(coarse)[None, None]
     return F.interpolate(points, (coarse, side), mode="bicubic", align_corners=True)[0, 0].to(device)

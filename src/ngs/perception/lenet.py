@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 SIDE = 45
-"""Height and width of the images these networks are made for."""
+"""Height and width, in pixels, of the symbol images these networks are made for."""
 
 
 class PaperLeNet(nn.Sequential):
@@ -49,7 +49,7 @@ class LeNet(nn.Sequential):
             nn.Dropout(dropout),
             nn.Linear(8 * width, symbols),
         )
-        # The layout convolutions are fastest in: half the time of a step on a CPU.
+        # The layout convolutions are fastest in.
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, ink: Tensor) -> Tensor:

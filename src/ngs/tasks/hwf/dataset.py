@@ -15,9 +15,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.learning.examples import Examples
 from ngs.parsing.decode import PAD
-
-SIDE = 45
-"""Height and width of a symbol image in pixels."""
+from ngs.perception.lenet import SIDE as SIDE  # part of what a data set is
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""

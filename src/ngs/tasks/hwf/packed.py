@@ -52,7 +52,7 @@ def read(path: Path) -> HandwrittenFormulas:
     tensors, facts = tensor_file.load(path, KIND, REMEDY)
     fault = next(_faults(tensors), None)
     if fault is not None:
-        raise DataError(f"{path} is no proper data set: {fault}")
+        raise DataError(f"{path} is no proper data set: {fault}; {REMEDY}")
     return HandwrittenFormulas(
         str(facts.get("name", path.stem)),
         tensors["images"],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ngs.errors import DataError, NGSError
 from ngs.tasks.hwf import packed
+from ngs.tasks.hwf.archive import is_archive
 from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.embedded import embedded
 
@@ -21,6 +22,8 @@ def load(source: str) -> HandwrittenFormulas:
         raise DataError(
             f"{source}: there is no such file; give {EMBEDDED!r} or what `ngs data import ARCHIVE` made"
         )
+    if is_archive(Path(source)):
+        raise DataError(f"{source} is not packed yet; first `ngs data import {source}`")
     return packed.read(Path(source))
 
 

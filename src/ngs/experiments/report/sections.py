@@ -1,235 +1,39 @@
-"""The report of a run: one HTML page that needs nothing else, for a light or a dark screen of any width.
-
-What the run wrote is shown as it stands. The mistakes and the corrections are read anew from its networks,
-on the CPU, and judged by the labels, which learning from answers never saw.
-"""
+"""What stands on the page about a run: a headline, and a section for each question one may have."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from importlib.resources import files
-from math import sqrt
-from pathlib import Path
-from string import Template
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from torch import Tensor
 
-from ngs.errors import DataError
-from ngs.experiments.config import TrainHWF, read_facts
-from ngs.experiments.figures import (
-    POINTS,
-    Html,
-    charts,
-    confusion_table,
-    corrected_formula,
-    element,
-    joined,
-    misread_formula,
-    number,
-    percent,
-    sign,
-)
-from ngs.experiments.gallery import (
-    MULTI_STEP,
-    ONE_STEP,
-    POSTERIOR,
-    Corrected,
-    Corrections,
-    Exam,
-    Fate,
-    Gallery,
-    Misreading,
-    Practice,
-    gallery,
-)
-from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import BEST, ENVIRONMENT, PRETRAIN_STEPS, RESULT, load_config
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, POSTERIOR, Corrected, Fate, Fates
+from ngs.experiments.report.curves import POINTS, charts
+from ngs.experiments.report.formulas import confusion_table, corrected_formula, misread_formula
+from ngs.experiments.report.gallery import Exam, Gallery, Practice
+from ngs.experiments.report.markup import Html, element, joined, number, percent, sign, table_head, table_line
+from ngs.experiments.report.mistakes import Misreading
+from ngs.experiments.report.outcome import Run, Shares
+from ngs.experiments.run import PRETRAIN_STEPS
 from ngs.learning.examples import Examples
-from ngs.learning.tensor_file import replacing
 from ngs.parsing.decode import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.drawing import as_svg
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.listing import TOLERANCE
 
 DRAWN = 5
 """Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
-Z = 1.959964
-"""95% of the standard normal distribution lie within this of 0."""
-
-
-def write_report(folder: Path, *, out: Path | None = None) -> Path:
-    """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
-    run = read_run(folder)
-    shown = gallery(folder, run.config) if (folder / BEST).exists() else None
-    text = page(run, shown)
-    path = folder / "report.html" if out is None else out
-    try:
-        with replacing(path) as stage:
-            stage.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(
-            f"{path} cannot be written: {error.strerror or error}; give a path with room and permission"
-        ) from error
-    return path
-
-
-# What a run left behind
-
-
-@dataclass(frozen=True)
-class Shares:
-    """How many of some formulas were right; None where nobody knows the labels."""
-
-    examples: int
-    calculation: float
-    formula: float | None
-    symbol: float | None
-    by_length: Mapping[str, Shares]
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Shares:
-        """From what `Scores.as_facts` made."""
-        formula, symbol = (None if facts[k] is None else float(facts[k]) for k in ("formula", "symbol"))
-        parts = {str(length): cls.of(part) for length, part in facts.get("by_length", {}).items()}
-        return cls(int(facts["examples"]), float(facts["calculation"]), formula, symbol, parts)
-
-    @property
-    def right(self) -> int:
-        """Answers."""
-        return round(self.calculation * self.examples)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        return wilson(self.right, self.examples)
-
-
-def wilson(right: int, of: int) -> tuple[float, float]:
-    """The 95% interval of a share (Wilson 1927): every p within Z standard errors of what was seen.
-
-        (p + z^2 / 2n  -+  z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
-
-    >>> [round(end, 3) for end in wilson(9, 10)]
-    [0.596, 0.982]
-    """
-    if not of:
-        return 0.0, 1.0
-    p, square = right / of, Z * Z / of
-    middle, reach = p + square / 2, Z * sqrt(p * (1 - p) / of + square / of / 4)
-    return max(0.0, (middle - reach) / (1 + square)), min(1.0, (middle + reach) / (1 + square))
-
-
-@dataclass(frozen=True)
-class Result:
-    """The end of a finished run."""
-
-    chosen_step: int
-    training_seconds: float
-    tolerance: float
-    validation: Shares
-    test: Shares
-    peak_memory_mb: float | None
-
-    @classmethod
-    def read(cls, path: Path) -> Result:
-        facts = read_facts(path)
-        try:
-            memory = facts["peak_memory_mb"]
-            return cls(
-                int(facts["chosen_step"]),
-                float(facts["training_seconds"]),
-                float(facts["tolerance"]),
-                Shares.of(facts["validation"]),
-                Shares.of(facts["test"]),
-                None if memory is None else float(memory),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(
-                f"{path} is no result of a run ({type(error).__name__}: {error}); train again"
-            ) from None
-
-
-@dataclass(frozen=True)
-class Run:
-    """The folder of a run, read."""
-
-    folder: Path
-    config: TrainHWF
-    environment: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
-    result: Result | None
-    """None where it did not come to its end"""
-
-    @property
-    def tolerance(self) -> float:
-        return float(TOLERANCE) if self.result is None else self.result.tolerance
-
-    @property
-    def seconds(self) -> float:
-        recorded = max((float(row["seconds"]) for row in self.rows), default=0.0)
-        return recorded if self.result is None else self.result.training_seconds
-
-    @property
-    def steps(self) -> int:
-        """That were done."""
-        return max((row["step"] for row in self.rows), default=0)
-
-
-def read_run(folder: Path) -> Run:
-    """The run in `folder`; a DataError where there is none."""
-    if not folder.is_dir():
-        raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")
-    config = load_config(folder)
-    environment = read_facts(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
-    if not isinstance(environment, dict):
-        raise DataError(f"{folder / ENVIRONMENT} does not describe the environment of a run; train again")
-    rows = read_rows(folder / METRICS) if (folder / METRICS).exists() else []
-    for line, row in enumerate(rows, 1):
-        if not _is_record(row):
-            raise DataError(f"{folder / METRICS}, line {line} is no record of a run; train again")
-    result = Result.read(folder / RESULT) if (folder / RESULT).exists() else None
-    return Run(folder, config, environment, rows, result)
-
-
-def _is_record(row: Any) -> bool:
-    return (
-        isinstance(row, dict)
-        and isinstance(row.get("step"), int)
-        and isinstance(row.get("seconds"), int | float)
-        and ("loss" not in row or isinstance(row.get("lesson"), str))
-    )
-
-
-# The page
-
 
 Section = tuple[str, str, Iterable[Html]]
 """The name of an anchor, a title, and what stands under it."""
 
 
-def page(run: Run, shown: Gallery | None) -> str:
-    """The whole document; without a gallery where there is no network yet."""
-    data = run.config.data if shown is None else shown.data
-    sections = list(_sections(run, data, shown))
-    contents = [element("a", title, href=f"#{name}") for name, title, _ in sections]
-    parts = [
-        element("header", *_head(run, data, shown), element("nav", *contents, class_="contents")),
-        *(element("section", element("h2", title), *inside, id=name) for name, title, inside in sections),
-        element("footer", "Made by ", element("code", shlex.join(["ngs", "report", str(run.folder)]))),
-    ]
-    static = files("ngs.experiments").joinpath("data")
-    return Template(static.joinpath("report.html").read_text(encoding="utf-8")).substitute(
-        title=joined(f"{run.config.method} on {data}"),
-        style=static.joinpath("report.css").read_text(encoding="utf-8"),
-        body="\n".join(parts),
-    )
-
-
-def _sections(run: Run, data: str, shown: Gallery | None) -> Iterator[Section]:
+def sections(run: Run, data: str, shown: Gallery | None) -> Iterator[Section]:
+    """In the order of the page; those about a network only where there is one."""
     if shown is not None:
         yield "accuracy", "Accuracy by length", _accuracy(run, shown)
     yield "curves", "How it learned", _curves(run, data)
@@ -259,7 +63,8 @@ def _badge(kind: str, text: str) -> Html:
 # The headline
 
 
-def _head(run: Run, data: str, shown: Gallery | None) -> Iterator[Html]:
+def head(run: Run, data: str, shown: Gallery | None) -> Iterator[Html]:
+    """What was learned how, and how well: the top of the page."""
     state = [] if run.result else [" ", _badge("warn", "unfinished")]
     yield element("p", "Reading handwritten formulas", class_="eyebrow")
     yield element("h1", run.config.method, element("small", " on "), data, *state)
@@ -284,7 +89,7 @@ def _supervision(config: TrainHWF) -> str:
     seen = "the network saw images and what each formula comes to, never which symbols it shows"
     if config.pretrain:
         return (
-            f"Pre-trained with the labels of about {config.pretrain_formulas:,} formulas, until "
+            f"Pre-trained with the labels of {config.pretrain_formulas:,} formulas, until "
             f"{config.pretrain:.0%} of their symbols were right (or for {PRETRAIN_STEPS:,} steps); from then "
             f"on {seen}. On this page, labels only judge."
         )
@@ -366,24 +171,14 @@ def _shares_table(name: str, shares: Shares) -> Html:
         low, high = part.interval
         answers = joined(percent(part.calculation), element("small", f"{low:.1%} to {high:.1%}"))
         cells = f"{part.examples:,}", answers, percent(part.formula), percent(part.symbol)
-        return _table_line(length, cells, class_)
+        return table_line(length, cells, class_)
 
     return element(
         "table",
         element("caption", name, element("small", ": what is right, with 95% intervals (Wilson)")),
-        _table_head("length", "number", "answers", "formulas", "symbols"),
+        table_head("length", "number", "answers", "formulas", "symbols"),
         element("tbody", *(line(*part) for part in shares.by_length.items()), line("all", shares, "sum")),
         class_="numbers",
-    )
-
-
-def _table_head(*names: str) -> Html:
-    return element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
-
-
-def _table_line(name: str, cells: Iterable[str], class_: str | None = None) -> Html:
-    return element(
-        "tr", element("th", name, scope="row"), *(element("td", cell) for cell in cells), class_=class_
     )
 
 
@@ -454,8 +249,8 @@ def _mistake(misreading: Misreading, exam: Exam) -> Html:
 
 
 def _card(badges: Iterable[Html], name: str, formula: Html) -> Html:
-    head = element("header", element("span", *badges), element("small", name))
-    return element("article", head, formula, class_="card")
+    top = element("header", element("span", *badges), element("small", name))
+    return element("article", top, formula, class_="card")
 
 
 def images(examples: Examples, misreading: Misreading) -> Tensor:
@@ -512,7 +307,7 @@ def _corrections(run: Run, shown: Gallery) -> Iterator[Html]:
     yield from _drawing(found, practice)
 
 
-def _fates_table(found: Corrections, walk_steps: int) -> Html:
+def _fates_table(found: Fates, walk_steps: int) -> Html:
     names = {
         ONE_STEP: "1-BS",
         MULTI_STEP: f"m-BS, {walk_steps} steps",
@@ -522,12 +317,12 @@ def _fates_table(found: Corrections, walk_steps: int) -> Html:
     def line(search: str) -> Html:
         counts = [found.fates[search][fate] for fate in Fate]
         cells = [joined(f"{n:,}", element("small", f"{n / found.wrong:.1%}")) for n in counts]
-        return _table_line(names[search], cells)
+        return table_line(names[search], cells)
 
     return element(
         "table",
         element("caption", f"What becomes of {found.wrong:,} wrong answers"),
-        _table_head("search", *FATES.values()),
+        table_head("search", *FATES.values()),
         element("tbody", *map(line, found.fates)),
         class_="numbers",
     )
@@ -541,7 +336,7 @@ def _correction(corrected: Corrected, practice: Practice) -> Html:
     return _card(badges, f"answer {number(corrected.misreading.answer)}", formula)
 
 
-def _drawing(found: Corrections, practice: Practice) -> Iterator[Html]:
+def _drawing(found: Fates, practice: Practice) -> Iterator[Html]:
     """One correction step by step: a spurious one where there is one, and not too long."""
     fixed = [*found.shown[Fate.SPURIOUS], *found.shown[Fate.TRUE]]
     short = [each for each in fixed if len(each.misreading.read) <= DRAWN]
@@ -576,7 +371,7 @@ def _setup(run: Run) -> Iterator[Html]:
 
 def _facts_table(name: str, facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
     lines = [
-        _table_line(key.replace("_", " "), [_fact(value)], "given" if key in given else None)
+        table_line(key.replace("_", " "), [_fact(value)], "given" if key in given else None)
         for key, value in facts.items()
     ]
     more = [element("small", " bold: not the default")] * bool(given)

@@ -1,4 +1,4 @@
-"""The pictures of a report, as markup to put into a page: curves, confusions, and formulas with their fate.
+"""The record of a run as curves, drawn to be put into a page.
 
 Curves are drawn in stand-in colours that become variables of the page's style sheet, so that one drawing
 serves light and dark. Nothing depends on the date or on chance: the same numbers give the same bytes.
@@ -7,12 +7,9 @@ serves light and dark. Nothing depends on the date or on chance: the same number
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from html import escape
-from io import BytesIO, StringIO
+from io import StringIO
 from itertools import cycle, pairwise
 from typing import Any
 
@@ -22,39 +19,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
-from PIL import Image
-from torch import Tensor
 
-from ngs.experiments.gallery import Corrected, Misreading
-from ngs.grammar.tree import Sentence
-from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.experiments.report.markup import Html, element
 
 Row = Mapping[str, Any]
-
-SIGNS = {"*": "×", "/": "÷", "-": "−"}
-"""How symbols are printed that are not themselves."""
-
-
-class Html(str):
-    """Markup. Any other text is escaped when it is put into an element."""
-
-
-def element(tag: str, *content: str, **attributes: object) -> Html:
-    """An HTML element; `class_` stands for `class`, and an attribute of None is left out.
-
-    >>> element("p", "1 < 2 ", element("b", "so"), class_="note")
-    '<p class="note">1 &lt; 2 <b>so</b></p>'
-    """
-    given = {name.rstrip("_"): value for name, value in attributes.items() if value is not None}
-    names = "".join(f' {name}="{escape(str(value))}"' for name, value in given.items())
-    return Html(f"<{tag}{names}>{joined(*content)}</{tag}>")
-
-
-def joined(*content: str) -> Html:
-    return Html("".join(part if isinstance(part, Html) else escape(part) for part in content))
-
-
-# Curves
 
 INK, MUTED, LINE = "#010101", "#010102", "#010103"
 SERIES = ("#010111", "#010112", "#010113", "#010114")
@@ -70,8 +38,6 @@ POINTS = 300
 """Points of a curve; where there are more records, each point is the mean of several."""
 MARKED = 30
 """Curves of at most this many points have their points marked."""
-GRAYS = 16
-"""Shades of handwriting: half a byte each, and no eye sees the difference."""
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: small, and in the page's font
@@ -140,7 +106,7 @@ def charts(rows: Sequence[Row], chosen_step: int | None) -> Iterator[Chart]:
             shares = [curve(right, validations, time, part, name) for name, right in SHARES.items()]
             yield from chart(f"{part.capitalize()} accuracy", called, shares, chosen[:1], share=True)
         losses, changes = [curve("loss", training, time, "loss")], lesson_changes(training, time)
-        yield from chart("Training loss, nats per formula", called, losses, changes)
+        yield from chart("Training loss", called, losses, changes)
     changes = lesson_changes(training, "step")
     told = [curve(name.replace("_", " "), training, "step", name) for name in measures(training)]
     yield from chart("Measures of the objective", TIMES["step"], told, changes, share=True)
@@ -242,162 +208,3 @@ def _as_markup(figure: Figure, title: str) -> Html:
     text = re.sub(r'\bid="', f'id="{own}-', text)
     text = re.sub(r'(url\(|href=")#', rf"\1#{own}-", text)
     return Html(text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1))
-
-
-# Confusions
-
-
-def confusion_table(counts: Tensor, symbols: Sequence[str]) -> Html:
-    """How often each symbol (row) was read as which (column): mistakes are shaded, what is right is muted."""
-    signs = [sign(symbol) for symbol in symbols]
-    most = max(int((counts - counts.diag().diag()).max()), 1)
-
-    def cell(true: str, read: str, n: int) -> Html:
-        if true == read:
-            return element("td", f"{n:,}", class_="same")
-        if not n:
-            return element("td")
-        title = f"{true} read as {read}: {n:,}"
-        return element("td", f"{n:,}", class_="other", style=f"--share:{n / most:.3f}", title=title)
-
-    def line(k: int, row: Sequence[int]) -> Html:
-        cells = [cell(signs[k], read, n) for read, n in zip(signs, row, strict=True)]
-        total = sum(row)
-        sums = [f"{total:,}", percent(row[k] / total) if total else "–"]
-        return element(
-            "tr",
-            element("th", signs[k], scope="row"),
-            *cells,
-            *(element("td", n, class_="side") for n in sums),
-        )
-
-    heads = [element("th", name, scope="col") for name in signs]
-    sides = [element("th", name, class_="side", scope="col") for name in ("of", "right")]
-    head = element("tr", element("td", class_="side"), *heads, *sides)
-    body = [line(k, row) for k, row in enumerate(counts.tolist())]
-    return element("table", element("thead", head), element("tbody", *body), class_="confusion")
-
-
-# Formulas
-
-
-def misread_formula(misreading: Misreading, images: Tensor) -> Html:
-    """The handwriting, what it says, what was read, and how sure the network was where it erred."""
-    written, read = misreading.written, misreading.read
-
-    def chances(name: str, of: Sequence[float]) -> Html:
-        shown = (chance(p) if t in misreading.wrong else "" for t, p in enumerate(of))
-        return _line(name, [element("td", text, class_="p") for text in shown])
-
-    return _formula(
-        images,
-        _line("written", _signs(written), equals(misreading.answer)),
-        _line("read", _signs(read, written), equals(misreading.value)),
-        chances("p(read)", misreading.p_read),
-        chances("p(written)", misreading.p_written),
-    )
-
-
-def corrected_formula(corrected: Corrected, images: Tensor) -> Html:
-    """The handwriting, what was read, how 1-BS and the posterior would have it, and what it says."""
-    misreading, length = corrected.misreading, len(corrected.misreading.written)
-    written, read, fix = misreading.written, misreading.read, corrected.correction
-    if fix is None:
-        text = f"no single change gives {number(misreading.answer)}"
-        fixed = _line("1-BS", [element("td", text, class_="none", colspan=length + 1)])
-    else:
-        fixed = _line("1-BS", _signs(fix, written, read), equals(misreading.answer))
-    alternatives = [
-        _line("" if rank else "posterior", _signs(other, written), _share(p, right=other == written))
-        for rank, (other, p) in enumerate(corrected.alternatives)
-    ]
-    return _formula(
-        images,
-        _line("read", _signs(read, written), equals(misreading.value)),
-        fixed,
-        *alternatives,
-        _line("written", _signs(written), _share(corrected.p_written), class_="told"),
-    )
-
-
-def _formula(images: Tensor, *lines: Html) -> Html:
-    picture = Html(f'<img class="handwriting" alt="" src="{handwriting(images)}">')
-    top = element("tr", element("td"), element("td", picture, colspan=len(images)))
-    return element("table", top, *lines, class_="formula")
-
-
-def _line(name: str, cells: Sequence[Html], end: str = "", class_: str | None = None) -> Html:
-    last = [element("td", end, class_="end")] if end else []
-    return element("tr", element("th", name, scope="row"), *cells, *last, class_=class_)
-
-
-def _signs(sentence: Sentence, written: Sentence | None = None, before: Sentence | None = None) -> list[Html]:
-    """A cell for each symbol: marked where it is not what is written, and where it is not what was before."""
-
-    def marks(t: int) -> Iterator[str]:
-        yield "sign"
-        wrong = written is not None and sentence[t] != written[t]
-        if wrong:
-            yield "wrong"
-        if before is not None and sentence[t] != before[t]:
-            yield "changed" if wrong else "right"
-
-    return [element("td", sign(symbol), class_=" ".join(marks(t))) for t, symbol in enumerate(sentence)]
-
-
-def _share(p: float, *, right: bool = False) -> Html:
-    bar = element("span", element("i", style=f"--share:{100 * p:.1f}%"), class_="bar")
-    return joined(
-        bar, chance(p, digits=3), *([element("span", " ✓", class_="tick", title="what is written")] * right)
-    )
-
-
-def handwriting(images: Tensor) -> str:
-    """The address of a picture that is its own content: images [symbol, height, width] side by side."""
-    strip = Image.fromarray(np.hstack(list(images.numpy())))
-    file = BytesIO()
-    strip.quantize(GRAYS).save(file, "PNG", optimize=True, bits=4)
-    return "data:image/png;base64," + b64encode(file.getvalue()).decode()
-
-
-# Numbers
-
-
-def sign(symbol: str) -> str:
-    return SIGNS.get(symbol, symbol)
-
-
-def chance(p: float, digits: int = 2) -> str:
-    """A probability in few digits; 0 and 1 only where it is exactly that.
-
-    >>> chance(0.25), chance(0.001), chance(0.001, digits=3), chance(1.0)
-    ('.25', '<.01', '.001', '1')
-    """
-    if p in (0, 1):
-        return f"{p:.0f}"
-    smallest = 10**-digits
-    if round(p, digits) == 0:
-        return f"<{smallest:.{digits}f}".replace("0.", ".")
-    if round(p, digits) == 1:
-        return f">{1 - smallest:.{digits}f}".replace("0.", ".")
-    return f"{p:.{digits}f}".removeprefix("0")
-
-
-def percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.2%}"
-
-
-def number(value: Value) -> str:
-    """An answer: as a decimal where it is one of few digits, else as a fraction.
-
-    >>> number(Fraction(21, 2)), number(Fraction(-1, 3)), number(UNDEFINED)
-    ('10.5', '−1/3', 'undefined')
-    """
-    if not isinstance(value, Fraction):
-        return "undefined" if value is UNDEFINED else str(value)
-    short = f"{float(value):.6g}"
-    return (short if Fraction(short) == value else str(value)).replace("-", "−")
-
-
-def equals(value: Value) -> str:
-    return f"= {number(value)}"

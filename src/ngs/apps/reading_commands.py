@@ -1,0 +1,263 @@
+"""`ngs predict` and `ngs explain`: the formula in a picture, and what was misread if its answer is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from torch import Tensor
+
+from ngs.apps.errors import reporting_errors
+from ngs.errors import DataError, NGSError
+from ngs.experiments.run import load_network
+from ngs.grammar.automaton import prefix_automaton
+from ngs.grammar.tree import Sentence, pretty, sentence_of
+from ngs.parsing.decode import k_best, log_partition
+from ngs.parsing.sentence import parse
+from ngs.reasoning.arithmetic import Arithmetic, exact
+from ngs.reasoning.operation import Value
+from ngs.reasoning.semantics import evaluate
+from ngs.search.compiled import BUDGET
+from ngs.search.drawing import as_svg
+from ngs.search.explanation import as_text, shown_ratio
+from ngs.search.one_step import Correction, one_step
+from ngs.search.posterior import posterior
+from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.pictures import load_symbols
+from ngs.tasks.hwf.segmentation import Network, Symbols, log_probs_of
+
+EXACT_LENGTH = 9
+"""Symbols up to which all values fit in tables; longer ones are not even tried, since that takes long."""
+SHOWN = 5
+"""Formulas with the given answer that `explain` lists."""
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
+LineOrStrip = Annotated[
+    bool | None,
+    typer.Option(
+        "--line/--strip",
+        help="Take a picture for one handwritten line, or for squares with a symbol each, side by side; "
+        "by default one of 45 x 45, 90 x 45, 135 x 45, ... pixels is a strip and any other one a line.",
+        show_default=False,
+    ),
+]
+
+
+@reporting_errors
+def predict(
+    run: RunFolder,
+    images: Annotated[
+        list[Path], typer.Argument(metavar="IMAGE", help="Pictures or folders, each of one formula.")
+    ],
+    top: Annotated[int, typer.Option(min=1, max=100, help="Formulas to list for each, likeliest first.")] = 1,
+    line: LineOrStrip = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read the formulas in pictures, and say what they come to.
+
+    An IMAGE is a strip of symbols side by side, 45 x 45 pixels each; a folder
+    with a picture of each symbol, in the order of their names; or any other
+    picture of one handwritten line, drawn or photographed, dark on light or
+    light on dark, whose symbols do not touch each other.
+
+    Percentages are probabilities among all formulas with as many symbols.
+    """
+    network = load_network(run)
+    found: list[dict[str, Any]] = []
+    for path in images:
+        try:
+            reading = read(path, network, line)
+        except NGSError as error:
+            typer.echo(f"ngs: {error}", err=True)  # and go on: the other pictures may be sound
+            found.append({"image": str(path), "error": str(error)})
+            continue
+        formulas = likeliest(reading.log_probs, top)
+        boxes = [list(box) for box in reading.symbols.boxes]
+        found.append({"image": str(path), "formulas": [each.as_facts() for each in formulas], "boxes": boxes})
+        if not as_json:
+            _tell(Console(), _listed(path, formulas))
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    if any("error" in each for each in found):
+        raise typer.Exit(1)
+
+
+def _listed(path: Path, formulas: list[Formula]) -> str:
+    if len(formulas) == 1:
+        return f"{path}: {formulas[0]}  ({formulas[0].probability:.1%})"
+    return "\n".join([f"{path}:", *(f"  {each.probability:6.1%}  {each}" for each in formulas)])
+
+
+@reporting_errors
+def explain(
+    run: RunFolder,
+    image: Annotated[
+        Path, typer.Argument(metavar="IMAGE", help="A picture or folder, as for `ngs predict`.")
+    ],
+    answer: Annotated[
+        str, typer.Option(help="What the formula should come to: 12, -3, 0.75 or 7/3.", show_default=False)
+    ],
+    svg: Annotated[
+        Path | None, typer.Option(help="Also draw the correction into this file.", show_default=False)
+    ] = None,
+    line: LineOrStrip = None,
+) -> None:
+    """Read the formula in a picture, and find out what was misread if its answer should be another.
+
+    Shows the likeliest symbols, the likeliest formula and its tree. Where that
+    does not give the answer: how one-step back-search looks for the symbol to
+    change, with all that entered its queue, and the correction; then the
+    likeliest of all formulas that do give the answer.
+    """
+    target = as_answer(answer)
+    reading = read(image, load_network(run), line)
+    first = likeliest(reading.log_probs, 1)[0]
+    console = Console()
+    _tell(console, f"likeliest symbols  {' '.join(reading.symbol_by_symbol)}")
+    _tell(console, f"in the grammar     {first}  ({first.probability:.1%})\n")
+    _tell(console, pretty(parse(GRAMMAR, first.sentence)) + "\n")
+    correction = one_step(GRAMMAR, Arithmetic, reading.log_probs, target, first.sentence)
+    console.print(f"[bold]one-step back-search[/] towards {shown_value(target)}", highlight=False)
+    _tell(console, as_text(correction))
+    if first.value != target:
+        _tell_alternatives(console, reading, target, correction)
+    if svg is not None:
+        _write(svg, as_svg(correction))
+        _tell(console, f"\ndrawn in {svg}")
+
+
+def _tell_alternatives(console: Console, reading: Reading, target: Fraction, correction: Correction) -> None:
+    """The likeliest formulas that give the answer, or that there is none."""
+    length = len(reading.log_probs)
+    budget = BUDGET if length <= EXACT_LENGTH else 1
+    found = posterior(GRAMMAR, Arithmetic, reading.log_probs[None], None, [target], budget=budget)
+    is_exact, evidence = bool(found.exact[0]), found.log_evidence[0]
+    if not bool(found.found[0]):
+        _tell(console, f"\n{_none(length, target, is_exact)}")
+        return
+    ranked = found.k_best(SHOWN)
+    console.print(f"\n[bold]formulas that give {shown_value(target)}[/], by p(z | x, y)", highlight=False)
+    for k in range(SHOWN):
+        if ranked[0, k]:
+            share = (ranked.log_probs[0, k] - evidence).exp().item()
+            _tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
+    summed = "summed exactly" if is_exact else "at least: the formula is too long to sum over all"
+    _tell(console, f"  p(y | x) = {shown_ratio(evidence.item())}, {summed}")
+    if correction.sentence is None:
+        pairs = zip(ranked[0, 0], sentence_of(correction.tree), strict=True)
+        changed = sum(one != other for one, other in pairs)
+        _tell(console, f"\nThe likeliest of them, {' '.join(ranked[0, 0])}, changes {changed} symbols.")
+
+
+def _none(length: int, target: Fraction, is_exact: bool) -> str:
+    """That no formula gives the answer."""
+    count = f"{length} symbol{'s' if length > 1 else ''}"
+    gives = "gives" if is_exact else "was found that gives"
+    advice = "; is the answer exact? Write 7/3 rather than 2.33" if target.denominator > 1 else ""
+    return f"no formula of {count} {gives} {shown_value(target)}{advice}"
+
+
+# What is read
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a network sees in a picture of as many symbols as a formula can have."""
+
+    symbols: Symbols
+    log_probs: Tensor
+    """[symbol of the formula, symbol of the grammar]"""
+
+    @property
+    def symbol_by_symbol(self) -> Sentence:
+        return GRAMMAR.decode(self.log_probs.argmax(-1).tolist())
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula that a picture may show."""
+
+    sentence: Sentence
+    value: Value
+    """UNDEFINED where it divides by zero"""
+    probability: float
+    """p(z | x, z in L(G))"""
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.sentence)} = {shown_value(self.value)}"
+
+    def as_facts(self) -> dict[str, Any]:
+        is_number = isinstance(self.value, Fraction)
+        return {
+            "formula": "".join(self.sentence),
+            "value": str(self.value) if is_number else None,
+            "decimal": float(self.value) if is_number else None,
+            "probability": self.probability,
+        }
+
+
+def read(path: Path, network: Network, line: bool | None) -> Reading:
+    """The symbols at `path` and their scores; an error naming their number where no formula has it."""
+    symbols = load_symbols(path, network, line=line)
+    reading = Reading(symbols, log_probs_of(network, symbols.images))
+    automaton, count = prefix_automaton(GRAMMAR), len(symbols.images)
+    if not automaton.completes_in(automaton.start, count):
+        raise DataError(
+            f"{path}: {count} symbols are in it ({' '.join(reading.symbol_by_symbol)}), and a formula has an "
+            f"odd number: digits with an operator between each two"
+        )
+    return reading
+
+
+def likeliest(log_probs: Tensor, k: int) -> list[Formula]:
+    """The k likeliest formulas under scores [time, symbol], or as many as there are."""
+    total = log_partition(GRAMMAR, log_probs[None])
+    ranked = k_best(GRAMMAR, log_probs[None], k=k)
+    shares = (ranked.log_probs[0] - total).exp().tolist()
+    sentences = [(ranked[0, rank], share) for rank, share in enumerate(shares) if ranked[0, rank]]
+    return [Formula(z, evaluate(parse(GRAMMAR, z), Arithmetic), share) for z, share in sentences]
+
+
+def as_answer(text: str) -> Fraction:
+    """The exact value of what was typed; a decimal stands for the simplest fraction within a millionth.
+
+    >>> as_answer("-3"), as_answer("7/3"), as_answer("2.333333")
+    (Fraction(-3, 1), Fraction(7, 3), Fraction(7, 3))
+    """
+    match = re.fullmatch(r"[+-]?[0-9]{1,15}(?:(\.[0-9]{1,15})|/0*[1-9][0-9]{0,14})?", text.strip(), re.ASCII)
+    if match is None:
+        raise NGSError(
+            f"the answer is {text!r}; give a whole number, a decimal or a fraction: 12, -3, 0.75 or 7/3"
+        )
+    return exact(match[0]) if match[1] else Fraction(match[0])
+
+
+def shown_value(value: Value) -> str:
+    """A whole number, a fraction with its decimal, or `undefined`.
+
+    >>> shown_value(Fraction(12)), shown_value(Fraction(7, 3))
+    ('12', '7/3 (2.33333)')
+    """
+    if not isinstance(value, Fraction):
+        return "undefined"
+    return str(value) if value.denominator == 1 else f"{value} ({float(value):.6g})"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise NGSError(
+            f"{path} cannot be written: {error.strerror or error}; give --svg another file"
+        ) from None
+
+
+def _tell(console: Console, text: str) -> None:
+    """Print as it is: file names may hold brackets, which are no markup, and must not be broken."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

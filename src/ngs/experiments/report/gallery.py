@@ -1,0 +1,104 @@
+"""What the networks of a run misread, and what a search makes of it, for a page to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import torch
+from torch import Tensor
+
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.report.corrections import Fates, corrections
+from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
+from ngs.experiments.run import A_NETWORK, BEST, EARLY, load_network, parts_of
+from ngs.learning import tensor_file
+from ngs.learning.examples import Examples
+from ngs.learning.reasoner import Reasoner, reasoner
+from ngs.learning.scores import Reading, Scores, read_all, scores_of
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.multi_step import Walk
+from ngs.tasks.hwf.dataset import GRAMMAR
+
+SHOWN_MISTAKES, SHOWN_CORRECTIONS = 24, 6
+"""At most; of the corrections for each fate."""
+SAMPLE = 300
+"""Training formulas that are corrected."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """What the best network of a run reads on the test part."""
+
+    step: int
+    """of the network"""
+    examples: Examples
+    names: Sequence[str]
+    """[example]"""
+    scores: Scores
+    confusion: Tensor
+    """[true, read]"""
+    mistakes: Mistakes
+
+
+@dataclass(frozen=True, eq=False)
+class Practice:
+    """What an early network reads in some training formulas, and how its answers are corrected."""
+
+    step: int
+    """of the network"""
+    formulas: int
+    """that were learned from"""
+    examples: Examples
+    """some of them"""
+    reading: Reading
+    corrections: Fates | None
+    """None where there was nothing to correct"""
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    data: str
+    """the name of the data set"""
+    exam: Exam
+    practice: Practice
+
+
+def gallery(folder: Path, config: TrainHWF) -> Gallery:
+    """Read the test part and some training formulas anew, with the networks of a run."""
+    parts = parts_of(config, torch.device("cpu"))
+    exam = _exam(folder, parts.test, parts.data.test.names)
+    return Gallery(parts.data.name, exam, _practice(folder, config, parts.train))
+
+
+def _exam(folder: Path, part: Reasoner, names: Sequence[str]) -> Exam:
+    reading = read_all(load_network(folder), part)
+    return Exam(
+        _step_of(folder / BEST),
+        part.examples,
+        names,
+        scores_of(reading, part.examples),
+        confusion(reading, part.examples, len(GRAMMAR.symbols)),
+        mistakes(reading, part.examples, GRAMMAR, SHOWN_MISTAKES),
+    )
+
+
+def _practice(folder: Path, config: TrainHWF, part: Reasoner) -> Practice:
+    """With the network of the first validation, which has much to learn; with the best if it has not."""
+    formulas = len(part.examples)
+    chosen = sorted(Random(0).sample(range(formulas), min(SAMPLE, formulas)))
+    sample = reasoner(GRAMMAR, Arithmetic, part.examples.select(chosen))
+    for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
+        step, reading = _step_of(folder / name), read_all(load_network(folder, name), sample)
+        if not reading.right.all():
+            walk, generator = Walk(steps=config.walk_steps), torch.Generator().manual_seed(config.seed)
+            found = corrections(reading, sample, walk, generator, SHOWN_CORRECTIONS)
+            return Practice(step, formulas, sample.examples, reading, found)
+    return Practice(step, formulas, sample.examples, reading, None)
+
+
+def _step_of(path: Path) -> int:
+    _, facts = tensor_file.load(path, A_NETWORK, "train one with `ngs train hwf`")
+    return int(facts["step"])

@@ -1,0 +1,141 @@
+"""What a run left behind, read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from ngs.errors import DataError
+from ngs.experiments.config import TrainHWF, read_facts
+from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.run import ENVIRONMENT, RESULT, load_config
+from ngs.tasks.hwf.listing import TOLERANCE
+
+Z = 1.959964
+"""95% of the standard normal distribution lie within this of 0."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How many of some formulas were right; None where nobody knows the labels."""
+
+    examples: int
+    calculation: float
+    formula: float | None
+    symbol: float | None
+    by_length: Mapping[str, Shares]
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Shares:
+        """From what `Scores.as_facts` made."""
+        formula, symbol = (None if facts[k] is None else float(facts[k]) for k in ("formula", "symbol"))
+        parts = {str(length): cls.of(part) for length, part in facts.get("by_length", {}).items()}
+        return cls(int(facts["examples"]), float(facts["calculation"]), formula, symbol, parts)
+
+    @property
+    def right(self) -> int:
+        """Answers."""
+        return round(self.calculation * self.examples)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson(self.right, self.examples)
+
+
+def wilson(right: int, of: int) -> tuple[float, float]:
+    """The 95% interval of a share (Wilson 1927): every p within Z standard errors of what was seen.
+
+        (p + z^2 / 2n  -+  z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+
+    >>> [round(end, 3) for end in wilson(9, 10)]
+    [0.596, 0.982]
+    """
+    if not of:
+        return 0.0, 1.0
+    p, square = right / of, Z * Z / of
+    middle, reach = p + square / 2, Z * sqrt(p * (1 - p) / of + square / of / 4)
+    return max(0.0, (middle - reach) / (1 + square)), min(1.0, (middle + reach) / (1 + square))
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of a finished run."""
+
+    chosen_step: int
+    training_seconds: float
+    tolerance: float
+    validation: Shares
+    test: Shares
+    peak_memory_mb: float | None
+
+    @classmethod
+    def read(cls, path: Path) -> Result:
+        facts = read_facts(path)
+        try:
+            memory = facts["peak_memory_mb"]
+            return cls(
+                int(facts["chosen_step"]),
+                float(facts["training_seconds"]),
+                float(facts["tolerance"]),
+                Shares.of(facts["validation"]),
+                Shares.of(facts["test"]),
+                None if memory is None else float(memory),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"{path} is no result of a run ({type(error).__name__}: {error}); train again"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a run, read."""
+
+    folder: Path
+    config: TrainHWF
+    environment: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    result: Result | None
+    """None where it did not come to its end"""
+
+    @property
+    def tolerance(self) -> float:
+        return float(TOLERANCE) if self.result is None else self.result.tolerance
+
+    @property
+    def seconds(self) -> float:
+        recorded = max((float(row["seconds"]) for row in self.rows), default=0.0)
+        return recorded if self.result is None else self.result.training_seconds
+
+    @property
+    def steps(self) -> int:
+        """That were done."""
+        return max((row["step"] for row in self.rows), default=0)
+
+
+def read_run(folder: Path) -> Run:
+    """The run in `folder`; a DataError where there is none."""
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")
+    config = load_config(folder)
+    environment = read_facts(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
+    if not isinstance(environment, dict):
+        raise DataError(f"{folder / ENVIRONMENT} does not describe the environment of a run; train again")
+    rows = read_rows(folder / METRICS) if (folder / METRICS).exists() else []
+    for line, row in enumerate(rows, 1):
+        if not _is_record(row):
+            raise DataError(f"{folder / METRICS}, line {line} is no record of a run; train again")
+    result = Result.read(folder / RESULT) if (folder / RESULT).exists() else None
+    return Run(folder, config, environment, rows, result)
+
+
+def _is_record(row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("step"), int)
+        and isinstance(row.get("seconds"), int | float)
+        and ("loss" not in row or isinstance(row.get("lesson"), str))
+    )

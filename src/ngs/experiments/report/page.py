@@ -1,0 +1,48 @@
+"""The report of a run: one HTML page that needs nothing else, for a light or a dark screen of any width.
+
+What the run wrote is shown as it stands. The mistakes and the corrections are read anew from its networks,
+on the CPU, and judged by the labels, which learning from answers never saw.
+"""
+
+from __future__ import annotations
+
+import shlex
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from ngs.experiments.report.gallery import Gallery, gallery
+from ngs.experiments.report.markup import element, joined
+from ngs.experiments.report.outcome import Run, read_run
+from ngs.experiments.report.sections import head, sections
+from ngs.experiments.run import BEST, REPORT
+from ngs.learning.whole_file import replacing
+
+
+def write_report(folder: Path, *, out: Path | None = None) -> Path:
+    """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
+    run = read_run(folder)
+    shown = gallery(folder, run.config) if (folder / BEST).exists() else None
+    text = page(run, shown)
+    path = folder / REPORT if out is None else out
+    with replacing(path) as stage:
+        stage.write_text(text, encoding="utf-8")
+    return path
+
+
+def page(run: Run, shown: Gallery | None) -> str:
+    """The whole document; without a gallery where there is no network yet."""
+    data = run.config.data if shown is None else shown.data
+    below = list(sections(run, data, shown))
+    contents = [element("a", title, href=f"#{name}") for name, title, _ in below]
+    parts = [
+        element("header", *head(run, data, shown), element("nav", *contents, class_="contents")),
+        *(element("section", element("h2", title), *inside, id=name) for name, title, inside in below),
+        element("footer", "Made by ", element("code", shlex.join(["ngs", "report", str(run.folder)]))),
+    ]
+    static = files("ngs.experiments.report").joinpath("data")
+    return Template(static.joinpath("report.html").read_text(encoding="utf-8")).substitute(
+        title=joined(f"{run.config.method} on {data}"),
+        style=static.joinpath("report.css").read_text(encoding="utf-8"),
+        body="\n".join(parts),
+    )

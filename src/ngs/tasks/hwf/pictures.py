@@ -1,0 +1,167 @@
+"""Formulas from image files: a strip or a folder of symbol images, or a picture of one handwritten line.
+
+Whatever the colours and the size, what comes out are the images the networks are trained on: dark strokes
+on white, SIDE x SIDE pixels, a symbol each. Each message names the file, what was found and what is needed.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, ImageOps, UnidentifiedImageError
+from torch import Tensor
+
+from ngs.errors import DataError
+from ngs.tasks.hwf.dataset import SIDE
+from ngs.tasks.hwf.segmentation import (
+    LEAST_CONTRAST,
+    Box,
+    Grey,
+    Network,
+    Symbols,
+    as_symbol,
+    is_light_on_dark,
+    read_line,
+)
+
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+MOST_PIXELS = 20_000_000
+"""A photograph has about half as many; what is decoded takes four bytes each."""
+MOST_SYMBOLS = 31
+
+
+def load_symbols(path: Path, network: Network, *, line: bool | None = None) -> Symbols:
+    """The symbols of the folder or picture at `path`.
+
+    A picture of SIDE x n SIDE pixels is a strip, any other one a line of handwriting, which the network
+    is needed to cut; `line` says what it is where that guess is wrong.
+    """
+    try:
+        symbols = _in_folder(path) if path.is_dir() else _in_picture(load_picture(path), network, line)
+        if len(symbols.images) > MOST_SYMBOLS:
+            raise DataError(
+                f"{len(symbols.images)} symbols are in it, and a formula may have at most {MOST_SYMBOLS}"
+            )
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+    return symbols
+
+
+def _in_picture(grey: Grey, network: Network, line: bool | None) -> Symbols:
+    if line is None:
+        line = grey.shape[0] != SIDE or grey.shape[1] % SIDE != 0
+    return read_line(grey, network) if line else _in_strip(grey)
+
+
+def _in_strip(grey: Grey) -> Symbols:
+    """Squares side by side."""
+    height, width = grey.shape
+    if width % height:
+        raise DataError(
+            f"it is {width}x{height} pixels, and a strip is a row of squares, such as {3 * SIDE}x{SIDE}; "
+            f"--line reads one line of handwriting"
+        )
+    lefts = range(0, width, height)
+    cells = []
+    for number, left in enumerate(lefts, 1):
+        try:
+            cells.append(_symbol(grey[:, left : left + height]))
+        except DataError as error:
+            raise DataError(f"symbol {number} of {len(lefts)}: {error}") from None
+    boxes = tuple(Box(left, 0, left + height, height) for left in lefts)
+    return Symbols(torch.stack(cells), boxes)
+
+
+def _in_folder(path: Path) -> Symbols:
+    """Its files in the order of their names, 2 before 10; hidden ones are passed over."""
+    files = [file for file in path.iterdir() if not file.name.startswith(".")]
+    if not files:
+        raise DataError("there are no images in this folder; put one for each symbol into it")
+    if len(files) > MOST_SYMBOLS:
+        raise DataError(
+            f"there are {len(files)} files in this folder, and a formula may have at most {MOST_SYMBOLS} "
+            f"symbols; give the folder of one formula"
+        )
+    images = []
+    for file in sorted(files, key=lambda file: natural_order(file.name)):
+        try:
+            images.append(_symbol(load_picture(file)))
+        except DataError as error:
+            raise DataError(f"{file.name}: {error}") from None
+    return Symbols(torch.stack(images))
+
+
+def natural_order(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
+    """A key that sorts numbers in names by what they are.
+
+    >>> sorted(["x10.png", "x2.png", "X1.png"], key=natural_order)
+    ['X1.png', 'x2.png', 'x10.png']
+    """
+    parts = re.findall(r"([0-9]+)|([^0-9]+)", name)
+    return tuple((int(number or -1), text.casefold()) for number, text in parts), name
+
+
+def _symbol(grey: Grey) -> Tensor:
+    """An image of the right size as it is, another one drawn anew."""
+    if grey.shape != (SIDE, SIDE):
+        return as_symbol(grey)
+    if int(grey.max()) - int(grey.min()) < LEAST_CONTRAST:
+        raise DataError("there is no ink in it")
+    return torch.from_numpy(grey.copy())
+
+
+# Files
+
+
+def load_picture(path: Path) -> Grey:
+    """The picture in a file in grey, dark on light, whatever it was."""
+    if not path.is_file():
+        raise DataError("this is a folder" if path.is_dir() else "there is no such file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the decoders: what matters is checked here
+            with Image.open(path, formats=FORMATS) as image:
+                _check_size(*image.size)
+                grey = _grey(ImageOps.exif_transpose(image))
+    except DataError:
+        raise
+    except Image.DecompressionBombError:
+        raise DataError(f"it is far larger than {MOST_PIXELS:,} pixels; give a smaller picture") from None
+    except UnidentifiedImageError:
+        raise DataError(f"it is no picture, or none of the kinds {' '.join(FORMATS)}") from None
+    except Exception as error:  # decoders of damaged files raise anything
+        reason = (str(error).splitlines() or [repr(error)])[0]
+        raise DataError(f"the picture cannot be read ({reason}); save it again, as PNG") from None
+    return 255 - grey if is_light_on_dark(grey) else grey
+
+
+def _check_size(width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise DataError(
+            f"it is {width}x{height} pixels, and at most {MOST_PIXELS:,} in all are read; "
+            f"make it smaller, or cut the formula out"
+        )
+
+
+def _grey(image: Image.Image) -> Grey:
+    """As seen on white paper; where nothing can be seen on white, on black."""
+    if image.mode[0] in "IF":  # 16 or 32 bits, whose white is nowhere written down
+        levels = np.asarray(image, dtype=np.float64)
+        white = next(level for level in (1, 255, 65535, inf) if levels.max() <= level)
+        return (levels / white * 255).clip(0, 255).astype(np.uint8)
+    if not image.has_transparency_data:
+        return np.asarray(image.convert("L"))
+    picture = image.convert("RGBA")
+    for paper in ("white", "black"):
+        background = Image.new("RGBA", picture.size, paper)
+        grey = np.asarray(Image.alpha_composite(background, picture).convert("L"))
+        if int(grey.max()) - int(grey.min()) >= LEAST_CONTRAST:
+            break
+    return grey

@@ -1,0 +1,395 @@
+"""One line of handwriting: which pieces of ink are one symbol, decided together with the formula they make.
+
+Ink that hangs together is a piece; a symbol is a run of neighbouring pieces, since a division sign has
+three and a 5 may have two. Let c_1 ... c_n be the pieces from left to right, S a way to cut them into runs
+and z a sentence with a symbol for each run s. We look for
+
+    argmax over S, z in L(G) of   sum over s of  |s| log p(z_s | s)  +  sum over k > 1 of  log p(S at k | x_k)
+
+where |s| counts the pieces of a run: every piece must be explained, so that each segmentation has n
+factors of the network and n - 1 of the gaps, and few wide runs have no advantage over many narrow ones.
+At k, a segmentation joins c_k to c_k-1 or cuts between them; x_k is their overlap (`Page.overlap`), and
+
+    p(joined | x) = sigmoid(STEEPNESS x) = 1 - p(cut | x)
+
+The maximum is found along the pieces, over the states of the prefix automaton: Earley's columns, which say
+what symbols may come next. Symbols that touch each other are one piece, and are not taken apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import exp, inf, log1p
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image, ImageFilter
+from torch import Tensor
+
+from ngs.errors import DataError
+from ngs.grammar.automaton import prefix_automaton
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.tree import Sentence
+from ngs.parsing.lattice import check_lattice
+from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
+
+Grey = NDArray[np.uint8]
+"""[height, width]: dark strokes on light paper"""
+Mask = NDArray[np.bool_]
+"""[height, width]: where there is ink"""
+Points = NDArray[np.float64]
+"""[point, 2]: x and y in pixels"""
+Run = tuple[int, int]
+"""First and last + 1 of the pieces of a symbol."""
+Network = Callable[[Tensor], Tensor]
+"""Ink [image, 1, SIDE, SIDE] -> scores [image, symbol]"""
+
+WORKING_PIXELS, MOST_ENLARGED = 1_000_000, 3.0
+"""Pictures are looked at in this size, small ones enlarged: a line one pixel wide has no middle to find."""
+LEAST_CONTRAST = 48
+"""Levels of 255 by which ink is darker than its paper. Noise stays below; a pencil does not."""
+SPECK, BLOT = 0.04, 0.12
+"""Sizes, against a symbol's. The smallest dots of division signs in HWF are just above a SPECK."""
+STEEPNESS = 6.0
+WIDEST_GAP = 0.25
+"""Pieces farther apart, against a symbol's size, are never one symbol."""
+LONGEST_RUN = 6
+MOST_PIECES = 150
+FINE = 128
+"""Pixels of a piece's longer side that are enough to thin it: a symbol is drawn in SIDE of them."""
+_SYMBOLS = " | ".join(f'"{symbol}"' for symbol in GRAMMAR.symbols)
+ANYTHING = Grammar.parse(f"start: symbol | start symbol\nsymbol: {_SYMBOLS}")
+"""Any sequence of symbols: what a line is read as that is no formula."""
+
+
+class Box(NamedTuple):
+    """A rectangle of pixels; the right and the bottom are just outside."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """What a picture shows, from left to right."""
+
+    images: Tensor
+    """uint8 [symbol, SIDE, SIDE]: dark strokes on white"""
+    boxes: tuple[Box, ...] = ()
+    """where each is in the picture; none if each has a picture of its own"""
+
+
+def read_line(grey: Grey, network: Network) -> Symbols:
+    """The likeliest symbols; those of a formula, unless the pieces allow none."""
+    page = pieces_of(grey)
+    _check_one_line(page)
+    scores, images = _candidates(page, network)
+    count = len(page.pieces)
+    found = likeliest_runs(GRAMMAR, count, scores) or likeliest_runs(ANYTHING, count, scores)
+    assert found is not None, "each piece by itself is a candidate"
+    runs, _ = found
+    boxes = (page.box(page.pieces[first:end]) for first, end in runs)
+    return Symbols(torch.stack([images[run] for run in runs]), tuple(boxes))
+
+
+def as_symbol(grey: Grey) -> Tensor:
+    """All the ink of a picture as one symbol, uint8 [SIDE, SIDE]."""
+    page = pieces_of(grey)
+    return drawn([page.pieces], page.unit)[0]
+
+
+def log_probs_of(network: Network, images: Tensor) -> Tensor:
+    """log p(symbol | image) [image, symbol] for uint8 images [image, SIDE, SIDE]."""
+    with torch.inference_mode():
+        log_probs = network(as_ink(images)).double().log_softmax(-1)
+    check_lattice(GRAMMAR, log_probs)
+    return log_probs.clone()  # a plain tensor, which later steps may differentiate
+
+
+# Runs
+
+
+def likeliest_runs(
+    grammar: Grammar, count: int, scores: Mapping[Run, Sequence[float]]
+) -> tuple[tuple[Run, ...], Sentence] | None:
+    """The runs that cover pieces 0 to `count` and the sentence over them with the largest sum of scores.
+
+    `scores[run][column]` is what a run adds as that symbol; None where no sentence can be made. With
+    q' the state of the automaton after q and k,
+
+        best(0, start) = 0,  best(j, q') = max over runs (i, j) and symbols k of  best(i, q) + scores[i, j][k]
+    """
+    automaton = prefix_automaton(grammar)
+    best: list[dict[int, float]] = [{automaton.start: 0.0}, *({} for _ in range(count))]
+    before: dict[tuple[int, int], tuple[Run, int, int]] = {}
+    for run in sorted(scores):  # what ends where a run begins has begun earlier, so it is complete
+        first, end = run
+        for state, total in best[first].items():
+            for column in automaton.legal(state):
+                reached = automaton.advance(state, column)
+                score = total + scores[run][column]
+                if score > best[end].get(reached, -inf):
+                    best[end][reached] = score
+                    before[end, reached] = run, column, state
+    ends = [(score, state) for state, score in best[count].items() if automaton.accepts(state)]
+    if not ends:
+        return None
+    place = (count, max(ends)[1])
+    runs: list[Run] = []
+    columns: list[int] = []
+    while place[0]:
+        run, column, state = before[place]
+        runs.append(run)
+        columns.append(column)
+        place = (run[0], state)
+    return tuple(reversed(runs)), grammar.decode(reversed(columns))
+
+
+def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], dict[Run, Tensor]]:
+    """What each run adds to the score as each symbol, and how it looks."""
+    pieces = page.pieces
+    overlaps = [page.overlap(one, other) for one, other in pairwise(pieces)]  # x_k at k - 1
+    gaps: dict[Run, float] = {}
+    for first in range(len(pieces)):
+        gap = _log_sigmoid(-STEEPNESS * overlaps[first - 1]) if first else 0.0
+        gaps[first, first + 1] = gap
+        for end, overlap in enumerate(overlaps[first : first + LONGEST_RUN - 1], first + 2):
+            if overlap < -WIDEST_GAP:
+                break
+            gap += _log_sigmoid(STEEPNESS * overlap)
+            gaps[first, end] = gap
+    images = drawn([pieces[first:end] for first, end in gaps], page.unit)
+    log_probs = log_probs_of(network, images)
+    weights = torch.tensor([end - first for first, end in gaps])[:, None]
+    scores = (weights * log_probs + torch.tensor(list(gaps.values()))[:, None]).tolist()
+    return dict(zip(gaps, scores, strict=True)), dict(zip(gaps, images, strict=True))
+
+
+def _log_sigmoid(x: float) -> float:
+    return -log1p(exp(-x)) if x > -700 else x
+
+
+# Pieces of ink
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Ink that hangs together."""
+
+    pixels: NDArray[np.intp]
+    """[pixel, 2]: x and y"""
+
+    @cached_property
+    def box(self) -> Box:
+        return Box(*self.pixels.min(0).tolist(), *(self.pixels.max(0) + 1).tolist())
+
+    @property
+    def width(self) -> int:
+        return self.box.right - self.box.left
+
+    @property
+    def size(self) -> int:
+        return max(self.width, self.box.bottom - self.box.top)
+
+    def shared_width(self, other: Piece) -> int:
+        """The columns of pixels that both are in; below 0, minus those between them."""
+        return min(self.box.right, other.box.right) - max(self.box.left, other.box.left)
+
+    @cached_property
+    def path(self) -> Points:
+        """Where the pen went: the middle of the strokes, with a point between any two that touch."""
+        step = max(1, self.size // FINE)
+        columns, rows = ((self.pixels - self.box[:2]) // step).T
+        mask = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.bool_)
+        mask[rows, columns] = True
+        line = thinned(mask)
+        if not line.any():  # thinning leaves nothing of a square of four pixels
+            line[0, 0] = True
+        points = np.argwhere(line)[:, ::-1].astype(np.float64)
+        one, other = _neighbours(line)
+        points = np.concatenate([points, (points[one] + points[other]) / 2])
+        return step * points + self.box[:2]
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """The pieces of a picture from left to right, by their middles."""
+
+    pieces: tuple[Piece, ...]
+    unit: float
+    """the size of a symbol in pixels"""
+    scale: float
+    """pixels for each of the picture's own"""
+
+    def box(self, pieces: Sequence[Piece]) -> Box:
+        """Around some pieces, in the picture's own pixels."""
+        sides = np.array([piece.box for piece in pieces]) / self.scale
+        low, high = np.floor(sides[:, :2].min(0)), np.ceil(sides[:, 2:].max(0))
+        return Box(*low.astype(int).tolist(), *high.astype(int).tolist())
+
+    def overlap(self, one: Piece, other: Piece) -> float:
+        """The width that two pieces share, as part of the narrower one's; where they are apart, minus the
+        gap as part of a symbol's size."""
+        shared = one.shared_width(other)
+        return shared / (min(one.width, other.width) if shared > 0 else self.unit)
+
+
+def pieces_of(grey: Grey) -> Page:
+    """The pieces of ink in a picture, without specks and lonely blots; a DataError where there is none."""
+    smaller, scale = working_size(grey)
+    found = [Piece(pixels) for pixels in connected(ink_of(smaller))]
+    sizes = np.array([piece.size for piece in found])
+    unit = float(np.median(sizes[2 * sizes >= sizes.max()]))
+    found = [piece for piece in found if piece.size >= SPECK * unit]
+    large = [piece for piece in found if piece.size >= BLOT * unit]
+    # A dot of a division sign stands above or below its bar.
+    found = [piece for piece in found if any(piece.shared_width(other) > 0 for other in large)]
+    if len(found) > MOST_PIECES:
+        raise DataError(
+            f"its ink falls into {len(found)} pieces, and one line of symbols has at most {MOST_PIECES}; "
+            f"give a cleaner picture, or cut the line out of it"
+        )
+    found.sort(key=lambda piece: piece.box.left + piece.box.right)
+    return Page(tuple(found), unit, scale)
+
+
+def _check_one_line(page: Page) -> None:
+    """Refuse several lines: an empty row, and three large pieces or more on both sides of it."""
+    boxes = (piece.box for piece in page.pieces if 2 * piece.size >= page.unit)
+    counts, bottom = [0], 0
+    for top, end in sorted((box.top, box.bottom) for box in boxes):
+        if top > bottom:
+            counts.append(0)
+        counts[-1] += 1
+        bottom = max(bottom, end)
+    lines = sum(count >= 3 for count in counts)
+    if lines > 1:
+        raise DataError(f"it shows {lines} lines of writing; give a picture of each line by itself")
+
+
+def connected(mask: Mask) -> list[NDArray[np.intp]]:
+    """The pixels [pixel, 2] of each piece of ink, x and y; diagonal neighbours hang together.
+
+    Every pixel points to itself; neighbours in different trees hook the root with the larger number to
+    the smaller one, and all pixels then point to their root (after Shiloach & Vishkin 1982, "An O(log n)
+    parallel connectivity algorithm").
+    """
+    y, x = np.nonzero(mask)
+    one, other = _neighbours(mask)
+    root = np.arange(len(x))
+    while (root[one] != root[other]).any():
+        a, b = root[one], root[other]
+        np.minimum.at(root, np.maximum(a, b), np.minimum(a, b))
+        while (root != root[root]).any():
+            root = root[root]
+    order = np.argsort(root, kind="stable")
+    _, first = np.unique(root[order], return_index=True)
+    return np.split(np.stack([x, y], 1)[order], first[1:])
+
+
+def _neighbours(mask: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The pairs of pixels of a mask that touch, each pair once, by their numbers in reading order."""
+    y, x = np.nonzero(mask)
+    number = np.full((mask.shape[0] + 2, mask.shape[1] + 2), -1, dtype=np.intp)
+    number[y + 1, x + 1] = np.arange(len(x))
+    others = np.stack([number[y + 1 + dy, x + 1 + dx] for dy, dx in ((0, 1), (1, -1), (1, 0), (1, 1))])
+    _, one = np.nonzero(others >= 0)
+    return one, others[others >= 0]
+
+
+def thinned(mask: Mask) -> Mask:
+    """The strokes worn down to lines of one pixel (Zhang & Suen 1984, "A fast parallel algorithm for
+    thinning digital patterns")."""
+    ink = np.pad(mask, 1)
+    around = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))  # P2 ... P9
+    while True:
+        before = ink.sum()
+        for turn in (0, 1):
+            p = np.stack([np.roll(ink, (-dy, -dx), (0, 1)) for dy, dx in around])
+            count = p.sum(0)  # B: neighbours
+            changes = (~p & np.roll(p, -1, 0)).sum(0)  # A: from paper to ink, once around
+            north, east, south, west = p[::2]
+            if turn:
+                edge = ~(north & east & west) & ~(north & south & west)
+            else:
+                edge = ~(north & east & south) & ~(east & south & west)
+            ink &= ~((count >= 2) & (count <= 6) & (changes == 1) & edge)
+        if ink.sum() == before:
+            return ink[1:-1, 1:-1]
+
+
+# Ink and paper
+
+
+def working_size(grey: Grey) -> tuple[Grey, float]:
+    """The picture in the size it is looked at, and the factor."""
+    height, width = grey.shape
+    scale = min(MOST_ENLARGED, (WORKING_PIXELS / (height * width)) ** 0.5)
+    size = max(1, round(scale * width)), max(1, round(scale * height))
+    return np.asarray(Image.fromarray(grey).resize(size, Image.Resampling.BICUBIC)), scale
+
+
+def paper_of(grey: Grey) -> Grey:
+    """What the paper alone would look like: the median of each neighbourhood, smoothly joined."""
+    height, width = grey.shape
+    image = Image.fromarray(grey)
+    coarse = min(height, width) / 24  # strokes are less than half of nine such pixels
+    if coarse > 1:
+        size = max(1, round(width / coarse)), max(1, round(height / coarse))
+        image = image.resize(size, Image.Resampling.BOX)
+    image = image.filter(ImageFilter.MedianFilter(9)).filter(ImageFilter.GaussianBlur(3))
+    return np.asarray(image.resize((width, height), Image.Resampling.BICUBIC))
+
+
+def is_light_on_dark(grey: Grey) -> bool:
+    """Whether more stands out from the paper by being lighter."""
+    smaller, _ = working_size(grey)
+    difference = smaller.astype(np.float64) - paper_of(smaller)
+    return bool(difference.mean() > 0)
+
+
+def ink_of(grey: Grey) -> Mask:
+    """Where there is ink on evenly lit paper; a DataError where there is none."""
+    even = np.clip(255.0 * grey / np.maximum(paper_of(grey), 1), 0, 255).astype(np.uint8)
+    threshold = otsu(even)
+    ink = even <= threshold
+    if not ink.any() or ink.all() or even[~ink].mean() - even[ink].mean() < LEAST_CONTRAST:
+        raise DataError("there is no ink in it; a picture needs dark strokes on light paper, or the reverse")
+    return ink
+
+
+def otsu(grey: Grey) -> int:
+    """The level that parts dark from light with the largest variance between (Otsu 1979).
+
+        between(t) = (mean p(t) - m(t))^2 / (p(t) (1 - p(t)))
+
+    where p(t) is the share of pixels up to level t and m(t) the sum of their levels over all pixels.
+    """
+    share = np.bincount(grey.ravel(), minlength=256) / grey.size
+    p, m = share.cumsum(), (share * np.arange(256)).cumsum()
+    spread = p * (1 - p)
+    between = np.divide((m[-1] * p - m) ** 2, spread, out=np.zeros(256), where=spread > 1e-12)
+    return int(between.argmax())
+
+
+def drawn(symbols: Sequence[Sequence[Piece]], unit: float) -> Tensor:
+    """uint8 [symbol, SIDE, SIDE]: each symbol drawn anew the way those of HWF fill their box.
+
+    The longer side fills it, width and height stay in proportion, and the line is one sharp pixel wide
+    whatever the pen was. What is no larger than a blot is not blown up to a symbol.
+    """
+    images = torch.full((len(symbols), SIDE, SIDE), 255, dtype=torch.uint8)
+    for image, pieces in zip(images, symbols, strict=True):
+        points = np.concatenate([piece.path for piece in pieces])
+        low, high = points.min(0), points.max(0)
+        scale = (SIDE - 2) / max(float((high - low).max()), BLOT * unit)
+        x, y = ((points - (low + high) / 2) * scale + SIDE / 2).astype(np.intp).T
+        image[torch.from_numpy(y), torch.from_numpy(x)] = 0
+    return images

@@ -1,0 +1,78 @@
+"""The mistakes are those of the network, read again one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from ngs.experiments.report.gallery import Gallery
+from ngs.experiments.report.mistakes import mistakes
+from ngs.experiments.run import load_network
+from ngs.learning.scores import read_all
+from ngs.parsing.decode import PAD, best
+from ngs.parsing.sentence import parse
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import Value
+from ngs.reasoning.semantics import evaluate
+from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas, as_ink
+from tests.experiments.report.documents import rows_of, said
+from tests.experiments.report.wrong_answers import FINE, LUCKY, SPURIOUS, part_of
+
+
+def read_one_by_one(folder: Path, data: HandwrittenFormulas) -> list[tuple[str, str]]:
+    """(written, read) of each test formula, without batches and tables."""
+    network, pairs = load_network(folder), []
+    for k, rows in enumerate(data.test.where.tolist()):
+        with torch.inference_mode():
+            scores = network(as_ink(data.images[[row for row in rows if row != PAD]])).log_softmax(-1)
+        pairs.append((data.sentence(data.test, k), "".join(best(GRAMMAR, scores[None])[0])))
+    return pairs
+
+
+def test_the_confusions_are_those_of_the_network(run: Path, data: HandwrittenFormulas, text: str) -> None:
+    pairs = read_one_by_one(run, data)
+    counts = Counter(pair for written, read in pairs for pair in zip(written, read, strict=True))
+    header, *rows = rows_of(text, "confusion")
+    assert len(rows) == 14
+    for symbol, row in zip(GRAMMAR.symbols, rows, strict=True):
+        for other, cell in zip(GRAMMAR.symbols, row[1:15], strict=True):
+            assert int(cell or 0) == counts[symbol, other]
+        assert int(row[15]) == sum(n for (written, _), n in counts.items() if written == symbol)
+    assert header[1:] == [*"+−×÷0123456789", "of", "right"]
+
+
+def test_the_mistakes_are_those_of_the_network(
+    run: Path, data: HandwrittenFormulas, text: str, shown: Gallery
+) -> None:
+    wrong = [(written, read) for written, read in read_one_by_one(run, data) if written != read]
+
+    def value(formula: str) -> Value:
+        return evaluate(parse(GRAMMAR, formula), Arithmetic)
+
+    lucky = sum(value(written) == value(read) for written, read in wrong)
+    assert wrong
+    assert f"as they are written: {len(wrong)}, of which {lucky} with the right answer" in said(text)
+    some = shown.exam.mistakes.shown
+    assert len(some) == min(len(wrong), 24)
+    for each in some:
+        assert ("".join(each.written), "".join(each.read)) in wrong
+        assert each.answer == value("".join(each.written))
+        assert each.lucky == (value("".join(each.read)) == each.answer)
+    cards = text.count(">wrong answer</span>") + text.count(">right answer by luck</span>")
+    assert cards == len(some)
+
+
+def test_lucky_mistakes_have_a_place() -> None:
+    part = part_of(*[SPURIOUS] * 30, *[LUCKY] * 8, FINE)
+    found = mistakes(read_all(nn.Identity(), part), part.examples, GRAMMAR, 24)
+    assert (found.total, found.lucky, len(found.shown)) == (38, 8, 24)
+    assert sum(each.lucky for each in found.shown) == 6
+    few = part_of(*[SPURIOUS] * 3, *[LUCKY] * 8)
+    found = mistakes(read_all(nn.Identity(), few), few.examples, GRAMMAR, 24)
+    assert (found.total, found.lucky, len(found.shown)) == (11, 8, 11)
+    assert found.shown[0].p_read[2] == pytest.approx(0.9)
+    assert found.shown[0].p_written[2] == pytest.approx(0.05)
