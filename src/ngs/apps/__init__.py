@@ -1,5 +1,15 @@
+import ctypes
 import os
+from contextlib import suppress
 
 # Before PyTorch is loaded: threads that have nothing to do sleep instead of spinning, so that a training step
 # does not slow down by more than its share where other programs use the same cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# A training step allocates and frees the same large tensors every time. By default glibc hands memory of that
+# size back to the system, which has to clear it again for the next step.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers of mallopt's parameters in malloc.h
+with suppress(AttributeError, OSError, TypeError):  # another C library
+    _libc = ctypes.CDLL(None)
+    _libc.mallopt(_MMAP_THRESHOLD, 2**30)
+    _libc.mallopt(_TRIM_THRESHOLD, 2**31 - 1)

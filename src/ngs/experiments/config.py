@@ -32,7 +32,7 @@ class TrainHWF:
     data: str = setting(EMBEDDED, f"`{EMBEDDED}`, or a file made by `ngs data import`.")
     method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
     network: str = setting("small", f"What to train: {', '.join(NETWORKS)}.")
-    steps: int = setting(200, "Training steps.")
+    steps: int = setting(150, "Training steps.")
     batch_size: int = setting(64, "Formulas in a step.")
     learning_rate: float = setting(3e-3, "Of Adam, at its highest.")
     schedule: str = setting("one-cycle", f"How the learning rate changes: {', '.join(SCHEDULES)}.")

@@ -30,8 +30,8 @@ from ngs.tasks.hwf.segmentation import (
 )
 
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-MOST_PIXELS = 20_000_000
-"""A photograph has about half as many; what is decoded takes four bytes each."""
+MOST_PIXELS, LONGEST_SIDE = 20_000_000, 20_000
+"""A photograph has 12 million pixels; decoded, each takes four bytes."""
 MOST_SYMBOLS = 31
 
 
@@ -143,10 +143,10 @@ def load_picture(path: Path) -> Grey:
 
 
 def _check_size(width: int, height: int) -> None:
-    if width * height > MOST_PIXELS:
+    if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:
         raise DataError(
-            f"it is {width}x{height} pixels, and at most {MOST_PIXELS:,} in all are read; "
-            f"make it smaller, or cut the formula out"
+            f"it is {width}x{height} pixels, and at most {MOST_PIXELS:,} in all are read, and "
+            f"{LONGEST_SIDE:,} on a side; make it smaller, or cut the formula out"
         )
 
 

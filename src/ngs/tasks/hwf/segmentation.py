@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import exp, inf, log1p
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -38,6 +38,7 @@ from ngs.grammar.tree import Sentence
 from ngs.parsing.lattice import check_lattice
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
 
+T = TypeVar("T")
 Grey = NDArray[np.uint8]
 """[height, width]: dark strokes on light paper"""
 Mask = NDArray[np.bool_]
@@ -53,13 +54,16 @@ WORKING_PIXELS, MOST_ENLARGED = 1_000_000, 3.0
 """Pictures are looked at in this size, small ones enlarged: a line one pixel wide has no middle to find."""
 LEAST_CONTRAST = 48
 """Levels of 255 by which ink is darker than its paper. Noise stays below; a pencil does not."""
+LEAST_SIZE = 8
+"""Pixels of the picture that a symbol is high or wide."""
 SPECK, BLOT = 0.04, 0.12
 """Sizes, against a symbol's. The smallest dots of division signs in HWF are just above a SPECK."""
 STEEPNESS = 6.0
 WIDEST_GAP = 0.25
 """Pieces farther apart, against a symbol's size, are never one symbol."""
 LONGEST_RUN = 6
-MOST_PIECES = 150
+MOST_PIECES, MOST_SPECKS = 150, 5_000
+"""More are no line of symbols: those that count, and with the specks of a grainy picture."""
 FINE = 128
 """Pixels of a piece's longer side that are enough to thin it: a symbol is drawn in SIDE of them."""
 _SYMBOLS = " | ".join(f'"{symbol}"' for symbol in GRAMMAR.symbols)
@@ -244,20 +248,30 @@ class Page:
 def pieces_of(grey: Grey) -> Page:
     """The pieces of ink in a picture, without specks and lonely blots; a DataError where there is none."""
     smaller, scale = working_size(grey)
-    found = [Piece(pixels) for pixels in connected(ink_of(smaller))]
+    found = [Piece(pixels) for pixels in _at_most(MOST_SPECKS, connected(ink_of(smaller)))]
     sizes = np.array([piece.size for piece in found])
     unit = float(np.median(sizes[2 * sizes >= sizes.max()]))
-    found = [piece for piece in found if piece.size >= SPECK * unit]
-    large = [piece for piece in found if piece.size >= BLOT * unit]
-    # A dot of a division sign stands above or below its bar.
-    found = [piece for piece in found if any(piece.shared_width(other) > 0 for other in large)]
-    if len(found) > MOST_PIECES:
+    if unit < LEAST_SIZE * scale:
         raise DataError(
-            f"its ink falls into {len(found)} pieces, and one line of symbols has at most {MOST_PIECES}; "
+            f"its strokes are {unit / scale:.0f} pixels long, and at least {LEAST_SIZE} are needed; "
+            f"give a larger picture of the formula"
+        )
+    large = _at_most(MOST_PIECES, [piece for piece in found if piece.size >= BLOT * unit])
+    # A dot of a division sign stands above or below its bar.
+    dots = [piece for piece in found if SPECK * unit <= piece.size < BLOT * unit]
+    dots = [dot for dot in dots if any(dot.shared_width(piece) > 0 for piece in large)]
+    pieces = _at_most(MOST_PIECES, [*large, *dots])
+    pieces.sort(key=lambda piece: piece.box.left + piece.box.right)
+    return Page(tuple(pieces), unit, scale)
+
+
+def _at_most(limit: int, pieces: list[T]) -> list[T]:
+    if len(pieces) > limit:
+        raise DataError(
+            f"its ink falls into {len(pieces):,} pieces, which one line of symbols does not; "
             f"give a cleaner picture, or cut the line out of it"
         )
-    found.sort(key=lambda piece: piece.box.left + piece.box.right)
-    return Page(tuple(found), unit, scale)
+    return pieces
 
 
 def _check_one_line(page: Page) -> None:
