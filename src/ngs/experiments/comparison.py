@@ -107,7 +107,10 @@ def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float
 def _result(run: Path) -> Any:
     if not (run / RESULT).exists():
         raise DataError(f"{run} is not finished; go on with: ngs train hwf --resume {run}")
-    return read_facts(run / RESULT)
+    result = read_facts(run / RESULT)
+    if not isinstance(result, dict) or not {"data", "digest", "training_seconds", "test"} <= result.keys():
+        raise DataError(f"{run / RESULT} is damaged, or of another version of NGS; train again")
+    return result
 
 
 def _seconds_to(run: Path, goal: float) -> float | None:

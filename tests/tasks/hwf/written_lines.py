@@ -20,7 +20,7 @@ GAP = 14
 def written_symbols(sentence: Iterable[str], seed: int = 0) -> Tensor:
     """uint8 [symbol, SIDE, SIDE]: always in the same hand, each symbol a little different for each seed."""
     columns = torch.tensor(GRAMMAR.encode(sentence))
-    hand = writer(torch.Generator().manual_seed(11))
+    hand = writer(torch.Generator().manual_seed(5))
     return write(hand, columns, chances(len(columns), torch.Generator().manual_seed(seed)))
 
 
@@ -37,7 +37,7 @@ def written_line(sentence: str, seed: int = 0) -> Grey:
 class KnownHand:
     """Scores symbols by how near they are to examples of the hand of `written_symbols`."""
 
-    def __init__(self, examples: int = 6, sharpness: float = 0.3) -> None:
+    def __init__(self, examples: int = 10, sharpness: float = 0.3) -> None:
         images = torch.cat([written_symbols(GRAMMAR.symbols, 100 + seed) for seed in range(examples)])
         drawn = torch.stack([as_symbol(image) for image in images.numpy()])
         self.examples = self._blurred(as_ink(torch.cat([images, drawn])))
@@ -52,5 +52,5 @@ class KnownHand:
     @staticmethod
     def _blurred(ink: Tensor) -> Tensor:
         """Normalised, so that thick and thin lines count the same."""
-        soft = F.avg_pool2d(ink, 7, stride=2, padding=3).flatten(1)
+        soft = F.avg_pool2d(ink, 5, stride=2, padding=2).flatten(1)
         return 10 * F.normalize(soft)

@@ -74,7 +74,9 @@ def _in_strip(grey: Grey) -> Symbols:
         try:
             cells.append(_symbol(grey[:, left : left + height]))
         except DataError as error:
-            raise DataError(f"symbol {number} of {len(lefts)}: {error}") from None
+            raise DataError(
+                f"symbol {number} of {len(lefts)}: {error}; --line reads one line of handwriting"
+            ) from None
     boxes = tuple(Box(left, 0, left + height, height) for left in lefts)
     return Symbols(torch.stack(cells), boxes)
 
@@ -98,14 +100,14 @@ def _in_folder(path: Path) -> Symbols:
     return Symbols(torch.stack(images))
 
 
-def natural_order(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
+def natural_order(name: str) -> tuple[tuple[tuple[bool, int, str], ...], str]:
     """A key that sorts numbers in names by what they are.
 
     >>> sorted(["x10.png", "x2.png", "X1.png"], key=natural_order)
     ['X1.png', 'x2.png', 'x10.png']
     """
     parts = re.findall(r"([0-9]+)|([^0-9]+)", name)
-    return tuple((int(number or -1), text.casefold()) for number, text in parts), name
+    return tuple((bool(text), int(number or 0), text.casefold()) for number, text in parts), name
 
 
 def _symbol(grey: Grey) -> Tensor:
