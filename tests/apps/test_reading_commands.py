@@ -122,11 +122,11 @@ def test_division_by_zero_is_undefined(known) -> None:
 
 
 def test_several_pictures_and_several_formulas_for_each(known) -> None:
-    paths = [saved("a[1].png", strip("6-2")), saved("b.png", strip("9*4+1"))]
+    paths = [saved("a[red].png", strip("6-2")), saved("b.png", strip("9*4+1"))]
     result = ngs("predict", "run", *paths, "--top", "4")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert lines[0] == "a[1].png:" and lines[5] == "b.png:" and len(lines) == 10
+    assert lines[0] == "a[red].png:" and lines[5] == "b.png:" and len(lines) == 10
     shares = [float(line.split("%")[0]) for line in lines[1:5]]
     assert shares == sorted(shares, reverse=True) and lines[1].endswith("6 - 2 = 4")
 

@@ -19,6 +19,7 @@ from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.segmentation import (
     ANYTHING,
     Grey,
+    Piece,
     as_symbol,
     connected,
     ink_of,
@@ -295,6 +296,19 @@ def test_a_short_dash_is_drawn_as_a_long_thin_line() -> None:
     for pen in (2, 4, 8):
         height, width = extent(as_symbol(page_with((40, 40, 70, 40 + pen))))
         assert height <= 3 and width >= 42
+
+
+def test_a_huge_symbol_is_drawn_as_a_small_one() -> None:
+    """A division sign: each of its pieces is thinned in a size of its own."""
+    (image,) = written_symbols("/").numpy()
+    huge = Image.fromarray(image).resize((20 * SIDE, 20 * SIDE), Image.Resampling.BICUBIC)
+    assert (as_symbol(np.asarray(huge)) != as_symbol(image)).float().mean() < 0.03
+
+
+def test_the_smallest_dot_is_drawn() -> None:
+    dot = Piece(np.array([[7, 3], [8, 3], [7, 4], [8, 4]]))
+    assert not thinned(np.ones((2, 2), dtype=np.bool_)).any()
+    assert dot.path.tolist() == [[7, 3]] and dot.size == 2
 
 
 def test_a_thick_pen_draws_the_same_as_a_thin_one() -> None:

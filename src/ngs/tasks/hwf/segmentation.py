@@ -113,6 +113,7 @@ def log_probs_of(network: Network, images: Tensor) -> Tensor:
     """log p(symbol | image) [image, symbol] for uint8 images [image, SIDE, SIDE]."""
     with torch.inference_mode():
         log_probs = network(as_ink(images)).double().log_softmax(-1)
+    check_lattice(GRAMMAR, log_probs)
     return log_probs.clone()  # a plain tensor, which later steps may differentiate
 
 
