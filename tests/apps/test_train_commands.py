@@ -48,7 +48,7 @@ def test_a_run_says_where_it_is_and_how_good(folder) -> None:
     result = RUNNER.invoke(app, [*train(folder), "--out", str(folder / "spoken")])
     assert result.exit_code == 0, result.output
     for step in ("4", "8", "12"):
-        assert f"step {step:>6}" in result.output
+        assert f"posterior, step {step:>5}" in result.output
     assert "answers right" in result.output and f"ngs report {folder / 'spoken'}" in "".join(
         result.output.split("\n")
     )

@@ -64,7 +64,7 @@ def test_the_time_to_a_goal_is_that_of_all_runs_or_none(tmp_path) -> None:
 
 def test_what_is_no_comparison_is_refused(tmp_path) -> None:
     run = made(tmp_path / "a", TrainHWF(), 0.9)
-    with pytest.raises(DataError, match="two of these runs have the same seed"):
+    with pytest.raises(DataError, match="two of these runs have the same settings and seed"):
         compare([run, run])
     other = made(tmp_path / "b", TrainHWF(seed=1), 0.9, digest="b")
     with pytest.raises(DataError, match="trained on different data"):

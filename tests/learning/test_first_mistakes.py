@@ -67,9 +67,18 @@ def test_a_training_that_found_nothing_is_no_result() -> None:
             fit(network(), GRAMMAR, Arithmetic, texts, method=method, steps=3)
 
 
-@pytest.mark.parametrize("method", [ngs.posterior, ngs.multi_step, ngs.methods.multi_step, "posterior"])
+@pytest.mark.parametrize(
+    "method", [ngs.posterior, ngs.multi_step, ngs.methods.multi_step, ngs.methods.reinforce, "posterior"]
+)
 def test_what_is_no_method_is_refused(method) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(
         NGSError, match=r"cannot be called with a reasoner and a generator; give ngs\.methods"
     ):
         fit(network(), GRAMMAR, Arithmetic, tiny(10), method=method)
+
+
+def test_settings_are_settings() -> None:
+    with pytest.raises(NGSError, match=r"the settings are .*; give ngs\.Settings"):
+        fit(network(), GRAMMAR, Arithmetic, tiny(10), settings={"batch_size": 3})  # type: ignore[arg-type]
+    with pytest.raises(NGSError, match="the schedule is 'constant'; give a function"):
+        ngs.Settings(schedule="constant")  # type: ignore[arg-type]

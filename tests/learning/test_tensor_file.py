@@ -98,7 +98,7 @@ def test_other_files_are_refused(path: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("a shopping list, long enough to look like a header " * 9)
     with pytest.raises(DataError, match=r"notes\.txt is cut short, or not a test file"):
         load(tmp_path / "notes.txt", KIND, REMEDY)
-    with pytest.raises(DataError, match="none cannot be read"):
+    with pytest.raises(DataError, match="none: there is no such file"):
         load(tmp_path / "none", KIND, REMEDY)
     with pytest.raises(DataError, match=str(tmp_path)):
         load(tmp_path, KIND, REMEDY)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,9 @@ from rich.table import Table
 
 from ngs.apps import reading_commands, train_commands
 from ngs.apps.data_commands import data_app
+from ngs.apps.errors import reporting_errors
 from ngs.apps.tour import take_tour
+from ngs.errors import NGSError
 from ngs.experiments import benchmark
 from ngs.experiments.step_times import step_times
 from ngs.perception.lenet import NETWORKS
@@ -45,7 +49,23 @@ def tour(
         svg.write_text(as_svg(correction), encoding="utf-8")
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ngs {version('ngs')}")
+        raise typer.Exit
+
+
+@app.callback()
+def ngs(
+    wanted: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Learn what a network should see from what the answer should be."""
+
+
 @app.command()
+@reporting_errors
 def bench(
     out: Annotated[Path, typer.Option(help="Folder for results.json and results.md.")] = Path("bench"),
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
@@ -54,6 +74,8 @@ def bench(
 ) -> None:
     """Time the core against its references in the same run, and say which promises it keeps."""
     torch.set_num_threads(threads)
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise NGSError(f"the device is {device}, and PyTorch finds none here; give --device cpu")
     results = benchmark.run(torch.device(device), rounds)
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
@@ -74,7 +96,7 @@ def bench_training(
 ) -> None:
     """Time a training step of every method against a supervised one in the same run."""
     torch.set_num_threads(threads)
-    results = step_times(rounds, network, batch_size)
+    results = step_times(rounds, network, batch_size, ["ngs", *sys.argv[1:]])
     out.mkdir(parents=True, exist_ok=True)
     (out / "training.json").write_text(json.dumps(results, indent=2) + "\n")
     table = Table("method", "ms a step", "times supervised")

@@ -71,10 +71,9 @@ def hwf(
         folder = Path("runs") / f"hwf-{config.method}-{config.seed}" if out is None else out
         if overwrite:
             runs.remove(folder)
-    console.print(f"[bold]{config.method}[/] on {config.data}, into {folder}", soft_wrap=True)
     try:
         events = runs.train(config, folder, resume=resume is not None, command=["ngs", *sys.argv[1:]])
-        result = _follow(events, console)
+        result = _follow(events, console, f"[bold]{config.method}[/] on {config.data}, into {folder}")
     except KeyboardInterrupt:
         console.print(f"stopped; go on with: ngs train hwf --resume {folder}", soft_wrap=True)
         raise typer.Exit(130) from None
@@ -87,7 +86,7 @@ def hwf(
     console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
 
 
-def _follow(events: Iterator[runs.Progress], console: Console) -> dict[str, Any]:
+def _follow(events: Iterator[runs.Progress], console: Console, title: str) -> dict[str, Any]:
     """Show a run as it goes: a bar that moves, and a line for each validation; the result at the end."""
     bar = Progress(
         TextColumn("{task.description}"),
@@ -101,10 +100,14 @@ def _follow(events: Iterator[runs.Progress], console: Console) -> dict[str, Any]
         transient=True,
     )
     row: dict[str, Any] = {}
+    lesson = ""
     with bar:
         task = bar.add_task("preparing", total=None, speed="")
         for event in events:
+            if not row:
+                bar.console.print(title, soft_wrap=True)  # now that nothing was refused
             row = dict(event.row)
+            lesson = row.get("lesson", lesson)
             bar.update(task, total=event.steps, completed=event.step)
             if "loss" in row:
                 speed = f"{event.step / row['seconds']:.1f} steps/s" if row["seconds"] else ""
@@ -112,7 +115,7 @@ def _follow(events: Iterator[runs.Progress], console: Console) -> dict[str, Any]
             elif "chosen_step" not in row:
                 scores = row["validation"]
                 bar.console.print(
-                    f"step {row['step']:>6}   {row['seconds']:7.1f} s   validation: "
+                    f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s   validation: "
                     f"{scores['calculation']:6.1%} of answers, {scores['symbol']:6.1%} of symbols right",
                     highlight=False,
                 )
@@ -149,7 +152,10 @@ def report(
 @reporting_errors
 def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.")],
-    goal: Annotated[float, typer.Option(help="Also the training time until this test accuracy.")] = 0.985,
+    goal: Annotated[
+        float,
+        typer.Option(help="Also the training time until this test accuracy, for runs with --test-curve."),
+    ] = 0.985,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put runs side by side; runs that differ in their seed alone become one row, with mean and spread."""
@@ -161,14 +167,14 @@ def compare(
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("data", no_wrap=True)
     table.add_column("what", min_width=15, overflow="fold")
-    for heading in ("runs", "answers %", "symbols %", "training s", f"to {goal:.1%}"):
+    timed = any(group.seconds_to is not None for group in groups)  # needs runs with --test-curve
+    for heading in ("runs", "answers %", "symbols %", "training s", *([f"to {goal:.1%}"] * timed)):
         table.add_column(heading, justify="right", no_wrap=True)
     for group in groups:
         others = (f"{name} {value}" for name, value in group.settings.items() if name != "method")
         what = "\n".join([group.settings["method"], *others])
-        times = [
-            "-" if spread is None else f"{spread.mean:.1f}" for spread in (group.seconds, group.seconds_to)
-        ]
+        spreads = [group.seconds, group.seconds_to] if timed else [group.seconds]
+        times = ["-" if spread is None else f"{spread.mean:.1f}" for spread in spreads]
         shares = [_percent(group.calculation), f"{100 * group.symbol.mean:.2f}"]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
     Console().print(table)

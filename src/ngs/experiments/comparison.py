@@ -77,7 +77,10 @@ def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float
         )
     seeds = tuple(load_config(run).seed for run in runs)
     if len(set(seeds)) < len(seeds):
-        raise DataError(f"{', '.join(map(str, runs))}: two of these runs have the same seed; give each once")
+        raise DataError(
+            f"{', '.join(map(str, runs))}: two of these runs have the same settings and seed, which is one "
+            f"experiment twice; give one of them"
+        )
     environments = [read_facts(run / ENVIRONMENT) for run in runs]
     reached = [_seconds_to(run, goal) for run in runs]
     default = TrainHWF().as_facts()

@@ -46,7 +46,7 @@ class TrainHWF:
     fraction: float = setting(1.0, "The share of the training formulas to use, validation included.")
     validation: float = setting(0.05, "The share of those to hold out and choose the checkpoint by.")
     pretrain: float = setting(
-        0.0, "First train with labels until this share of symbols is right, 0.5 for instance; 0: do not."
+        0.0, "First, in steps of its own, train with labels until this share of symbols is right; 0: do not."
     )
     pretrain_formulas: int = setting(100, "How many labelled formulas --pretrain may use.")
     walk_steps: int = setting(5, "Steps of m-bs.")
@@ -67,6 +67,9 @@ class TrainHWF:
         for name in ("validate_every", "pretrain_formulas", "best", "samples", "memory"):
             if getattr(self, name) < 1:
                 raise NGSError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("fraction", "validation"):
+            if not getattr(self, name):
+                raise NGSError(f"{name} is 0; some formulas are needed, to train on and to choose by")
         if self.steps < 0:
             raise NGSError(f"steps is {self.steps}; it must be 0 or more")
         _ = self.settings, self.make_method()  # these check the rest

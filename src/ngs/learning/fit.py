@@ -41,6 +41,8 @@ def fit(
     seed. `on_step` is called after each step, with its loss. Returns the network that was learned: the
     moving average, where `settings` ask for one.
     """
+    if settings is not None and not isinstance(settings, Settings):
+        raise NGSError(f"the settings are {settings!r}; give ngs.Settings(...)")
     _check_method(method)
     _check_labels(grammar, examples)
     settings = Settings() if settings is None else settings
@@ -50,6 +52,8 @@ def fit(
     _check_network(network.to(device), grammar, examples)
     generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "objective"))
     objective = method(reasoner(grammar, semantics, examples), generator)
+    if not hasattr(objective, "state"):  # ngs.methods.reinforce itself takes two arguments as well
+        raise _no_method(method)
     lessons = [Lesson("fit", examples, objective, steps)]
     trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
     step, found = None, torch.zeros((), device=device)
@@ -89,11 +93,15 @@ def _check_method(method: Method) -> None:
     try:
         signature(method).bind("a reasoner", "a generator")
     except TypeError:
-        raise NGSError(
-            f"the method is {getattr(method, '__qualname__', repr(method))}, which cannot be called with a "
-            f"reasoner and a generator; give ngs.methods.posterior, ngs.methods.multi_step(ngs.Walk()) or "
-            f"another of ngs.methods"
-        ) from None
+        raise _no_method(method) from None
+
+
+def _no_method(method: Method) -> NGSError:
+    return NGSError(
+        f"the method is {getattr(method, '__qualname__', repr(method))}, which cannot be called with a "
+        f"reasoner and a generator; give ngs.methods.posterior, ngs.methods.multi_step(ngs.Walk()), "
+        f"ngs.methods.reinforce() or another of ngs.methods"
+    )
 
 
 def _check_labels(grammar: Grammar, examples: Examples) -> None:

@@ -41,6 +41,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise NGSError(f"the batch size is {self.batch_size}; it must be at least 1")
+        if not callable(self.schedule):
+            raise NGSError(
+                f"the schedule is {self.schedule!r}; give a function such as ngs.learning.schedule.one_cycle"
+            )
         if not 0 < self.learning_rate < inf:
             raise NGSError(f"the learning rate is {self.learning_rate}; it must be positive and finite")
         if not 0 <= self.weight_decay < inf:

@@ -40,6 +40,8 @@ def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
 
     A DataError names any other file, with the `remedy`: what to do instead.
     """
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file; {remedy}")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -127,7 +127,7 @@ def test_a_file_cut_short_is_refused(tmp_path, data) -> None:
 
 
 def test_foreign_files_are_refused(tmp_path) -> None:
-    assert "cannot be read: No such file" in refusal(tmp_path / "none.ngs")
+    assert "there is no such file; pack" in refusal(tmp_path / "none.ngs")
     refusal(tmp_path)
     (tmp_path / "x.ngs").write_text("formulas")
     assert "not a packed data set" in refusal(tmp_path / "x.ngs")

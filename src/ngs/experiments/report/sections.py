@@ -45,10 +45,10 @@ def sections(run: Run, data: str, shown: Gallery | None) -> Iterator[Section]:
 
 
 def _about(run: Run, data: str, *more: str) -> Html:
-    """What the numbers below are about: data set, method, part and tolerance."""
+    """What the numbers below are about: data set, method, part."""
     facts = {"data set": data, "method": run.config.method}
     named = [element("span", f"{name} ", element("b", value)) for name, value in facts.items()]
-    others = [element("span", text) for text in (*more, f"tolerance {run.tolerance:g}")]
+    others = [element("span", text) for text in more]
     return element("p", *named, *others, class_="of")
 
 
@@ -74,12 +74,11 @@ def head(run: Run, data: str, shown: Gallery | None) -> Iterator[Html]:
         yield _note(f"Unfinished: {run.steps:,} steps{more}, and no result yet. What follows is preliminary.")
     if shown is not None:
         yield _headline(run, shown)
-    yield element(
-        "p",
-        f"Answers are exact fractions and are compared exactly. Tolerance {run.tolerance:g}: how far a "
-        f"result stated in a data set may be from the exact one on import.",
-        class_="of",
+    imported = (
+        f" Tolerance {run.tolerance:g}: how far a stated result was from the exact one on import, at most."
     )
+    exactly = "Answers are exact fractions and are compared exactly."
+    yield element("p", exactly + (imported if run.tolerance else ""), class_="of")
 
 
 def _supervision(config: TrainHWF) -> str:
