@@ -226,8 +226,10 @@ def test_lengths_restrict_all_parts(config: TrainHWF) -> None:
 
 
 def test_without_validation_there_is_nothing_to_choose_by(config: TrainHWF) -> None:
+    with pytest.raises(NGSError, match="validation is 0; some formulas are needed"):
+        replace(config, validation=0.0)
     with pytest.raises(NGSError, match="no formulas are left to validate on"):
-        parts_of(replace(config, validation=0.0), CPU)
+        parts_of(replace(config, validation=0.001), CPU)
 
 
 def test_the_checkpoint_is_chosen_on_validation_and_never_on_the_test(
@@ -383,7 +385,7 @@ def test_the_seconds_of_a_resumed_run_add_up(config: TrainHWF, tmp_path: Path) -
 
 def test_a_folder_that_holds_a_run_is_not_written_over(done: Path) -> None:
     before = facts_of(done)
-    with pytest.raises(NGSError, match="already holds a run; go on with --resume, or choose another folder"):
+    with pytest.raises(NGSError, match="already holds a run; --resume it, --overwrite it, or choose another"):
         finished(load_config(done), done)
     assert facts_of(done) == before
 
