@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,10 @@ def parts_of(config: TrainHWF, device: torch.device) -> Parts:
         if not len(formulas):
             raise NGSError(f"no formulas are left to {name} on; use more of the data, or other lengths")
 
+    there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
+
     def reasoner_of(formulas: Formulas) -> Reasoner:
-        return reasoner(GRAMMAR, Arithmetic, data.examples(formulas).to(device))
+        return reasoner(GRAMMAR, Arithmetic, there.examples(formulas).to(device))
 
     share = min(1.0, config.pretrain_formulas / len(train))
     labelled = reasoner_of(divided(train, share, seed=2)[0]) if config.pretrain else None
