@@ -1,0 +1,54 @@
+"""Scenes: objects with attributes, and where they stand to each other (Johnson et al. 2017, CLEVR)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
+    "size": ("small", "large"),
+    "color": ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"),
+    "material": ("rubber", "metal"),
+    "shape": ("cube", "sphere", "cylinder"),
+}
+"""In the order in which CLEVR's programs filter."""
+
+RELATIONS = ("left", "right", "front", "behind")
+
+MOST_OBJECTS = 10
+
+ANSWERS: tuple[str, ...] = (
+    *(str(number) for number in range(MOST_OBJECTS + 1)),
+    *("yes", "no"),
+    *(value for values in ATTRIBUTES.values() for value in values),
+)
+"""All 28 of them."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object."""
+
+    size: str
+    color: str
+    material: str
+    shape: str
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """on the ground plane, the third coordinate up"""
+    rotation: float = 0.0
+    """in degrees"""
+    pixel: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """column and row in the image, and distance from the camera"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Objects and the four relations between them."""
+
+    things: tuple[Thing, ...]
+    relations: Mapping[str, tuple[frozenset[int], ...]]
+    """`relations["left"][k]`: the objects left of object k"""
+    directions: Mapping[str, tuple[float, float, float]]
+    """unit vectors on the ground plane, as the camera sees them; may be empty"""
+    name: str = ""
+    """of its image"""
