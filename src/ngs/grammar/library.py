@@ -20,5 +20,11 @@ def clevr() -> Grammar:
     return _read("clevr.lark")
 
 
+@cache
+def clevr_tidy() -> Grammar:
+    """The same programs, with the filters of a noun phrase in one order and one for each attribute at most."""
+    return _read("clevr_tidy.lark")
+
+
 def _read(name: str) -> Grammar:
     return Grammar.parse(files("ngs.grammar").joinpath("data", name).read_text(encoding="utf-8"))
