@@ -1,0 +1,1 @@
+"""Questions about scenes of simple objects (CLEVR): programs learned from answers."""

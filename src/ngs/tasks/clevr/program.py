@@ -1,0 +1,51 @@
+"""Programs as modules in prefix notation, and what kind of question a program answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.library import clevr
+
+GRAMMAR: Grammar = clevr()
+
+MODULES: tuple[str, ...] = GRAMMAR.symbols
+"""The forty modules; a program's columns count them."""
+
+Program = tuple[str, ...]
+"""Modules in prefix notation: ("count", "filter_color[red]", "scene")."""
+
+
+class Kind(StrEnum):
+    """The nine kinds of question (Johnson et al. 2017, the template files)."""
+
+    ZERO_HOP = "zero hops"
+    ONE_HOP = "one hop"
+    TWO_HOP = "two hops"
+    THREE_HOP = "three hops"
+    SAME_RELATE = "same relate"
+    COMPARISON = "comparison"
+    INTEGER_COMPARISON = "integer comparison"
+    AND = "and"
+    OR = "or"
+
+
+_SIGNS = (
+    (("equal_integer", "greater_than", "less_than"), Kind.INTEGER_COMPARISON),
+    (("equal_size", "equal_color", "equal_material", "equal_shape"), Kind.COMPARISON),
+    (("intersect",), Kind.AND),
+    (("union",), Kind.OR),
+    (("same_size", "same_color", "same_material", "same_shape"), Kind.SAME_RELATE),
+)
+_HOPS = (Kind.ZERO_HOP, Kind.ONE_HOP, Kind.TWO_HOP, Kind.THREE_HOP)
+
+
+def kind_of(modules: Iterable[str]) -> Kind:
+    """The kind of question with these modules, in any order."""
+    found = tuple(modules)
+    for signs, kind in _SIGNS:
+        if any(sign in found for sign in signs):
+            return kind
+    hops = sum(module.startswith("relate[") for module in found)
+    return _HOPS[min(hops, len(_HOPS) - 1)]
