@@ -1,0 +1,108 @@
+"""What a question speaks of: noun phrases, how they are linked, and the programs that they stand for."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ngs.reasoning.scenes import ATTRIBUTES
+from ngs.tasks.clevr.program import Program
+
+DESCRIPTIONS: tuple[tuple[str | None, ...], ...] = tuple(
+    product(*((None, *values) for values in ATTRIBUTES.values()))
+)
+"""Every choice of at most one value of each attribute; the first names nothing."""
+
+NOTHING = 0
+"""The description that names nothing."""
+
+_NUMBER = {description: number for number, description in enumerate(DESCRIPTIONS)}
+
+NAMES = np.array([[value is not None for value in description] for description in DESCRIPTIONS])
+"""bool [description, attribute]: whether it names the attribute"""
+
+NAMING = {attribute: NAMES[:, k] for k, attribute in enumerate(ATTRIBUTES)}
+"""attribute -> bool [description]"""
+
+SHORTER = np.array(
+    [[_NUMBER[(*d[:k], None, *d[k + 1 :])] for k in range(len(ATTRIBUTES))] for d in DESCRIPTIONS]
+)
+"""[description, attribute]: the description without what it says of the attribute"""
+
+_VALUES = np.array(
+    [
+        [(None, *values).index(value) for value, values in zip(d, ATTRIBUTES.values(), strict=True)]
+        for d in DESCRIPTIONS
+    ]
+)
+
+IMPLIED = ((_VALUES[None] == 0) | (_VALUES[None] == _VALUES[:, None])).all(2)
+"""bool [description, other]: whether the other says nothing that the description does not say"""
+
+LENGTH = NAMES.sum(1)
+"""[description]: how many values it names"""
+
+
+def _filters(description: tuple[str | None, ...]) -> Program:
+    named = zip(ATTRIBUTES, description, strict=True)
+    return tuple(f"filter_{attribute}[{value}]" for attribute, value in named if value)[::-1]
+
+
+FILTERS: tuple[Program, ...] = tuple(map(_filters, DESCRIPTIONS))
+"""[description]: what filters a set by it; size is innermost and so first to be executed"""
+
+
+class NounPhrase(NamedTuple):
+    """`small cubes left of the red ball`, `large things that are red cubes or metal balls`."""
+
+    description: int
+    links: tuple[Link, ...] = ()
+    """none, one, or two that both hold"""
+    either: tuple[NounPhrase, ...] = ()
+    """two of which one holds, or none"""
+
+
+class Link(NamedTuple):
+    """`left of the red ball`."""
+
+    relation: str
+    """its module: relate[left], same_color"""
+    landmark: NounPhrase
+    """of which there is exactly one"""
+
+
+class Question(NamedTuple):
+    """A question before it is put into words."""
+
+    root: str
+    """its first module"""
+    subjects: tuple[NounPhrase, ...]
+    """one, or two that are compared"""
+    answer: int
+    """which of ANSWERS"""
+
+    @property
+    def program(self) -> Program:
+        before = _BEFORE.get(self.root, ())
+        return (self.root, *(module for subject in self.subjects for module in before + modules(subject)))
+
+
+_BEFORE: dict[str, Program] = {
+    **{f"query_{attribute}": ("unique",) for attribute in ATTRIBUTES},
+    **{f"equal_{attribute}": (f"query_{attribute}", "unique") for attribute in ATTRIBUTES},
+    **dict.fromkeys(("equal_integer", "greater_than", "less_than"), ("count",)),
+}
+"""First module of a program -> what stands before each set of objects that it is about."""
+
+
+def modules(phrase: NounPhrase) -> Program:
+    """The set of objects that answer to a phrase, as a program.
+
+    Of two links, the program follows the second first, as in the official programs.
+    """
+    links = tuple((link.relation, "unique", *modules(link.landmark)) for link in reversed(phrase.links))
+    branches = links or tuple(map(modules, phrase.either)) or (("scene",),)
+    joined = () if len(branches) == 1 else ("intersect",) if links else ("union",)
+    return (*FILTERS[phrase.description], *joined, *(module for branch in branches for module in branch))
