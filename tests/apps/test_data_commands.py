@@ -1,4 +1,4 @@
-"""`ngs data`, run as a user runs it."""
+"""`ngs data` with handwritten formulas, run as a user runs it."""
 
 from __future__ import annotations
 

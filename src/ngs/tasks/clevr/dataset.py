@@ -1,0 +1,377 @@
+"""Questions about scenes as data: compact arrays for hundreds of thousands of them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngs.errors import DataError, NGSError
+from ngs.parsing.decode import PAD
+from ngs.reasoning.scenes import ANSWERS, RELATIONS, Scene
+from ngs.tasks.clevr.program import MODULES, Kind, Program, kind_of
+from ngs.tasks.clevr.words import words_of
+
+UNKNOWN = 0
+"""The number of every word outside of the vocabulary."""
+
+UNKNOWN_WORD = "<unknown>"
+"""What stands first in a vocabulary; no word of a question looks like it."""
+
+NO_ANSWER = -1
+"""In place of an answer's number where the source gives none."""
+
+_COLUMN = {module: column for column, module in enumerate(MODULES)}
+_ANSWER = {text: number for number, text in enumerate(ANSWERS)}
+
+
+class Understood(Protocol):
+    """What a dictionary makes of a question."""
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules that its program is a permutation of."""
+
+    @property
+    def keywords(self) -> tuple[tuple[int, str], ...]:
+        """Which word (its position) speaks of which module."""
+
+
+Understand = Callable[[tuple[str, ...]], Understood]
+"""From a question's words; an NGSError says why they cannot be understood."""
+
+
+@dataclass(frozen=True)
+class QuestionRecord:
+    """One question as its source has it."""
+
+    text: str
+    scene: int
+    """its position among the scenes"""
+    answer: str | None
+    """None where the source keeps it to itself"""
+    program: Program | None
+    number: int
+    """what the source calls it"""
+
+
+@dataclass(frozen=True)
+class NotUnderstood:
+    """A question that the dictionary has no modules for."""
+
+    index: int
+    """in its part of the data"""
+    number: int
+    text: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"question {self.number} ({self.text!r}): {self.message}"
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Rows of different lengths, one behind the other."""
+
+    flat: Tensor
+    """[entry] or [entry, ...]"""
+    offsets: Tensor
+    """int64 [row + 1]: row k is flat[offsets[k]:offsets[k + 1]]"""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Tensor:
+        """[row]"""
+        return self.offsets.diff()
+
+    def row(self, k: int) -> Tensor:
+        return self.flat[int(self.offsets[k]) : int(self.offsets[k + 1])]
+
+    def select(self, rows: Tensor) -> Ragged:
+        """Some of the rows, in the order in which they are named."""
+        starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        shifts = (starts - offsets[:-1]).repeat_interleave(lengths)
+        return Ragged(self.flat[shifts + torch.arange(len(shifts))], offsets)
+
+    def padded(self) -> Tensor:
+        """int64 [row, time, ...], PAD behind the end of each row."""
+        lengths = self.lengths
+        longest = int(lengths.max()) if len(lengths) else 0
+        table = torch.full((len(self), longest, *self.flat.shape[1:]), PAD, dtype=torch.long)
+        table[torch.arange(longest) < lengths[:, None]] = self.flat.long()
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Questions about some scenes, with what is known of each."""
+
+    lexicon: tuple[str, ...]
+    """every word that may occur: first the vocabulary, then what lies outside of it"""
+    known: int
+    """how many words of the lexicon are the vocabulary"""
+    spelling: Ragged
+    """int32: the words of each question, numbered by the lexicon"""
+    scenes: Tensor
+    """int32 [question]: which scene it is about"""
+    answers: Tensor
+    """int8 [question]: which of ANSWERS, or NO_ANSWER"""
+    programs: Ragged
+    """int8: columns of MODULES in prefix notation; empty where the source gives no program"""
+    modules: Ragged
+    """int8: columns of the modules that the dictionary gives; empty where it understood nothing"""
+    keywords: Ragged
+    """int16 [pair, 2]: a word's position and the column of the module that it speaks of"""
+    numbers: Tensor
+    """int32 [question]: what its source calls it"""
+
+    @classmethod
+    def of(
+        cls,
+        records: Iterable[QuestionRecord],
+        understand: Understand,
+        vocabulary: Sequence[str] | None = None,
+    ) -> tuple[Questions, tuple[NotUnderstood, ...]]:
+        """The records as arrays, and those that `understand` refused: they stay, without modules.
+
+        The vocabulary is made of the records' own words where none is given.
+        """
+        gathering = _Gathering(understand)
+        for record in records:
+            gathering.add(record)
+        return gathering.questions(vocabulary), tuple(gathering.not_understood)
+
+    def __len__(self) -> int:
+        return len(self.scenes)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        return self.lexicon[: self.known]
+
+    @cached_property
+    def words(self) -> Ragged:
+        """int32: the words of each question, numbered by the vocabulary; UNKNOWN for others."""
+        flat = self.spelling.flat
+        return Ragged(flat.masked_fill(flat >= self.known, UNKNOWN), self.spelling.offsets)
+
+    @property
+    def understood(self) -> Tensor:
+        """bool [question]: whether the dictionary knew its modules."""
+        return self.modules.lengths > 0
+
+    def select(self, questions: Sequence[int] | Tensor) -> Questions:
+        """Some of the questions, in the order in which they are named."""
+        rows = torch.as_tensor(questions, dtype=torch.long)
+        return replace(
+            self,
+            spelling=self.spelling.select(rows),
+            scenes=self.scenes[rows],
+            answers=self.answers[rows],
+            programs=self.programs.select(rows),
+            modules=self.modules.select(rows),
+            keywords=self.keywords.select(rows),
+            numbers=self.numbers[rows],
+        )
+
+    def numbered_by(self, vocabulary: tuple[str, ...]) -> Questions:
+        """The same questions for a network that knows these words."""
+        lexicon = (*vocabulary, *sorted(set(self.lexicon) - set(vocabulary)))
+        place = {word: number for number, word in enumerate(lexicon)}
+        renumbered = torch.tensor([place[word] for word in self.lexicon], dtype=torch.int32)
+        flat = renumbered[self.spelling.flat.long()]
+        return replace(
+            self,
+            lexicon=lexicon,
+            known=len(vocabulary),
+            spelling=Ragged(flat, self.spelling.offsets),
+        )
+
+    # One question
+
+    def text_words(self, k: int) -> tuple[str, ...]:
+        return tuple(self.lexicon[number] for number in self.spelling.row(k).tolist())
+
+    def answer(self, k: int) -> str | None:
+        number = int(self.answers[k])
+        return None if number == NO_ANSWER else ANSWERS[number]
+
+    def program(self, k: int) -> Program | None:
+        """None where the source gives none."""
+        return _named(self.programs.row(k)) or None
+
+    def modules_of(self, k: int) -> tuple[str, ...]:
+        """What the dictionary gives, in the order of MODULES."""
+        return _named(self.modules.row(k))
+
+    def keywords_of(self, k: int) -> tuple[tuple[int, str], ...]:
+        return tuple((word, MODULES[column]) for word, column in self.keywords.row(k).tolist())
+
+    def kind(self, k: int) -> Kind | None:
+        """By its program, else by its modules; None where there are neither."""
+        modules = self.program(k) or self.modules_of(k)
+        return kind_of(modules) if modules else None
+
+
+def _named(columns: Tensor) -> tuple[str, ...]:
+    return tuple(MODULES[column] for column in columns.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class VisualQuestions:
+    """A data set: scenes, and questions about them to learn from and to be tested on."""
+
+    name: str
+    scenes: tuple[Scene, ...]
+    """of both parts"""
+    train: Questions
+    validation: Questions
+    """its words are numbered by the vocabulary of `train`"""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        scenes: Sequence[Scene],
+        train: Iterable[QuestionRecord],
+        validation: Iterable[QuestionRecord],
+        understand: Understand,
+    ) -> tuple[VisualQuestions, tuple[NotUnderstood, ...]]:
+        """The data set, and the questions of both parts that `understand` refused."""
+        of_train, first = Questions.of(train, understand)
+        of_validation, second = Questions.of(validation, understand, of_train.vocabulary)
+        return cls(name, tuple(scenes), of_train, of_validation), first + second
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The words of the training questions in order, behind UNKNOWN_WORD."""
+        return self.train.vocabulary
+
+    @cached_property
+    def digest(self) -> str:
+        """Of scenes, questions and answers: tells data sets apart that stand in the same place."""
+        hasher = hashlib.sha256()
+        for scene in self.scenes:
+            hasher.update(repr(_content(scene)).encode())
+        for part in (self.train, self.validation):
+            hasher.update(repr((part.known, part.lexicon)).encode())
+            for tensor in tensors_of(part).values():
+                hasher.update(tensor.contiguous().numpy().reshape(-1).view("uint8").data)
+        return hasher.hexdigest()
+
+
+def tensors_of(questions: Questions) -> dict[str, Tensor]:
+    """All that questions hold besides their lexicon."""
+    tensors = {"scenes": questions.scenes, "answers": questions.answers, "numbers": questions.numbers}
+    for name in ("spelling", "programs", "modules", "keywords"):
+        rows: Ragged = getattr(questions, name)
+        tensors |= {name: rows.flat, f"{name}.offsets": rows.offsets}
+    return tensors
+
+
+def _content(scene: Scene) -> tuple[object, ...]:
+    relations = [sorted(found) for relation in RELATIONS for found in scene.relations[relation]]
+    return scene.things, relations, sorted(scene.directions.items()), scene.name
+
+
+class _Rows:
+    """A ragged table while it grows."""
+
+    def __init__(self, code: str, *shape: int) -> None:
+        self.flat, self.ends = array(code), array("q", [0])
+        self.shape = shape
+        """of one entry"""
+
+    def add(self, entries: Iterable[int]) -> None:
+        self.flat.extend(entries)
+        self.ends.append(len(self.flat) // math.prod(self.shape))
+
+    def table(self) -> Ragged:
+        return Ragged(_tensor(self.flat).reshape(-1, *self.shape), _tensor(self.ends))
+
+
+class _Gathering:
+    """Records on their way into arrays: of each, only its numbers are kept."""
+
+    def __init__(self, understand: Understand) -> None:
+        self.understand = understand
+        self.not_understood: list[NotUnderstood] = []
+        self.words: dict[str, int] = {}
+        self.spelling, self.programs = _Rows("i"), _Rows("b")
+        self.modules, self.keywords = _Rows("b"), _Rows("h", 2)
+        self.scenes, self.answers, self.numbers = array("i"), array("b"), array("i")
+
+    def add(self, record: QuestionRecord) -> None:
+        words = words_of(record.text)
+        self.spelling.add([self.words.setdefault(word, len(self.words)) for word in words])
+        self.programs.add(_columns(record.program or (), record))
+        self._add_modules(words, record)
+        self.scenes.append(record.scene)
+        self.answers.append(_answer_number(record))
+        self.numbers.append(record.number)
+
+    def _add_modules(self, words: tuple[str, ...], record: QuestionRecord) -> None:
+        try:
+            found = self.understand(words)
+        except NGSError as error:
+            self.not_understood.append(
+                NotUnderstood(len(self.scenes), record.number, record.text, str(error))
+            )
+            self.modules.add(())
+            self.keywords.add(())
+            return
+        self.modules.add(_columns(found.modules, record))
+        columns = _columns((module for _, module in found.keywords), record)
+        positions = (position for position, _ in found.keywords)
+        self.keywords.add(number for pair in zip(positions, columns, strict=True) for number in pair)
+
+    def questions(self, vocabulary: Sequence[str] | None) -> Questions:
+        known = (UNKNOWN_WORD, *sorted(self.words)) if vocabulary is None else tuple(vocabulary)
+        lexicon = (*known, *sorted(self.words.keys() - set(known)))
+        place = {word: number for number, word in enumerate(lexicon)}
+        renumbered = torch.tensor([place[word] for word in self.words], dtype=torch.int32)
+        spelling = self.spelling.table()
+        return Questions(
+            lexicon,
+            len(known),
+            Ragged(renumbered[spelling.flat.long()], spelling.offsets),
+            _tensor(self.scenes),
+            _tensor(self.answers),
+            self.programs.table(),
+            self.modules.table(),
+            self.keywords.table(),
+            _tensor(self.numbers),
+        )
+
+
+def _columns(modules: Iterable[str], record: QuestionRecord) -> list[int]:
+    try:
+        return [_COLUMN[module] for module in modules]
+    except KeyError as unknown:
+        raise DataError(
+            f"question {record.number}: there is no module {unknown}; give one of {', '.join(MODULES)}"
+        ) from None
+
+
+def _answer_number(record: QuestionRecord) -> int:
+    if record.answer is None:
+        return NO_ANSWER
+    if record.answer not in _ANSWER:
+        raise DataError(
+            f"question {record.number}: the answer is {record.answer!r}; give one of {', '.join(ANSWERS)}"
+        )
+    return _ANSWER[record.answer]
+
+
+def _tensor(numbers: array[int]) -> Tensor:
+    return torch.from_numpy(np.array(numbers))

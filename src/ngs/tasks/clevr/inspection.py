@@ -1,0 +1,231 @@
+"""What a data set holds: how much of what, what the dictionary makes of it, and if its answers are right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from ngs.errors import NGSError
+from ngs.reasoning.batched_programs import SceneTables, execute_batch
+from ngs.reasoning.scenes import ANSWERS, ATTRIBUTES, RELATIONS, Scene
+from ngs.tasks.clevr.dataset import NO_ANSWER, NotUnderstood, Questions, Ragged, Understand, VisualQuestions
+from ngs.tasks.clevr.program import MODULES, Kind, kind_of
+
+CHUNK = 1 << 16
+"""Programs executed together."""
+
+NOT_KNOWN = "not known"
+"""In place of an answer or a kind that the source does not tell."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many questions, or scenes, of each part."""
+
+    of: str
+    train: int
+    validation: int
+
+
+@dataclass(frozen=True)
+class PartInspection:
+    """What `inspect` found in one part."""
+
+    questions: int
+    scenes: int
+    """that the questions are about"""
+    with_program: int
+    with_answer: int
+    not_understood: tuple[NotUnderstood, ...]
+    same_modules: int
+    """questions whose program has exactly the modules that the dictionary gives"""
+    other_modules: tuple[int, ...]
+    """the numbers of those whose program has others"""
+    right_answers: int
+    """questions whose program gives the recorded answer"""
+    wrong_answers: tuple[int, ...]
+    """the numbers of those whose program gives another, or none"""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What `inspect` found."""
+
+    name: str
+    scenes: int
+    vocabulary: tuple[str, ...]
+    """of the training questions"""
+    new_words: Mapping[str, int]
+    """words of validation questions outside of the vocabulary, and how often they occur"""
+    train: PartInspection
+    validation: PartInspection
+    repeated: tuple[int, ...]
+    """the numbers of validation questions that are asked in training, about an equal scene"""
+    kinds: tuple[Count, ...]
+    lengths: tuple[Count, ...]
+    """of programs"""
+    answers: tuple[Count, ...]
+    objects: tuple[Count, ...]
+    """scenes by their number of objects"""
+
+
+def inspect(data: VisualQuestions, understand: Understand) -> Inspection:
+    """Counts, repetitions, and checks of modules and answers."""
+    parts = (data.train, data.validation)
+    tables = SceneTables.of(data.scenes)
+    train, validation = (_part(part, tables, understand) for part in parts)
+    return Inspection(
+        name=data.name,
+        scenes=len(data.scenes),
+        vocabulary=data.vocabulary[1:],
+        new_words=_new_words(data.validation),
+        train=train,
+        validation=validation,
+        repeated=_repeated(data),
+        kinds=_counts(map(_kinds, parts), [*Kind, NOT_KNOWN]),
+        lengths=_counts(map(_lengths, parts)),
+        answers=_counts(map(_answers, parts), [*ANSWERS, NOT_KNOWN]),
+        objects=_counts(_objects(part, data.scenes) for part in parts),
+    )
+
+
+# The questions of one part
+
+
+def _part(questions: Questions, tables: SceneTables, understand: Understand) -> PartInspection:
+    programmed, answered = questions.programs.lengths > 0, questions.answers != NO_ANSWER
+    comparable, checkable = programmed & questions.understood, programmed & answered
+    same, right = _same_modules(questions), _right(questions, tables, checkable)
+    return PartInspection(
+        questions=len(questions),
+        scenes=len(set(questions.scenes.tolist())),
+        with_program=int(programmed.sum()),
+        with_answer=int(answered.sum()),
+        not_understood=tuple(_not_understood(questions, understand)),
+        same_modules=int((comparable & same).sum()),
+        other_modules=_numbers(questions, comparable & ~same),
+        right_answers=int((checkable & right).sum()),
+        wrong_answers=_numbers(questions, checkable & ~right),
+    )
+
+
+def _numbers(questions: Questions, chosen: Tensor) -> tuple[int, ...]:
+    return tuple(questions.numbers[chosen].tolist())
+
+
+def _not_understood(questions: Questions, understand: Understand) -> Iterator[NotUnderstood]:
+    """With the reason, for which the dictionary is asked once more."""
+    for k in (~questions.understood).nonzero().flatten().tolist():
+        words, message = questions.text_words(k), "understood by now; import it again"
+        try:
+            understand(words)
+        except NGSError as error:
+            message = str(error)
+        yield NotUnderstood(k, int(questions.numbers[k]), " ".join(words), message)
+
+
+def _same_modules(questions: Questions) -> Tensor:
+    """bool [question]: whether the program is a permutation of the dictionary's modules."""
+    counted = [_module_counts(rows) for rows in (questions.programs, questions.modules)]
+    return (counted[0] == counted[1]).all(1)
+
+
+def _module_counts(rows: Ragged) -> Tensor:
+    """int8 [row, module]: how often each occurs."""
+    where = torch.arange(len(rows)).repeat_interleave(rows.lengths) * len(MODULES) + rows.flat
+    counts = torch.zeros(len(rows) * len(MODULES), dtype=torch.int8)
+    counts.index_add_(0, where, torch.ones_like(where, dtype=torch.int8))
+    return counts.view(-1, len(MODULES))
+
+
+def _right(questions: Questions, tables: SceneTables, chosen: Tensor) -> Tensor:
+    """bool [question]: whether the program gives the recorded answer; False where it is not `chosen`."""
+    right = torch.zeros(len(questions), dtype=torch.bool)
+    wanted = chosen.nonzero().flatten()
+    for begin in range(0, len(wanted), CHUNK):
+        rows = wanted[begin : begin + CHUNK]
+        columns = questions.programs.select(rows).padded()
+        found = execute_batch(tables, columns, questions.scenes[rows].long())
+        right[rows] = found == questions.answers[rows]
+    return right
+
+
+# Counts
+
+
+def _counts(parts: Iterable[Counter[str]], order: Sequence[str] | None = None) -> tuple[Count, ...]:
+    """What occurs in either part, in the given order, or else by number."""
+    train, validation = parts
+    names = sorted(train.keys() | validation.keys(), key=int) if order is None else order
+    return tuple(
+        Count(name, train[name], validation[name]) for name in names if train[name] or validation[name]
+    )
+
+
+def _kinds(questions: Questions) -> Counter[str]:
+    programs, modules = _rows(questions.programs), _rows(questions.modules)
+    kinds = (_kind(program or found) for program, found in zip(programs, modules, strict=True))
+    return Counter(kinds)
+
+
+def _kind(columns: Sequence[int]) -> str:
+    return kind_of(MODULES[column] for column in columns) if columns else NOT_KNOWN
+
+
+def _rows(table: Ragged) -> Iterator[list[int]]:
+    flat, offsets = table.flat.tolist(), table.offsets.tolist()
+    return (flat[begin:end] for begin, end in pairwise(offsets))
+
+
+def _lengths(questions: Questions) -> Counter[str]:
+    lengths = questions.programs.lengths
+    return Counter(map(str, lengths[lengths > 0].tolist()))
+
+
+def _answers(questions: Questions) -> Counter[str]:
+    named = {NO_ANSWER: NOT_KNOWN, **dict(enumerate(ANSWERS))}
+    return Counter(named[number] for number in questions.answers.tolist())
+
+
+def _objects(questions: Questions, scenes: Sequence[Scene]) -> Counter[str]:
+    return Counter(str(len(scenes[k].things)) for k in set(questions.scenes.tolist()))
+
+
+def _new_words(questions: Questions) -> dict[str, int]:
+    flat = questions.spelling.flat
+    counted = Counter(flat[flat >= questions.known].tolist())
+    return {questions.lexicon[number]: count for number, count in counted.most_common()}
+
+
+# Repetitions
+
+
+def _repeated(data: VisualQuestions) -> tuple[int, ...]:
+    """A question is its words and what programs can see of its scene."""
+    alike = _alike(data.scenes)
+    tested = {alike[k] for k in data.validation.scenes.tolist()}
+    seen = {key for key in _keys(data.train, alike) if key[0] in tested}
+    keys = enumerate(_keys(data.validation, alike))
+    return tuple(int(data.validation.numbers[k]) for k, key in keys if key in seen)
+
+
+def _keys(questions: Questions, alike: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    words, offsets = questions.spelling.flat.numpy(), questions.spelling.offsets.tolist()
+    for scene, (begin, end) in zip(questions.scenes.tolist(), pairwise(offsets), strict=True):
+        yield alike[scene], words[begin:end].tobytes()
+
+
+def _alike(scenes: Sequence[Scene]) -> list[int]:
+    """[scene]: a number, the same where all objects have the same attributes and relations."""
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(_visible(scene), len(numbers)) for scene in scenes]
+
+
+def _visible(scene: Scene) -> object:
+    attributes = tuple(getattr(thing, name) for thing in scene.things for name in ATTRIBUTES)
+    return attributes, *(scene.relations[relation] for relation in RELATIONS)

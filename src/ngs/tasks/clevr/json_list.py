@@ -1,0 +1,176 @@
+"""A long list in a JSON file, plain or gzip, read element by element: memory holds a few at a time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from ngs.errors import DataError
+
+CHUNK = 1 << 20
+"""Characters read at once."""
+
+LARGEST = 1 << 26
+"""Characters of one element: what is no JSON within them will not become any."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_ENDS = frozenset(" \t\r\n,:]}")
+
+
+def elements(path: Path, key: str) -> Iterator[tuple[int, Any]]:
+    """The elements of the list under `key` of the object in the file `path`, counted from 0.
+
+    A DataError names the file and the element where it is no JSON, has no such list or is cut short.
+    """
+    with _opened(path) as file:
+        yield from _Reader(path, file).elements(key)
+
+
+def whole(path: Path) -> Any:
+    """The one value that the file `path` holds."""
+    with _opened(path) as file:
+        reader = _Reader(path, file)
+        value = reader.value("")
+        reader.end()
+        return value
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        with path.open("rb") as file:
+            compressed = file.read(2) == b"\x1f\x8b"
+        if compressed:
+            return gzip.open(path, "rt", encoding="utf-8-sig")
+        if path.suffix != ".gz":
+            return path.open(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+    raise DataError(f"{path} is called .gz, but is not compressed by gzip; rename it, or fetch it again")
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_constant)
+
+
+class _Reader:
+    """Text that is read as far as it is needed, and forgotten when it is behind."""
+
+    def __init__(self, path: Path, file: TextIO) -> None:
+        self.path, self.file = path, file
+        self.text, self.at, self.ended = "", 0, False
+
+    def elements(self, key: str) -> Iterator[tuple[int, Any]]:
+        """Those of the list under `key`; all other entries of the object are read over."""
+        self.expect("{", f"an object with the list {key!r}")
+        found: list[str] = []
+        more = not self.take("}")
+        while more:
+            found.append(self.name())
+            self.expect(":", f"a colon behind {found[-1]!r}")
+            if found[-1] == key:
+                yield from self.items(key.removesuffix("s"))
+            else:
+                self.value(f"{found[-1]}: ")
+            more = self.take(",")
+            if not more:
+                self.expect("}", f"a comma or }} behind {found[-1]!r}")
+        self.end()
+        if found.count(key) != 1:
+            has = ", ".join(map(repr, found[:10])) or "nothing"
+            self.refuse(f"one list {key!r} is needed, and the object holds {has}")
+
+    def items(self, noun: str) -> Iterator[tuple[int, Any]]:
+        self.expect("[", f"a list of {noun}s")
+        index = 0
+        more = not self.take("]")
+        while more:
+            yield index, self.value(f"{noun} {index}: ")
+            more = self.take(",")
+            if not more:
+                self.expect("]", f"a comma or ] behind {noun} {index}")
+            index += 1
+
+    def name(self) -> str:
+        found = self.value("")
+        if not isinstance(found, str):
+            self.refuse(f"a key in quotes is needed, got {found!r:.40}")
+        return found
+
+    def value(self, place: str) -> Any:
+        """The value that begins here; where the text at hand does not suffice, with more of it."""
+        self.skip_space()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.text, self.at)
+            except json.JSONDecodeError as error:
+                if self.read_more():
+                    continue
+                self.refuse_value(place, error)
+            except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
+                self.refuse(f"{place}no proper JSON, {error}")
+            # A number may go on in what was not read yet: 1 | 2, 1. | 5
+            if self.text[end : end + 1] in _ENDS or not self.read_more():
+                self.at = end
+                return value
+
+    def refuse_value(self, place: str, error: json.JSONDecodeError) -> NoReturn:
+        # The end of a whole file is a bracket, that of a cut one may also be part of a number or of `false`.
+        rest = self.text[error.pos :].rstrip()
+        cut = error.msg.startswith("Unterminated") or (len(rest) < len("false") and "}" not in rest)
+        if self.ended and cut:
+            self.refuse(f"{place}the file is cut short here; fetch it again")
+        self.refuse(f"{place}no proper JSON, {error.msg}, got {self.text[error.pos : error.pos + 20]!r}")
+
+    def expect(self, mark: str, needed: str) -> None:
+        if not self.take(mark):
+            got = repr(self.text[self.at : self.at + 20])
+            self.refuse(f"{needed} is needed, got {got if got != repr('') else 'the end: it is cut short'}")
+
+    def take(self, mark: str) -> bool:
+        """Whether `mark` comes next; then it is behind us."""
+        self.skip_space()
+        taken = self.text.startswith(mark, self.at)
+        self.at += taken
+        return taken
+
+    def end(self) -> None:
+        self.skip_space()
+        if self.at < len(self.text):
+            self.refuse(f"more text follows the end: {self.text[self.at : self.at + 20]!r}; remove it")
+
+    def skip_space(self) -> None:
+        while True:
+            space = _SPACE.match(self.text, self.at)
+            assert space is not None  # it matches nothing, too
+            self.at = space.end()
+            if self.at < len(self.text) or not self.read_more():
+                return
+
+    def read_more(self) -> bool:
+        """Twice as much text as is at hand; False at the end of the file, or where that would be too much."""
+        rest = self.text[self.at :]
+        if self.ended or len(rest) > LARGEST:
+            return False
+        try:
+            new = self.file.read(max(CHUNK, len(rest)))
+        except UnicodeDecodeError as error:
+            self.refuse(f"no UTF-8 text ({error.reason}); save it as UTF-8")
+        except EOFError:
+            self.refuse("the compressed file is cut short; fetch it again")
+        except (OSError, zlib.error) as error:
+            self.refuse(f"it cannot be read ({error}); fetch it again")
+        self.ended = not new
+        if new:
+            self.text, self.at = rest + new, 0
+        return bool(new)
+
+    def refuse(self, what: str) -> NoReturn:
+        raise DataError(f"{self.path}: {what}") from None

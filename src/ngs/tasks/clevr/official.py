@@ -1,0 +1,280 @@
+"""The official question and scene files of CLEVR (Johnson et al. 2017), plain or gzip, read as a stream.
+
+    scenes/CLEVR_train_scenes.json          {"scenes": [{"objects", "relationships", ...}, ...]}
+    questions/CLEVR_train_questions.json    {"questions": [{"question", "image_index", "program", ...}, ...]}
+
+and the same for `val`; also without the two folders, and as scenes_train.json and questions_train.json.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from ngs.errors import DataError
+from ngs.reasoning.scenes import ANSWERS, Scene
+from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, Understand, VisualQuestions
+from ngs.tasks.clevr.json_list import elements, whole
+from ngs.tasks.clevr.official_program import as_program, shown
+from ngs.tasks.clevr.official_scene import as_scene
+
+PARTS = (("train",), ("val", "test"))
+"""The names of what is to be learned from, and of what is to be tested on: the first that is found."""
+
+NOUNS = ("scenes", "questions")
+
+LIMIT = 1 << 31
+"""Numbers of questions and scenes lie below."""
+
+LONGEST = 2_000
+"""Characters of a question."""
+
+SHOWN = 20
+"""How many faults a message lists; the rest are counted."""
+
+Refuse = Callable[[DataError], None]
+"""Told of each faulty element, which is left out unless this raises."""
+
+Progress = Callable[[Path, int], None]
+"""Told of the file and index of each element before it is looked at."""
+
+
+def raising(error: DataError) -> None:
+    raise error
+
+
+def unwatched(file: Path, index: int) -> None:
+    """Nobody is told."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What official files hold, and what was left out or not understood."""
+
+    data: VisualQuestions
+    left_out: tuple[str, ...]
+    """each names file, index and field"""
+    not_understood: tuple[NotUnderstood, ...]
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one part of a data set."""
+
+    scenes: Path
+    questions: Path
+
+
+def is_official(path: Path) -> bool:
+    """Whether `path` is a folder with what looks like official files, if not all that are needed."""
+    return path.is_dir() and _holds_some(_base(path))
+
+
+def is_zipped(path: Path) -> bool:
+    """Whether `path` is an archive with official files, which are read unpacked."""
+    try:
+        with ZipFile(path) as archive:
+            return any(re.search(r"CLEVR_\w+_(scenes|questions)\.json", name) for name in archive.namelist())
+    except (OSError, BadZipFile):
+        return False
+
+
+def read(
+    folder: Path,
+    understand: Understand,
+    *,
+    skip_faulty: bool = False,
+    progress: Progress = unwatched,
+) -> Reading:
+    """The data set in a folder; with `skip_faulty`, without the scenes and questions that are not sound.
+
+    Faults of single scenes and questions are collected; files that are no JSON or cut short are refused
+    whatever they hold. Questions that are not understood stay, without modules.
+    """
+    faults: list[str] = []
+    scenes: list[Scene] = []
+    parts: list[Iterator[QuestionRecord]] = []
+
+    def refuse(error: DataError) -> None:
+        faults.append(str(error))
+
+    for files in _files(folder):
+        places: dict[int, int] = {}
+        for image_index, scene in read_scenes(files.scenes, refuse, progress):
+            places[image_index] = len(scenes)
+            scenes.append(scene)
+        parts.append(read_questions(files.questions, places, refuse, progress))
+    train, validation = parts
+    data, not_understood = VisualQuestions.of(title(folder), scenes, train, validation, understand)
+    if faults and not skip_faulty:
+        raise DataError(
+            f"{folder} has {len(faults)} faulty scenes or questions; correct them, or leave them out with "
+            f"--skip-faulty:\n{listed(faults)}"
+        )
+    if not len(data.train) or not len(data.validation):
+        raise DataError(f"{folder} has no sound question to learn from or to be tested on; both are needed")
+    return Reading(data, tuple(faults), not_understood)
+
+
+def listed(faults: Sequence[object]) -> str:
+    """The first of them, one a line, and how many more there are."""
+    lines = [f"  {fault}" for fault in faults[:SHOWN]]
+    more = len(faults) - SHOWN
+    return "\n".join([*lines, *([f"  ... and {more:,} more"] if more > 0 else [])])
+
+
+def title(folder: Path) -> str:
+    """What a data set is called that has no other name than its folder."""
+    return folder.resolve().name
+
+
+# Which files
+
+
+def _base(folder: Path) -> Path:
+    """The folder with the files, which may be the only one in a folder of its own."""
+    inner = [path for path in folder.iterdir() if path.is_dir()]
+    return inner[0] if len(inner) == 1 and not _holds_some(folder) else folder
+
+
+def _holds_some(folder: Path) -> bool:
+    return any(path for noun in NOUNS for path in folder.glob(f"*{noun}*"))
+
+
+def _files(folder: Path) -> list[Files]:
+    """Those of both parts."""
+    return [_files_of_part(_base(folder), names) for names in PARTS]
+
+
+def _files_of_part(folder: Path, names: Sequence[str]) -> Files:
+    found = {name: [_found(folder, name, noun) for noun in NOUNS] for name in names}
+    for scenes, questions in found.values():
+        if scenes and questions:
+            return Files(scenes, questions)
+    name = names[0]
+    missing = [noun for noun, path in zip(NOUNS, found[name], strict=True) if path is None]
+    raise DataError(
+        f"{folder} holds no {' and no '.join(missing)} called {name}; scenes/CLEVR_{name}_scenes.json and "
+        f"questions/CLEVR_{name}_questions.json are needed, or scenes_{name}.json and questions_{name}.json "
+        f"(each may be .json.gz)"
+    )
+
+
+def _found(folder: Path, part: str, noun: str) -> Path | None:
+    """The file with the scenes or questions of a part, where there is one."""
+    names = (f"{noun}/CLEVR_{part}_{noun}", f"CLEVR_{part}_{noun}", f"{noun}_{part}")
+    paths = (folder / f"{name}.json{ending}" for name in names for ending in ("", ".gz"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+# What is in them
+
+
+def read_scenes(
+    path: Path, refuse: Refuse = raising, progress: Progress = unwatched
+) -> Iterator[tuple[int, Scene]]:
+    """The scenes of a file, with the numbers that questions know them by: image_index, or the position."""
+    seen: set[int] = set()
+    for index, value in elements(path, "scenes"):
+        progress(path, index)
+        try:
+            scene = as_scene(value)
+            image_index = _integer(value, "image_index", index)
+            if image_index in seen:
+                raise DataError(f"image_index is {image_index}, as in an earlier scene; each needs its own")
+        except DataError as error:
+            refuse(DataError(f"{path.name}: scene {index}: {error}"))
+            continue
+        seen.add(image_index)
+        yield image_index, scene
+
+
+def read_questions(
+    path: Path,
+    places: Mapping[int, int],
+    refuse: Refuse = raising,
+    progress: Progress = unwatched,
+) -> Iterator[QuestionRecord]:
+    """The questions of a file about scenes with known places: `places[image_index]`.
+
+    Answers and programs may be missing, as they are in the official test questions.
+    """
+    for index, value in elements(path, "questions"):
+        progress(path, index)
+        try:
+            record = as_question(value, places, index)
+        except DataError as error:
+            refuse(DataError(f"{path.name}: question {index}: {error}"))
+            continue
+        yield record
+
+
+def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRecord:
+    """The record that stands for an official question; a DataError names the field at fault."""
+    if not isinstance(value, dict):
+        raise DataError(f"it is {shown(value)}; an object with question and image_index is needed")
+    text = value.get("question")
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+        given = shown(text) if "question" in value else "missing"
+        raise DataError(f"question is {given}; a text of at most {LONGEST:,} characters is needed")
+    image_index = _integer(value, "image_index", None)
+    if image_index not in places:
+        raise DataError(f"image_index is {image_index}, and there is no such scene")
+    steps = value.get("program")
+    return QuestionRecord(
+        text,
+        places[image_index],
+        _answer(value.get("answer")),
+        as_program(steps) if steps else None,
+        _integer(value, "question_index", index),
+    )
+
+
+def _answer(value: Any) -> str | None:
+    """Generators also write truth values and integers."""
+    if value is None:
+        return None
+    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    if not isinstance(value, str | int) or text not in ANSWERS:
+        raise DataError(f"answer is {shown(value)}; give one of {', '.join(ANSWERS)}")
+    return text
+
+
+def _integer(value: Mapping[str, Any], field: str, default: int | None) -> int:
+    found = value.get(field, default)
+    if type(found) is not int or not 0 <= found < LIMIT:
+        given = shown(found) if field in value else "missing"
+        raise DataError(f"{field} is {given}; an integer from 0 is needed")
+    return found
+
+
+# One scene
+
+
+def read_scene(path: Path, image_index: int | None = None) -> Scene:
+    """The scene in a file that holds one, or that with this number where it holds a list of them."""
+    value = whole(path)
+    scenes = value.get("scenes", [value]) if isinstance(value, dict) else value
+    if not isinstance(scenes, list) or not scenes:
+        raise DataError(
+            f"{path}: {shown(scenes)} is no scene; an object with objects and relationships is needed"
+        )
+    numbers = [
+        scene.get("image_index", k) if isinstance(scene, dict) else k for k, scene in enumerate(scenes)
+    ]
+    if image_index is None and len(scenes) > 1:
+        raise DataError(f"{path} holds {len(scenes)} scenes; say which, or give a file with one")
+    if image_index is not None and image_index not in numbers:
+        raise DataError(
+            f"{path} holds no scene with image_index {image_index}; "
+            f"its {len(scenes)} go from {numbers[0]} to {numbers[-1]}"
+        )
+    k = 0 if image_index is None else numbers.index(image_index)
+    try:
+        return as_scene(scenes[k])
+    except DataError as error:
+        raise DataError(f"{path}: scene {k}: {error}") from None

@@ -1,0 +1,171 @@
+"""Programs as CLEVR's files write them, and as we do: converted without loss in both directions.
+
+    [{"function": "scene", "inputs": [], "value_inputs": []},
+     {"function": "filter_color", "inputs": [0], "value_inputs": ["red"]},
+     {"function": "count", "inputs": [1], "value_inputs": []}]      <->  count filter_color[red] scene
+
+(Johnson et al. 2017; "type" and "side_inputs" are what their generator calls "function" and "value_inputs".)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from ngs.errors import DataError
+from ngs.reasoning.programs import ANSWER_TYPES, Step, modules, trace
+from ngs.reasoning.scenes import RELATIONS, Scene
+from ngs.tasks.clevr.program import MODULES, Program
+
+Node = dict[str, Any]
+"""One step of an official program."""
+
+
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    function: tuple(module[len(function) + 1 : -1] for module in MODULES if module.startswith(f"{function}["))
+    for function in dict.fromkeys(module.partition("[")[0] for module in MODULES)
+}
+"""The values that a function can have; none for most."""
+
+LONGEST = 100
+"""Modules; official programs have at most 25."""
+
+# From official to ours
+
+
+def as_program(steps: Any) -> Program:
+    """The program with these steps, each of which uses earlier ones; a DataError names the field at fault.
+
+    A step that two others use is written out twice: of 28,000 official questions, two share their scene.
+    """
+    if not isinstance(steps, list) or not steps:
+        raise DataError(f"program is {shown(steps)}; a list of steps is needed")
+    programs: list[Program] = []
+    used: set[int] = set()
+    for k, step in enumerate(steps):
+        if not isinstance(step, dict):
+            raise DataError(f"program[{k}] is {shown(step)}; an object with function and inputs is needed")
+        module = _module(step, k)
+        inputs = _inputs(step, k)
+        _check_types(module, inputs, programs, k)
+        used.update(inputs)
+        programs.append((module, *(later for source in inputs for later in programs[source])))
+        if len(programs[k]) > LONGEST:
+            raise DataError(f"program[{k}] stands for more than {LONGEST} modules; use a step only once")
+    _check_whole(programs, used)
+    return programs[-1]
+
+
+def _module(step: Node, k: int) -> str:
+    name = "function" if "function" in step else "type"
+    function = step.get(name)
+    if not isinstance(function, str) or function not in FUNCTIONS:
+        given = f"is {shown(function)}" if name in step else "is missing"
+        raise DataError(f"program[{k}].function {given}; give one of {', '.join(FUNCTIONS)}")
+    name = "value_inputs" if "value_inputs" in step else "side_inputs"
+    values, allowed = step.get(name, []), FUNCTIONS[function]
+    if not allowed and values == []:
+        return function
+    if not allowed or not isinstance(values, list) or len(values) != 1 or values[0] not in allowed:
+        needed = f"a list with one of {', '.join(allowed)}" if allowed else "an empty list"
+        raise DataError(f"program[{k}].{name} is {shown(values)}; {function} needs {needed}")
+    return f"{function}[{values[0]}]"
+
+
+def _inputs(step: Node, k: int) -> list[int]:
+    inputs = step.get("inputs")
+    if inputs is None:
+        raise DataError(f"program[{k}].inputs is missing; list the steps that it uses, [] for none")
+    if not isinstance(inputs, list) or not all(type(source) is int for source in inputs):
+        raise DataError(f"program[{k}].inputs is {shown(inputs)}; a list of numbers of steps is needed")
+    if not all(0 <= source < k for source in inputs):
+        raise DataError(
+            f"program[{k}].inputs is {shown(inputs)}; only the steps before, 0 to {k - 1}, can be used"
+        )
+    return inputs
+
+
+def _check_types(module: str, inputs: Sequence[int], programs: Sequence[Program], k: int) -> None:
+    given = tuple(modules()[programs[source][0]].gives for source in inputs)
+    takes = modules()[module].takes
+    if given != takes:
+        what = f"which gives {' and '.join(given)}; " if len(given) == len(takes) else ""
+        needed = f"needs {len(takes)}: {' and '.join(takes)}" if takes else "takes none"
+        raise DataError(f"program[{k}].inputs is {shown(inputs)}; {what}{module} {needed}")
+
+
+def _check_whole(programs: Sequence[Program], used: Set[int]) -> None:
+    last = programs[-1][0]
+    if modules()[last].gives not in ANSWER_TYPES:
+        raise DataError(
+            f"program[{len(programs) - 1}] is {last}, which gives {modules()[last].gives}; "
+            f"the last step must give {' or '.join(ANSWER_TYPES)}"
+        )
+    # The generator leaves a scene behind now and then; anything else would be lost.
+    unused = [k for k, program in enumerate(programs[:-1]) if k not in used and program != ("scene",)]
+    if unused:
+        raise DataError(f"program[{unused[0]}] is used by no other step; remove it, or use it")
+
+
+def shown(value: Any) -> str:
+    """A value from a file as a message shows it: not all of it, if it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+# From ours to official
+
+
+def to_official(program: Program) -> list[Node]:
+    """The steps of a program in the order of the official files; a ParseError if it does not type-check."""
+    root = trace(program, _NO_OBJECTS)
+    order = _order(root)
+    place = {id(step): k for k, step in enumerate(order)}
+    if _is_shaped_union(root):
+        first, _ = root.arguments[0].arguments[0].arguments
+        if first.module == "scene":
+            place[id(first)] = 1
+    return [_node(step, [place[id(argument)] for argument in step.arguments]) for step in order]
+
+
+_NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})
+
+
+def _node(step: Step, inputs: list[int]) -> Node:
+    function, _, value = step.module.rstrip("]").partition("[")
+    return {"inputs": inputs, "function": function, "value_inputs": [value] if value else []}
+
+
+def _order(root: Step) -> list[Step]:
+    """Each step behind those that it uses.
+
+    The official templates write one branch behind the other, with two exceptions: two sizes or colours of
+    unrelated objects are compared with both queries last; and see `_is_shaped_union`.
+    """
+    order = _branch(root)
+    if _is_shaped_union(root):
+        order.sort(key=lambda step: step.module != "scene")
+    elif root.module in ("equal_size", "equal_color") and not _relates(root):
+        order.sort(key=lambda step: step is root or step in root.arguments)
+    return order
+
+
+def _branch(step: Step) -> list[Step]:
+    return [*(earlier for argument in step.arguments for earlier in _branch(argument)), step]
+
+
+def _is_shaped_union(root: Step) -> bool:
+    """Whether things of one shape are counted among two kinds of them ("how many cubes are red or big?").
+
+    Official programs of this form begin with both scenes, and where the first kind is any thing at all, the
+    second scene stands for it too.
+    """
+    match root:
+        case Step("count", _, (Step(kind, _, (Step("union"),)),)):
+            return kind.startswith("filter_shape[") and not _relates(root)
+    return False
+
+
+def _relates(root: Step) -> bool:
+    """Whether it goes from one object to others."""
+    return any(step.module.startswith(("relate[", "same_")) for step in _branch(root))

@@ -1,0 +1,210 @@
+"""Packed questions: what is written is read, what is not whole is refused."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from ngs.errors import DataError
+from ngs.reasoning.scenes import RELATIONS, Scene, Thing
+from ngs.tasks.clevr import official, packed
+from ngs.tasks.clevr.dataset import Questions, Ragged, VisualQuestions, tensors_of
+from ngs.tasks.clevr.dictionary import modules_of
+from tests.tasks.clevr.official_files import published_data, sound_files, written
+
+
+@pytest.fixture
+def data(tmp_path) -> VisualQuestions:
+    return official.read(written(tmp_path / "official", sound_files()), modules_of).data
+
+
+def same(one: VisualQuestions, other: VisualQuestions) -> bool:
+    pairs = [(one.train, other.train), (one.validation, other.validation)]
+    return (
+        (one.name, one.scenes, one.digest) == (other.name, other.scenes, other.digest)
+        and all(mine.lexicon == yours.lexicon and mine.known == yours.known for mine, yours in pairs)
+        and all(
+            torch.equal(mine, yours) and mine.dtype == yours.dtype
+            for parts in pairs
+            for mine, yours in zip(*(tensors_of(part).values() for part in parts), strict=True)
+        )
+    )
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(DataError) as refused:
+        packed.read(path)
+    assert str(path) in str(refused.value)
+    return str(refused.value)
+
+
+def test_what_is_written_is_read(tmp_path, data) -> None:
+    path = tmp_path / "a" / "x.ngs"
+    packed.write(path, replace(data, name="häß [1]"))
+    assert same(packed.read(path), replace(data, name="häß [1]"))
+    assert packed.is_packed(path) and os.listdir(path.parent) == ["x.ngs"]
+
+
+def test_all_published_questions_are_read_again(tmp_path) -> None:
+    given = published_data()
+    packed.write(tmp_path / "x.ngs", given)
+    assert same(packed.read(tmp_path / "x.ngs"), given)
+    assert (tmp_path / "x.ngs").stat().st_size < 8e6
+
+
+def test_scenes_may_be_empty_and_seen_from_anywhere(tmp_path, data) -> None:
+    cube = Thing("small", "red", "rubber", "cube", (0.1, -1 / 3, 1e-9), 359.9, (1.5, 2.0, 7.0))
+    lonely = Scene(
+        (cube,), dict.fromkeys(RELATIONS, (frozenset(),)), {"left": (0.1, 0.2, 0.3)}, "naïve\n.png"
+    )
+    crowd = Scene((cube,) * 10, dict.fromkeys(RELATIONS, tuple(everyone_else())), {})
+    scenes = (Scene((), dict.fromkeys(RELATIONS, ()), {}), lonely, crowd, *data.scenes)
+    packed.write(tmp_path / "x.ngs", replace(data, scenes=scenes))
+    assert packed.read(tmp_path / "x.ngs").scenes == scenes
+
+
+def everyone_else() -> list[frozenset[int]]:
+    return [frozenset(range(10)) - {k} for k in range(10)]
+
+
+def test_no_scene_and_no_question_are_a_data_set_too(tmp_path, data) -> None:
+    empty = replace(data, scenes=(), train=data.train.select([]), validation=data.validation.select([]))
+    packed.write(tmp_path / "x.ngs", empty)
+    assert same(packed.read(tmp_path / "x.ngs"), empty)
+
+
+def test_the_same_data_makes_the_same_file(tmp_path, data) -> None:
+    for name in "abcd":
+        packed.write(tmp_path / name, data)
+    assert len({(tmp_path / name).read_bytes() for name in "abcd"}) == 1
+
+
+def test_changed_and_cut_files_are_refused(tmp_path, data) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, data)
+    content = path.read_bytes()
+    begin = 8 + int.from_bytes(content[:8], "little")  # behind the header
+    for at in range(begin, len(content), 97):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert "damaged" in refusal(path)
+        path.write_bytes(content[:at])
+        assert "cut short, or not a packed data set of questions about scenes" in refusal(path)
+
+
+def test_foreign_files_are_told_apart(tmp_path) -> None:
+    (tmp_path / "text").write_text("questions")
+    save_file({"weight": torch.zeros(3)}, tmp_path / "weights")
+    for description in ("7", "[" * 100_000, '{"kind": "something"}'):
+        save_file({"weight": torch.zeros(3)}, tmp_path / "x", {"description": description})
+        assert not packed.is_packed(tmp_path / "x")
+    for name in ("text", "weights", "x", "none", "."):
+        assert not packed.is_packed(tmp_path / name)
+        assert "pack official files with `ngs data import FOLDER`" in refusal(tmp_path / name)
+
+
+def changed(data: VisualQuestions, **changes: Any) -> VisualQuestions:
+    return replace(data, train=replace(data.train, **changes))
+
+
+def moved(rows: Ragged, **changes: Any) -> Ragged:
+    return replace(rows, **changes)
+
+
+def keywords(questions: Questions, position: int) -> Ragged:
+    flat = questions.keywords.flat.clone()
+    flat[0, 0] = position
+    return moved(questions.keywords, flat=flat)
+
+
+def related(data: VisualQuestions, others: frozenset[int]) -> VisualQuestions:
+    first = data.scenes[0]
+    left = (others, *first.relations["left"][1:])
+    return replace(
+        data, scenes=(replace(first, relations={**first.relations, "left": left}), *data.scenes[1:])
+    )
+
+
+FAULTS = [
+    (lambda data: changed(data, scenes=data.train.scenes + 5), "scenes 5 to 5, and 0 to 1 can be"),
+    (lambda data: changed(data, scenes=data.train.scenes.long()), "train.scenes is torch.int64 with 1"),
+    (lambda data: changed(data, answers=data.train.answers + 20), "answers 21 to"),
+    (lambda data: changed(data, answers=data.train.answers[:1]), "3 train questions, but 1 answers"),
+    (lambda data: changed(data, numbers=data.train.numbers[:2]), "3 train questions, but 2 numbers"),
+    (
+        lambda data: changed(data, programs=moved(data.train.programs, flat=data.train.programs.flat + 40)),
+        "have modules",
+    ),
+    (
+        lambda data: changed(
+            data, modules=moved(data.train.modules, offsets=data.train.modules.offsets[:-1])
+        ),
+        "the modules of the train questions do not add up",
+    ),
+    (
+        lambda data: changed(data, spelling=moved(data.train.spelling, flat=data.train.spelling.flat + 99)),
+        "have words",
+    ),
+    (lambda data: changed(data, keywords=keywords(data.train, 5)), "a keyword of the train questions is not"),
+    (
+        lambda data: changed(data, keywords=keywords(data.train, -1)),
+        "a keyword of the train questions is not",
+    ),
+    (lambda data: changed(data, lexicon=data.train.lexicon[:3]), "questions have 3 words,"),
+    (lambda data: related(data, frozenset({0})), "is related to one that is not in its scene, or to itself"),
+    (lambda data: related(data, frozenset({3})), "is related to one that is not in its scene, or to itself"),
+    (lambda data: replace(data, name="a\nb"), r"the name 'a\nb' cannot be printed"),
+]
+
+
+@pytest.mark.parametrize("spoil, fault", FAULTS)
+def test_what_is_no_data_set_is_neither_written_nor_read(tmp_path, data, spoil, fault, monkeypatch) -> None:
+    path = tmp_path / "x" / "x.ngs"
+    with pytest.raises(DataError) as refused:
+        packed.write(path, spoil(data))
+    assert fault in str(refused.value) and not path.parent.exists()
+    monkeypatch.setattr(packed, "_faults", lambda tensors, facts: iter(()))
+    packed.write(path, spoil(data))
+    monkeypatch.undo()
+    assert fault in refusal(path)
+
+
+def test_both_parts_need_one_vocabulary(tmp_path, data) -> None:
+    with pytest.raises(DataError, match="the two parts have different vocabularies"):
+        packed.write(tmp_path / "x.ngs", changed(data, known=2))
+
+
+@pytest.mark.parametrize(
+    "name, tensor, fault",
+    [
+        ("scenes.counts", torch.tensor([3, 11], dtype=torch.int8), "the scenes have 3 to 11 objects"),
+        (
+            "scenes.counts",
+            torch.tensor([3], dtype=torch.int8),
+            "scenes.names has 2 entries, and 1 are needed",
+        ),
+        ("scenes.names", torch.zeros(4, dtype=torch.uint8), "scenes.names has None entries"),
+        ("scenes.directions", torch.zeros(4, dtype=torch.uint8), "the directions are no vectors"),
+        ("scenes.seen_from", torch.tensor([0, 7], dtype=torch.int32), "directions that are not there"),
+        ("things.attributes", torch.full((4, 4), 9, dtype=torch.int8), "an attribute without a name"),
+        ("things.positions", torch.zeros(4, 2, dtype=torch.float64), "has 2 columns, and 3 are needed"),
+        ("things.rotations", torch.zeros(3, dtype=torch.float64), "things.rotations has 3 entries, and 4"),
+        ("train.lexicon", torch.zeros(4, dtype=torch.uint8), "the train questions have None words"),
+        ("train.keywords", torch.zeros(4, 3, dtype=torch.int16), "the keywords of the train questions"),
+        ("train.numbers", None, "the tensor train.numbers is missing"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_named(tmp_path, data, name, tensor, fault) -> None:
+    path = tmp_path / "x.ngs"
+    packed.write(path, data)
+    tensors, facts = packed.tensor_file.load(path, packed.KIND, "")
+    del tensors[name]
+    packed.tensor_file.save(
+        path, packed.KIND, tensors if tensor is None else {**tensors, name: tensor}, facts
+    )
+    assert fault in refusal(path)
