@@ -1,0 +1,135 @@
+"""What a pointer network says about arrangements: their probabilities, samples of them, the likeliest.
+
+    p(z|x) = product over t of p(z_t | z_1 .. z_t-1, x),    each factor over what the language allows there
+
+so that p is a distribution over the arrangements of the language, and what is sampled has exactly the
+probability that is reported with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ngs.parsing.arrangement import Arranging, legal_along, without
+from ngs.parsing.decode import PAD
+from ngs.perception.pointer import Encoded, of_rows
+
+
+@dataclass(frozen=True)
+class Policy:
+    """p(z|x) for the questions that a network has read, inside a language."""
+
+    encoded: Encoded
+    language: Arranging
+    time: int
+    """modules of the longest program"""
+
+    @property
+    def rows(self) -> Tensor:
+        """[question]: the number of each"""
+        return torch.arange(len(self.encoded.asked.modules), device=self.encoded.asked.modules.device)
+
+    def log_probs(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """log p(z|x) [sentence] of arrangements `columns` [sentence, time] of the questions `rows`.
+
+        -inf where one is not in the language. Differentiable.
+        """
+        scores = self.scores(rows, columns)
+        legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)
+        said = columns != PAD
+        log_p = log_softmax_among(scores, legal | ~said[..., None])
+        taken = log_p.gather(2, columns.clamp(min=0)[..., None])[..., 0]
+        return taken.masked_fill(~said, 0.0).sum(1)
+
+    def scores(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """The network's scores at each step of given arrangements [sentence, time, module]."""
+        before = torch.cat([columns.new_full((len(columns), 1), PAD), columns[:, :-1]], 1)
+        state = of_rows(self.encoded.state, rows)
+        scores, _ = self.encoded.reader.follow(self.encoded.memory.select(rows), state, before)
+        return scores
+
+    @torch.no_grad()
+    def sample(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """An arrangement for each of `rows` [sentence, time], drawn from p, and its log p."""
+        walk = _Walk(self, rows)
+        for _ in range(self.time):
+            log_p = walk.look()
+            over = ~walk.legal.any(1)
+            drawn = torch.multinomial(log_p.exp().masked_fill(over[:, None], 1.0), 1, generator=generator)
+            walk.take(drawn[:, 0].masked_fill(over, PAD), log_p)
+        return walk.columns, walk.log_p
+
+    @torch.no_grad()
+    def likeliest(self, k: int = 1) -> tuple[Tensor, Tensor]:
+        """The k likeliest arrangements that a beam of k finds [question, k, time], and their log p.
+
+        Likeliest first; where there are fewer, the rest is PAD with log p = -inf. With k = 1 this takes the
+        likeliest module at each step.
+        """
+        rows = self.rows
+        questions = len(rows)
+        walk = _Walk(self, rows)
+        beams = 1
+        for _ in range(self.time):
+            log_p = walk.look()
+            over = ~walk.legal.any(1)
+            log_p[:, 0] = torch.where(over, 0.0, log_p[:, 0])  # the finished go on as they are
+            total = (walk.log_p[:, None] + log_p).view(questions, -1)
+            best, flat = total.topk(min(k, total.shape[1]), dim=1)
+            parent = flat // log_p.shape[1] + rows[:, None] * beams
+            beams = best.shape[1]
+            chosen = (flat % log_p.shape[1]).flatten().masked_fill(over[parent.flatten()], PAD)
+            walk.select(parent.flatten())
+            walk.take(chosen, log_p[parent.flatten()])
+            walk.log_p = best.flatten()  # what is finished goes on in one way only: the others stay at -inf
+        columns, log_p = walk.columns.view(questions, beams, -1), walk.log_p.view(questions, beams)
+        missing = k - beams
+        columns = torch.nn.functional.pad(columns, (0, 0, 0, missing), value=PAD)
+        log_p = torch.nn.functional.pad(log_p, (0, missing), value=-torch.inf)
+        return columns.masked_fill(log_p.isneginf()[..., None], PAD), log_p
+
+
+class _Walk:
+    """Arrangements in the making, one module longer with each `take`."""
+
+    def __init__(self, policy: Policy, rows: Tensor) -> None:
+        encoded = policy.encoded
+        self.network, self.language = encoded.reader, policy.language
+        self.memory, self.state = encoded.memory.select(rows), of_rows(encoded.state, rows)
+        self.left = encoded.asked.modules[rows]
+        self.taken = [rows.new_full((len(rows),), PAD)]
+        self.legal = self.language.legal(self.left, self.taken[-1])
+        self.log_p = encoded.memory.keys.new_zeros(len(rows))
+
+    @property
+    def columns(self) -> Tensor:
+        return torch.stack(self.taken, 1)[:, 1:]
+
+    def look(self) -> Tensor:
+        """log p of the next module [row, module]."""
+        scores, self.state = self.network.follow(self.memory, self.state, self.taken[-1][:, None])
+        return log_softmax_among(scores[:, 0], self.legal)
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with some of the rows, in any order and number."""
+        self.memory, self.state = self.memory.select(rows), of_rows(self.state, rows)
+        self.left, self.legal = self.left[rows], self.legal[rows]
+        self.taken = [column[rows] for column in self.taken]
+        self.log_p = self.log_p[rows]
+
+    def take(self, columns: Tensor, log_p: Tensor) -> None:
+        """One more module for each row [row], or PAD, given what `look` said [row, module]."""
+        gained = log_p.gather(1, columns.clamp(min=0)[:, None])[:, 0]
+        self.log_p = self.log_p + gained.masked_fill(columns == PAD, 0.0)
+        self.taken = [*self.taken, columns]
+        self.left = without(self.left, columns)
+        self.legal = self.language.legal(self.left, columns)
+
+
+def log_softmax_among(scores: Tensor, legal: Tensor) -> Tensor:
+    """log softmax over the legal modules; -inf elsewhere, and throughout where nothing is legal."""
+    none = ~legal.any(-1, keepdim=True)
+    return scores.masked_fill(~legal & ~none, -torch.inf).log_softmax(-1).masked_fill(~legal, -torch.inf)

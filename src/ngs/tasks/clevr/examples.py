@@ -1,0 +1,100 @@
+"""Questions of a data set as what a network learns from: tensors, a language, and scenes that judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ngs.learning.questions import QuestionExamples
+from ngs.parsing.arrangement import Arranging
+from ngs.parsing.decode import PAD
+from ngs.reasoning.batched_programs import SceneTables, execute_batch
+from ngs.reasoning.programs import Unique, strict
+from ngs.tasks.clevr.dataset import NO_ANSWER, Questions
+from ngs.tasks.clevr.program import MODULES
+
+
+@dataclass(frozen=True, eq=False)
+class SceneJudge:
+    """Whether programs give the recorded answers to questions."""
+
+    tables: SceneTables
+    scenes: Tensor
+    """[question]"""
+    answers: Tensor
+    """[question]"""
+    unique: Unique = strict
+
+    def __call__(self, questions: Tensor, columns: Tensor) -> Tensor:
+        given = execute_batch(self.tables, columns, self.scenes[questions], unique=self.unique)
+        return given == self.answers[questions]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Questions with answers: those that can be read, and those whose modules nobody knows."""
+
+    questions: Questions
+    examples: QuestionExamples
+    """of `questions`, in the same order"""
+    not_understood: Questions
+    """they cannot be learned from, and count as wrong"""
+
+    @classmethod
+    def of(
+        cls,
+        questions: Questions,
+        tables: SceneTables,
+        language: Arranging,
+        device: torch.device,
+        *,
+        unique: Unique = strict,
+    ) -> Part:
+        """Without the questions that have no answer; `tables` are on the device."""
+        answered = questions.answers != NO_ANSWER
+        read = questions.select((answered & questions.understood).nonzero().flatten())
+        unread = questions.select((answered & ~questions.understood).nonzero().flatten())
+        return cls(read, _examples(read, tables, language, device, unique), unread)
+
+    def __len__(self) -> int:
+        return len(self.questions) + len(self.not_understood)
+
+
+def _examples(
+    questions: Questions, tables: SceneTables, language: Arranging, device: torch.device, unique: Unique
+) -> QuestionExamples:
+    scenes, answers = questions.scenes.long().to(device), questions.answers.long().to(device)
+    labelled = bool((questions.programs.lengths > 0).all())
+    return QuestionExamples(
+        questions.words.padded().to(device, torch.int32),
+        counts_of(questions).to(device),
+        keywords_of(questions).to(device),
+        language,
+        SceneJudge(tables, scenes, answers, unique),
+        questions.programs.padded().to(device, torch.int8) if labelled else None,
+    )
+
+
+def counts_of(questions: Questions) -> Tensor:
+    """int8 [question, module]: how many of each module the dictionary gives."""
+    columns = questions.modules.padded()
+    counts = torch.zeros((len(questions), len(MODULES)), dtype=torch.int8)
+    return counts.scatter_add_(1, columns.clamp(min=0), (columns != PAD).to(torch.int8))
+
+
+def keywords_of(questions: Questions) -> Tensor:
+    """int8 [question, word, few]: the modules that each word speaks of, PAD where there are fewer."""
+    pairs = questions.keywords
+    question = torch.repeat_interleave(torch.arange(len(questions)), pairs.lengths)
+    word, module = pairs.flat.long().unbind(1)
+    longest = int(questions.words.lengths.max()) if len(questions) else 0
+    slot = question * longest + word
+    order = slot.argsort(stable=True)
+    slot, module = slot[order], module[order]
+    place = torch.arange(len(slot)) - torch.searchsorted(slot, slot)
+    few = int(place.max()) + 1 if len(place) else 1
+    table = torch.full((len(questions) * longest, few), PAD, dtype=torch.int8)
+    table[slot, place] = module.to(torch.int8)
+    return table.view(len(questions), longest, few)

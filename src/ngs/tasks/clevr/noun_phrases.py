@@ -1,0 +1,109 @@
+"""The noun phrases of programs: where filters stand, what moving one makes, and what means the same.
+
+In prefix notation a noun phrase is a run of filters and the module it describes: `scene`, a relation, or a
+set operation. So a program is what is left without its filters, and a place in it for each filter.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ngs.grammar.multisets import symbol_classes
+from ngs.parsing.decode import PAD
+from ngs.search.arrangement import Candidates, Edits, fingerprints, joined, switches
+from ngs.tasks.clevr.language import CLOSES, RANK
+from ngs.tasks.clevr.program import GRAMMAR, MODULES
+
+_WIDTH = int(RANK.max()) + 2
+_GROUPS = torch.tensor(symbol_classes(GRAMMAR))
+"""[module]: the rows of the supplement's table: modules with equal inputs and output"""
+
+
+def phrases(columns: Tensor) -> Tensor:
+    """int64 [row, time]: the number of the noun phrase a filter is in: how many others stand before it."""
+    others = (_ranks(columns) < 0).long()
+    return others.cumsum(1) - others
+
+
+def tidied(columns: Tensor, phrase: Tensor | None = None) -> Tensor:
+    """The programs with each filter in its noun phrase (or in those of `phrase`), in the tidy order."""
+    rank = _ranks(columns)
+    number = phrases(columns) if phrase is None else phrase
+    key = number * _WIDTH + torch.where(rank < 0, _WIDTH - 1, rank)
+    return columns.gather(1, key.argsort(dim=1, stable=True))
+
+
+def is_tidy(columns: Tensor) -> Tensor:
+    """bool [row]: whether the filters of each noun phrase are in the tidy order, one for each attribute."""
+    rank = _ranks(columns)
+    return ((rank[:, 1:] < 0) | (rank[:, :-1] < rank[:, 1:])).all(1)
+
+
+def moves(columns: Tensor) -> Candidates:
+    """Every program that moving one filter to another noun phrase makes, tidied."""
+    rank, number = _ranks(columns), phrases(columns)
+    described = CLOSES.to(columns.device)[columns.clamp(min=0)] & (columns != PAD)
+    elsewhere = number[:, :, None] != number[:, None]  # [row, filter, what it is to describe]
+    row, moved, place = ((rank >= 0)[:, :, None] & described[:, None] & elsewhere).nonzero(as_tuple=True)
+    changed = number[row].scatter(1, moved[:, None], number[row, place][:, None])
+    return Candidates(row, tidied(columns[row], changed))
+
+
+def _tidy_switches(columns: Tensor) -> Candidates:
+    found = _switches(columns)
+    return Candidates(found.rows, tidied(found.columns))
+
+
+def _switches_and_moves(columns: Tensor) -> Candidates:
+    return joined(_tidy_switches(columns), moves(columns))
+
+
+def _switches(columns: Tensor) -> Candidates:
+    return switches(columns, _GROUPS.to(columns.device))
+
+
+def _always(columns: Tensor) -> Tensor:
+    return torch.ones(len(columns), dtype=torch.bool, device=columns.device)
+
+
+SWITCHES = Edits(_switches, _always)
+"""The paper's: two modules of one group change places, and nothing else does."""
+TIDY_SWITCHES = Edits(_tidy_switches, is_tidy)
+"""The same in the tidy language."""
+TIDY_EDITS = Edits(_switches_and_moves, is_tidy)
+"""Switches, and moves of one filter to another noun phrase."""
+
+
+def mirrored(columns: Tensor) -> Tensor:
+    """The programs with the two branches of a symmetric module exchanged; others as they are.
+
+    A program has at most one module with two branches here, and each branch ends with its own `scene`.
+    """
+    position = torch.arange(columns.shape[1], device=columns.device)
+    symmetric = _SYMMETRIC.to(columns.device)[columns.clamp(min=0)] & (columns != PAD)
+    scenes = columns == MODULES.index("scene")
+    fork = torch.where(symmetric, position, -1).amax(1, keepdim=True)
+    end = (columns != PAD).sum(1, keepdim=True) - 1
+    first_end = torch.where(scenes, position, columns.shape[1]).amin(1, keepdim=True)
+    in_first = (position > fork) & (position <= first_end)
+    in_second = (position > first_end) & (position <= end)
+    # A stable sort by branch: head 0, second branch 1, first branch 2, padding 3.
+    key = torch.where(in_first, 2, torch.where(in_second, 1, torch.where(position > end, 3, 0)))
+    key = torch.where((fork >= 0) & (scenes.sum(1, keepdim=True) == 2), key, torch.zeros_like(key))
+    return columns.gather(1, key.argsort(dim=1, stable=True))
+
+
+def meanings(columns: Tensor) -> Tensor:
+    """int64 [row]: the same number for programs that differ in the order of the filters of a noun phrase or
+    of symmetric branches alone."""
+    return torch.minimum(fingerprints(tidied(columns)), fingerprints(tidied(mirrored(columns))))
+
+
+def _ranks(columns: Tensor) -> Tensor:
+    return torch.where(columns == PAD, -1, RANK.to(columns.device)[columns.clamp(min=0)])
+
+
+_SYMMETRIC = torch.tensor(
+    [m in ("union", "intersect", "equal_integer") or m.startswith("equal_") for m in MODULES]
+)

@@ -1,0 +1,129 @@
+"""Reading one question: its words, what the dictionary makes of them, and the programs it may mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+import torch
+from torch import Tensor
+
+from ngs.errors import ParseError
+from ngs.parsing.arrangement import Arranging
+from ngs.parsing.decode import PAD
+from ngs.perception.decoding import Policy
+from ngs.perception.pointer import Asked, PointerNetwork
+from ngs.reasoning.programs import Unique
+from ngs.reasoning.scenes import ATTRIBUTES
+from ngs.tasks.clevr.dataset import UNKNOWN
+from ngs.tasks.clevr.dictionary import Understood, modules_of
+from ngs.tasks.clevr.language import CLOSES
+from ngs.tasks.clevr.official import LONGEST
+from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.clevr.words import words_of
+
+_COLUMN = {module: column for column, module in enumerate(MODULES)}
+
+
+@dataclass(frozen=True)
+class LikelyProgram:
+    """A program that a question may mean."""
+
+    program: Program
+    log_prob: float
+    """log p(z|x)"""
+
+    @property
+    def probability(self) -> float:
+        return exp(self.log_prob)
+
+
+@dataclass(frozen=True)
+class QuestionReading:
+    """What a reader makes of a question."""
+
+    text: str
+    understood: Understood
+    unseen: tuple[str, ...]
+    """words that the dictionary knows and the network has not seen in training"""
+    programs: tuple[LikelyProgram, ...]
+    """the likeliest first; at least one"""
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionReader:
+    """A network that arranges the modules of a question, with what it needs to do so."""
+
+    network: PointerNetwork
+    vocabulary: tuple[str, ...]
+    """the words that the network knows, by their numbers; the first stands for all others"""
+    language: Arranging
+    unique: Unique
+    """the object that "the ..." means, as in training"""
+
+    def read(self, text: str, k: int = 1) -> QuestionReading:
+        """The question with the k likeliest programs that a beam of k finds, or as many as there are."""
+        understood = understand(text)
+        unseen = dict.fromkeys(word for word in understood.words if word not in self.vocabulary[1:])
+        return QuestionReading(text, understood, tuple(unseen), self._programs(understood, k))
+
+    def policy(self, text: str) -> Policy:
+        """p(z|x) of the question, alone in its batch."""
+        return self._policy(understand(text))
+
+    def _programs(self, understood: Understood, k: int) -> tuple[LikelyProgram, ...]:
+        columns, log_probs = self._policy(understood).likeliest(k)
+        found = zip(columns[0], log_probs[0].tolist(), strict=True)
+        programs = tuple(LikelyProgram(program_of(row), log_prob) for row, log_prob in found)
+        # Where a multiset has no arrangement, decoding ends before all of it is used up.
+        programs = tuple(each for each in programs if len(each.program) == len(understood.modules))
+        if not programs:
+            raise _not_arrangeable(understood)
+        return programs
+
+    @torch.no_grad()
+    def _policy(self, understood: Understood) -> Policy:
+        return Policy(self.network(self._asked(understood)), self.language, len(understood.modules))
+
+    def _asked(self, understood: Understood) -> Asked:
+        number = {word: k for k, word in enumerate(self.vocabulary)}
+        words = [number.get(word, UNKNOWN) for word in understood.words]
+        counts = torch.zeros(len(MODULES), dtype=torch.long)
+        for module in understood.modules:
+            counts[_COLUMN[module]] += 1
+        keywords = torch.zeros((len(words), len(MODULES)))
+        for position, module in understood.keywords:
+            keywords[position, _COLUMN[module]] = 1.0
+        return Asked(torch.tensor([words]), torch.tensor([len(words)]), counts[None], keywords[None])
+
+
+def understand(text: str) -> Understood:
+    """What the dictionary makes of a question; a ParseError where that is nothing."""
+    if len(text) > LONGEST:
+        raise ParseError(f"the question has {len(text):,} characters; ask one of at most {LONGEST:,}")
+    return modules_of(words_of(text))
+
+
+def program_of(columns: Tensor) -> Program:
+    """The modules of one row of columns [time]."""
+    return tuple(MODULES[column] for column in columns.tolist() if column != PAD)
+
+
+def columns_of(programs: list[Program]) -> Tensor:
+    """int64 [program, time] of programs of one length; there is at least one."""
+    return torch.tensor([[_COLUMN[module] for module in program] for program in programs])
+
+
+def _not_arrangeable(understood: Understood) -> ParseError:
+    """The only reason there is: more values of an attribute than things that could have them."""
+    things = sum(CLOSES[_COLUMN[module]].item() for module in understood.modules)
+    for attribute in ATTRIBUTES:
+        prefix = f"filter_{attribute}["
+        values = [m.removeprefix(prefix)[:-1] for m in understood.modules if m.startswith(prefix)]
+        if len(values) > things:
+            break
+    return ParseError(
+        f"'{' '.join(understood.words)}' names {len(values)} values of one attribute, {attribute} "
+        f"({', '.join(values)}), for {things} thing{'s' if things > 1 else ''}; say 'or' between them, or "
+        f"which thing has which"
+    )

@@ -1,0 +1,159 @@
+"""How good a reader of questions is: answers right and programs right, by kind of question and by length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ngs.errors import NGSError, ParseError
+from ngs.learning.questions import QuestionExamples
+from ngs.parsing.decode import PAD
+from ngs.tasks.clevr.dataset import Questions
+from ngs.tasks.clevr.equivalence import equivalent
+from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.program import MODULES, Kind, Program
+
+AT_ONCE = 1024
+"""Questions read in one go."""
+
+
+@dataclass(frozen=True)
+class ProgramScore:
+    """Counts over some questions; those of programs are None where nobody knows the true ones."""
+
+    examples: int
+    answers_right: int
+    programs_right: int | None
+    """identical to the true program"""
+    programs_equivalent: int | None
+    """identical up to equivalence"""
+
+    def as_facts(self) -> dict[str, float | int | None]:
+        def share(count: int | None) -> float | None:
+            return None if count is None else count / max(self.examples, 1)
+
+        return {
+            "examples": self.examples,
+            "answers": share(self.answers_right),
+            "programs": share(self.programs_right),
+            "equivalent": share(self.programs_equivalent),
+        }
+
+
+@dataclass(frozen=True)
+class ProgramScores:
+    """The score of all questions, of each kind, and of each length of program."""
+
+    total: ProgramScore
+    by_kind: Mapping[str, ProgramScore]
+    by_length: Mapping[int, ProgramScore]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of questions that are answered rightly."""
+        return self.total.answers_right / max(self.total.examples, 1)
+
+    def as_facts(self) -> dict[str, object]:
+        """For JSON."""
+        by_kind = {kind: score.as_facts() for kind, score in self.by_kind.items()}
+        by_length = {str(length): score.as_facts() for length, score in self.by_length.items()}
+        return {**self.total.as_facts(), "by_kind": by_kind, "by_length": by_length}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one question."""
+
+    kind: Kind | None
+    length: int
+    right: bool
+    same: bool | None
+    """whether the program is the true one; None where that is not known"""
+    equivalent: bool | None
+
+
+def read_programs(network: nn.Module, examples: QuestionExamples) -> tuple[Tensor, Tensor]:
+    """The likeliest program of every question [question, time], and whether it is right [question].
+
+    In evaluation mode, module by module; on the CPU.
+    """
+    if not len(examples):
+        raise NGSError("there are no questions to read; give at least one")
+    was_training = network.training
+    network.eval()
+    time = int(examples.lengths.max())
+    programs = torch.full((len(examples), time), PAD)
+    right = torch.zeros(len(examples), dtype=torch.bool)
+    with torch.inference_mode():
+        for first in range(0, len(examples), AT_ONCE):
+            batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
+            columns = batch.beliefs(network(batch.inputs)).likeliest(1)[0][:, 0]
+            programs[first : first + len(batch), : batch.time] = columns.cpu()
+            right[first : first + len(batch)] = batch.right(batch.rows, columns).cpu()
+    network.train(was_training)
+    return programs, right
+
+
+def as_program(columns: Tensor) -> Program:
+    """The modules of one row [time]."""
+    return tuple(MODULES[column] for column in columns.tolist() if column != PAD)
+
+
+def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outcome]:
+    """What became of each question, given what `read_programs` says."""
+
+    def outcome(k: int) -> Outcome:
+        true = questions.program(k)
+        read = as_program(programs[k])
+        same = None if true is None else read == true
+        alike = None if true is None else read == true or _means(read, true)
+        return Outcome(questions.kind(k), len(read), bool(right[k]), same, alike)
+
+    return [outcome(k) for k in range(len(questions))]
+
+
+def _means(read: Program, true: Program) -> bool:
+    """Whether two programs are equivalent; one without a form (a policy without grammar) is not."""
+    try:
+        return equivalent(read, true)
+    except ParseError:
+        return False
+
+
+def scores_of(found: Iterable[Outcome]) -> ProgramScores:
+    rows = list(found)
+    kinds = [kind for kind in Kind if any(row.kind == kind for row in rows)]
+    lengths = sorted({row.length for row in rows})
+    return ProgramScores(
+        _score(rows),
+        {str(kind): _score([row for row in rows if row.kind == kind]) for kind in kinds},
+        {length: _score([row for row in rows if row.length == length]) for length in lengths},
+    )
+
+
+def _score(rows: list[Outcome]) -> ProgramScore:
+    known = all(row.same is not None for row in rows)
+    return ProgramScore(
+        len(rows),
+        sum(row.right for row in rows),
+        sum(bool(row.same) for row in rows) if known else None,
+        sum(bool(row.equivalent) for row in rows) if known else None,
+    )
+
+
+def measure(network: nn.Module, part: Part) -> ProgramScores:
+    """Read every question and count what is right."""
+    found = outcomes(part.questions, *read_programs(network, part.examples))
+    missed = (_missed(part.not_understood, k) for k in range(len(part.not_understood)))
+    return scores_of([*found, *missed])
+
+
+def _missed(questions: Questions, k: int) -> Outcome:
+    """What becomes of a question that nobody understands."""
+    program = questions.program(k)
+    same = None if program is None else False
+    return Outcome(questions.kind(k), len(program or ()), False, same, same)
