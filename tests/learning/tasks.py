@@ -73,7 +73,7 @@ def lattice(batch: Batch, seed: int, sharpness: float = 1.5) -> Tensor:
     """Random log p(z_t = s | x) [batch, time, symbol], in double precision, to differentiate by."""
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(len(batch.inputs), len(GRAMMAR.symbols), generator=generator, dtype=torch.float64)
-    return batch.lattice(sharpness * scores).requires_grad_()
+    return batch.beliefs(sharpness * scores).requires_grad_()
 
 
 def log_p(log_probs: Tensor, sentence: Sentence) -> Tensor:

@@ -58,13 +58,13 @@ def test_a_batch_gathers_and_scatters_as_a_loop_does(numbers: list[int]) -> None
     for place, number in enumerate(numbers):
         for t in range(int(examples.lengths[number])):
             expected[place, t] = next(scores)
-    assert torch.equal(batch.lattice(logits), expected)
+    assert torch.equal(batch.beliefs(logits), expected)
 
 
 def test_gradients_flow_back_to_the_input_they_belong_to() -> None:
     batch = pooled().batch(np.array([1, 0]))
     logits = torch.randn(4, 6, dtype=torch.float64, requires_grad=True)
-    batch.lattice(logits)[0, 2, 5].backward()
+    batch.beliefs(logits)[0, 2, 5].backward()
     assert logits.grad is not None
     assert logits.grad.abs().sum(1).gt(0).tolist() == [False, False, True, False]
 
@@ -73,7 +73,7 @@ def test_gradients_flow_back_to_the_input_they_belong_to() -> None:
     "given, kept", [(torch.bfloat16, torch.float32), (torch.float32,) * 2, (torch.float64,) * 2]
 )
 def test_a_lattice_is_in_single_precision_at_least(given: torch.dtype, kept: torch.dtype) -> None:
-    log_probs = pooled().batch(np.array([1])).lattice(torch.randn(3, 6, dtype=given))
+    log_probs = pooled().batch(np.array([1])).beliefs(torch.randn(3, 6, dtype=given))
     assert log_probs.dtype == kept
     assert torch.allclose(log_probs.exp().sum(-1), torch.ones(1, 3, dtype=kept))
 

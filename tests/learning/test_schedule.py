@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from ngs.learning.schedule import SCHEDULES, constant, one_cycle
+from ngs.learning.schedule import SCHEDULES, constant, late_decay, one_cycle
 
 DONE = [k / 200 for k in range(201)]
 
@@ -35,5 +35,14 @@ def test_one_cycle_stays_at_its_end() -> None:
     assert one_cycle(1.5) == one_cycle(1.0)
 
 
+def test_late_decay_stays_up_before_it_falls() -> None:
+    rates = [late_decay(done, warm_up=0.1, stay=0.6) for done in DONE]
+    assert 0 < rates[0] < 0.1
+    assert {rates[k] for k in range(DONE.index(0.1), DONE.index(0.6))} == {1.0}
+    assert all(a > b for a, b in pairwise(rates[DONE.index(0.6) :]))
+    assert rates[-1] == pytest.approx(0.0)
+
+
 def test_schedules_have_names() -> None:
-    assert dict(SCHEDULES) == {"one-cycle": one_cycle, "constant": constant}
+    names = {"one-cycle": one_cycle, "late-decay": late_decay, "constant": constant}
+    assert dict(SCHEDULES) == names

@@ -21,7 +21,7 @@ def test_scores_are_those_of_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     net = network(seed=1)
     found = measure(net, tiny_reasoner(examples))
     batch = whole(examples)
-    read = tiny_reasoner(examples).read(batch.lattice(net(batch.inputs)), batch)
+    read = tiny_reasoner(examples).read(batch.beliefs(net(batch.inputs)), batch)
     assert examples.labels is not None
     for length in (1, 3, 5):
         own = [k for k in range(40) if examples.lengths[k] == length]
@@ -97,7 +97,7 @@ def test_measuring_before_training_is_no_obstacle_to_it() -> None:
     net = network()
     measure(net, engine)
     batch = whole(examples)
-    log_probs = batch.lattice(net(batch.inputs))
+    log_probs = batch.beliefs(net(batch.inputs))
     (engine.log_evidence(log_probs, batch) + engine.log_partition(log_probs, batch)).sum().backward()
     assert all(parameter.grad is not None for parameter in net.parameters())
 

@@ -163,7 +163,7 @@ class Batch:
     labels: Tensor | None
     """[batch, time]"""
 
-    def lattice(self, logits: Tensor) -> Tensor:
+    def beliefs(self, logits: Tensor) -> Tensor:
         """log p(z_t = s | x) [batch, time, symbol] from scores [input, symbol]; zero behind the end.
 
         In single precision at least: a chart adds many small numbers.

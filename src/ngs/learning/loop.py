@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from ngs.errors import DataError, NGSError
-from ngs.learning.examples import Examples
 from ngs.learning.objective import Objective
 from ngs.learning.processes import as_the_first_says, own_seed, own_state, states_of_all
 from ngs.learning.schedule import Schedule, one_cycle
@@ -34,6 +33,8 @@ class Settings:
     weight_decay: float = 0.0
     averaging: float = 0.0
     """decay of the moving average of the weights that is evaluated and kept; 0: the weights themselves"""
+    clipping: float = 0.0
+    """the largest norm of a step's gradient; 0: any"""
     precision: torch.dtype = torch.float32
     """of the network's forward pass: bfloat16 halves its time on recent GPUs"""
     seed: int = 0
@@ -51,10 +52,34 @@ class Settings:
             raise NGSError(f"the weight decay is {self.weight_decay}; it must be 0 or more")
         if not 0 <= self.averaging < 1:
             raise NGSError(f"averaging is {self.averaging}; it must be in [0, 1)")
+        if not 0 <= self.clipping < inf:
+            raise NGSError(f"clipping is {self.clipping}; it must be 0 or more")
         if self.precision not in (torch.float32, torch.bfloat16):
             raise NGSError(f"the precision is {self.precision}; give torch.float32 or torch.bfloat16")
         if self.seed < 0:
             raise NGSError(f"the seed is {self.seed}; it must be 0 or more")
+
+
+class Batch(Protocol):
+    """Some examples: what the network is shown of them, and what is made of its output."""
+
+    @property
+    def inputs(self) -> Any: ...
+
+    def beliefs(self, output: Any, /) -> Any:
+        """p(z|x), in the form that the objective works with."""
+
+
+class TrainingSet(Protocol):
+    """Examples that can be cut into batches."""
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """[example]: symbols of the hidden sentence"""
+
+    def __len__(self) -> int: ...
+
+    def batch(self, numbers: NDArray[np.int64]) -> Batch: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +87,7 @@ class Lesson:
     """A part of the training: examples, an objective for them, and when it is over."""
 
     name: str
-    examples: Examples
+    examples: TrainingSet
     objective: Objective
     steps: int
     enough: Callable[[nn.Module], bool] = lambda network: False
@@ -203,10 +228,12 @@ class Trainer:
         inputs = batch.inputs if self.augment is None else self.augment(batch.inputs, self.generator)
         self.network.train()
         with self._autocast():
-            logits = self.network(inputs)
-        loss = lesson.objective(batch.lattice(logits), batch)
+            output = self.network(inputs)
+        loss = lesson.objective(batch.beliefs(output), batch)
         self.optimizer.zero_grad()
         self.accelerator.backward(loss.value)
+        if self.settings.clipping:
+            self.accelerator.clip_grad_norm_(self.network.parameters(), self.settings.clipping)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
@@ -214,8 +241,10 @@ class Trainer:
             self.average.update_parameters(self._own_network)
         self.lesson_step += 1
         self.steps_done += 1
-        # A chart takes NaN for "impossible", so some objectives would report no loss at all: say it here.
-        value = loss.value.detach() + 0 * logits.detach().float().sum()
+        value = loss.value.detach()
+        if isinstance(output, Tensor):
+            # A chart takes NaN for "impossible", so some objectives would report no loss at all: say it here.
+            value = value + 0 * output.detach().float().sum()
         return Step(self.steps_done, lesson.name, rate, value, loss.measures)
 
     def _autocast(self) -> Any:

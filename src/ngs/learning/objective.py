@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -29,9 +29,13 @@ class Loss:
 
 
 class Objective(Protocol):
-    """A loss for `log_probs` [batch, time, symbol], with whatever it has to remember between steps."""
+    """A loss for what the network believes of a batch, with whatever it has to remember between steps.
 
-    def __call__(self, log_probs: Tensor, batch: Batch) -> Loss: ...
+    Beliefs are what `batch.beliefs` makes: for formulas log p(z_t|x) [batch, time, symbol], for programs a
+    policy that gives and samples p(z|x).
+    """
+
+    def __call__(self, beliefs: Any, batch: Any, /) -> Loss: ...
 
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint must keep."""
@@ -53,11 +57,9 @@ class Stateless:
             )
 
 
-@dataclass(frozen=True, eq=False)
 class Drawing:
     """An objective whose only memory is the state of its random numbers."""
 
-    reasoner: Reasoner
     generator: torch.Generator
 
     def state(self) -> dict[str, Tensor]:
@@ -145,6 +147,8 @@ class OneStep(Stateless):
 class MultiStep(Drawing):
     """m-BS (Algorithm 2): a sample of p'(z|x,y) (Eq. 11), where it gives the answer, is the label."""
 
+    reasoner: Reasoner
+    generator: torch.Generator
     walk: Walk = field(default_factory=Walk)
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:

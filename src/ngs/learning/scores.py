@@ -79,6 +79,11 @@ class Scores:
         scores = list(self.by_length.values())
         return sum(scores[1:], scores[0])
 
+    @property
+    def accuracy(self) -> float:
+        """The share of formulas whose answer is right."""
+        return self.total.calculation
+
     def as_facts(self) -> dict[str, object]:
         """For JSON."""
         by_length = {str(length): score.as_facts() for length, score in self.by_length.items()}
@@ -108,7 +113,7 @@ def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
     with torch.inference_mode():
         for first in range(0, len(examples), AT_ONCE):
             batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
-            log_probs = batch.lattice(network(batch.inputs))
+            log_probs = batch.beliefs(network(batch.inputs))
             columns = reasoner.read(log_probs, batch)
             parts.append((columns, reasoner.right(columns, batch), log_probs))
     network.train(was_training)
