@@ -25,6 +25,7 @@ test: $(VENV)/.installed-dev
 bench: $(VENV)/.installed
 	$(BIN)/ngs bench --out bench
 	$(BIN)/ngs bench-training --out bench
+	$(BIN)/ngs bench-clevr --out bench
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -78,8 +78,8 @@ def test_compare_makes_one_row_of_two_seeds(folder) -> None:
     (group,) = json.loads(RUNNER.invoke(app, ["compare", *runs, "--json", "--goal", "0"]).output)
     tests = [json.loads((Path(run) / "result.json").read_text())["test"]["symbol"] for run in runs]
     assert group["seeds"] == [0, 1]
-    assert group["symbol"]["mean"] == pytest.approx(sum(tests) / 2)
-    assert group["symbol"]["deviation"] == pytest.approx(abs(tests[0] - tests[1]) / 2**0.5)
+    assert group["test"]["symbol"]["mean"] == pytest.approx(sum(tests) / 2)
+    assert group["test"]["symbol"]["deviation"] == pytest.approx(abs(tests[0] - tests[1]) / 2**0.5)
     assert group["seconds_to"]["mean"] > 0  # any accuracy reaches 0 at the first validation
     assert "±" in RUNNER.invoke(app, ["compare", *runs]).output
 

@@ -42,7 +42,7 @@ def test_runs_are_grouped_by_everything_but_the_seed(tmp_path) -> None:
         made(tmp_path / "c", replace(config, seed=5, test_curve=True), 0.8),
     ]
     first, second = compare(runs)
-    assert first.seeds == (0, 5) and first.calculation.mean == pytest.approx(0.85)
+    assert first.seeds == (0, 5) and first.test["calculation"].mean == pytest.approx(0.85)
     assert first.settings == {"method": "posterior"}  # seven steps are shared by all
     assert second.seeds == (0,) and second.settings == {"method": "m-bs"}
 

@@ -28,6 +28,7 @@ OTHER = TrainHWF(
     learning_rate=1e-4,
     schedule="constant",
     weight_decay=0.1,
+    clipping=3.0,
     averaging=0.9,
     augment=True,
     precision="bfloat16",
@@ -90,7 +91,7 @@ def test_the_options_of_a_method_reach_it() -> None:
         ({"network": "huge"}, "network is 'huge'; choose from small"),
         ({"schedule": "square"}, "schedule is 'square'; choose from one-cycle"),
         ({"precision": "int8"}, "precision is 'int8'; choose from float32"),
-        ({"fraction": 1.5}, "fraction is 1.5; it must be from 0 to 1"),
+        ({"fraction": 1.5}, "fraction is 1.5; it must be above 0 and at most 1"),
         ({"fraction": float("nan")}, "fraction is nan"),
         ({"validation": -0.1}, "validation is -0.1"),
         ({"pretrain": 2.0}, "pretrain is 2.0"),
@@ -105,6 +106,7 @@ def test_the_options_of_a_method_reach_it() -> None:
         ({"learning_rate": -1.0}, "the learning rate is -1.0"),
         ({"weight_decay": -1.0}, "the weight decay is -1.0"),
         ({"averaging": 1.0}, "averaging is 1.0"),
+        ({"clipping": -1.0}, "clipping is -1.0"),
         ({"seed": -1}, "the seed is -1"),
     ],
 )
@@ -121,11 +123,12 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str
         ({"task": "clevr"}, "config.json is no configuration"),
         ({"task": "hwf", "colour": "red", "age": 3}, "does not know: age, colour"),
         ({"task": "hwf", "steps": "many"}, "config.json is no configuration"),
-        ({"task": "hwf", "lengths": 5}, "config.json is no configuration"),
+        ({"task": "hwf", "lengths": "3"}, "the lengths are '3'; give whole numbers"),
+        ({"task": "hwf", "lengths": 5}, "the lengths are 5; give whole numbers"),
     ],
 )
 def test_other_facts_are_refused(facts: object, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(NGSError, match=message):
         TrainHWF.from_facts(facts, FILE)
 
 

@@ -18,12 +18,12 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments import record
+from ngs.experiments import hwf, record
 from ngs.experiments import run as runs
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import commit, environment
 from ngs.experiments.record import METRICS, Record, read_rows
-from ngs.experiments.run import (
+from ngs.experiments.folder import (
     A_CHECKPOINT,
     A_NETWORK,
     BEST,
@@ -32,13 +32,10 @@ from ngs.experiments.run import (
     EARLY,
     ENVIRONMENT,
     RESULT,
-    evaluate_run,
-    load_config,
-    load_network,
-    parts_of,
     remove,
-    train,
 )
+from ngs.experiments.hwf import load_network, parts_of
+from ngs.experiments.run import evaluate_run, load_config, train
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
 from ngs.learning.reasoner import Reasoner
@@ -179,7 +176,7 @@ def test_every_method_can_be_run(method: str, config: TrainHWF, tmp_path: Path) 
 def test_pretraining_comes_first_and_ends_when_it_is_enough(config: TrainHWF, tmp_path: Path) -> None:
     config = replace(config, pretrain=0.3, pretrain_formulas=20, augment=False, averaging=0.0)
     events = list(train(config, tmp_path / "run"))
-    assert events[0].steps == 12 + runs.PRETRAIN_STEPS
+    assert events[0].steps == 12 + hwf.PRETRAIN_STEPS
     lessons = [event.row["lesson"] for event in events if "lesson" in event.row]
     assert set(lessons) == {"pretrain", "m-bs"} and lessons == sorted(lessons, reverse=True)
     assert 12 < events[-1].step < 300
@@ -190,7 +187,7 @@ def test_no_steps_leave_the_network_as_it_began(config: TrainHWF, tmp_path: Path
     result = finished(replace(config, steps=0), tmp_path / "run")
     assert result["chosen_step"] == 0 and result["test"]["examples"] == 20
     torch.manual_seed(config.seed)
-    begun = runs.NETWORKS[config.network](len(GRAMMAR.symbols)).state_dict()
+    begun = hwf.NETWORKS[config.network](len(GRAMMAR.symbols)).state_dict()
     for name, tensor in load_network(tmp_path / "run").state_dict().items():
         assert torch.equal(tensor, begun[name])
 
@@ -226,7 +223,7 @@ def test_lengths_restrict_all_parts(config: TrainHWF) -> None:
 
 
 def test_without_validation_there_is_nothing_to_choose_by(config: TrainHWF) -> None:
-    with pytest.raises(NGSError, match="validation is 0; some formulas are needed"):
+    with pytest.raises(NGSError, match="validation is 0.0; it must be above 0"):
         replace(config, validation=0.0)
     with pytest.raises(NGSError, match="no formulas are left to validate on"):
         parts_of(replace(config, validation=0.001), CPU)
@@ -267,7 +264,7 @@ def test_of_equally_good_networks_the_later_is_kept(
         right = next(on_validation if len(reasoner.examples) == 16 else on_test, 0)
         return Scores({1: Score(100, 100, right, None, None)})
 
-    monkeypatch.setattr(runs, "measure", made_up)
+    monkeypatch.setattr(hwf, "measure", made_up)
     config = replace(config, steps=20, test_curve=True)
     assert finished(config, tmp_path / "run")["chosen_step"] == 15
     rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]
@@ -301,7 +298,7 @@ def test_a_crash_before_any_write_costs_nothing(config: TrainHWF, tmp_path: Path
     """The run is stopped before its first, second, ... write, and resumed: always the same files."""
     config = replace(config, pretrain=1.0, steps=6, validate_every=4)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "PRETRAIN_STEPS", 3)
+        patch.setattr(hwf, "PRETRAIN_STEPS", 3)
         counted = []
         with pytest.MonkeyPatch.context() as counting:
             calls(counting, lambda: counted.append(1))

@@ -13,12 +13,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ngs.apps import reading_commands, train_commands
+from ngs.apps import asking_commands, reading_commands, train_commands
 from ngs.apps.data_commands import data_app
 from ngs.apps.errors import reporting_errors
 from ngs.apps.tour import take_tour
 from ngs.errors import NGSError
 from ngs.experiments import benchmark
+from ngs.experiments.clevr_speed import clevr_speed
 from ngs.experiments.step_times import step_times
 from ngs.perception.lenet import NETWORKS
 from ngs.search.drawing import as_svg
@@ -32,6 +33,7 @@ app = typer.Typer(
 app.add_typer(train_commands.train_app, name="train")
 app.command()(train_commands.evaluate)
 app.command()(reading_commands.predict)
+app.command()(asking_commands.ask)
 app.command()(reading_commands.explain)
 app.command()(train_commands.report)
 app.command()(train_commands.compare)
@@ -104,6 +106,33 @@ def bench_training(
         table.add_row(method, f"{1000 * seconds:.2f}", f"{results['times_supervised'][method]:.2f}")
     Console().print(table)
     Console().print(f"written to {out / 'training.json'}")
+
+
+@app.command()
+@reporting_errors
+def bench_clevr(
+    out: Annotated[Path, typer.Option(help="Folder for clevr.json.")] = Path("bench"),
+    data: Annotated[str, typer.Option(help="`embedded`, or a file made by `ngs data import`.")] = "embedded",
+    device: Annotated[str, typer.Option(help="cpu or cuda, for executing programs and training.")] = "cpu",
+    rounds: Annotated[int, typer.Option(min=3, help="Timed rounds; the median counts.")] = 15,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
+) -> None:
+    """Time what questions about scenes need: executing, understanding, making them, and learning."""
+    torch.set_num_threads(threads)
+    results = clevr_speed(rounds, data, torch.device(device), ["ngs", *sys.argv[1:]])
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "clevr.json").write_text(json.dumps(results, indent=2) + "\n")
+    promises = Table("promise", "measured", "kept")
+    for target in results["targets"]:
+        promises.add_row(target["promise"], f"{target['measured']:,.4g}", "yes" if target["kept"] else "no")
+    steps = Table("method", "ms a step", "times supervised")
+    seconds = results["training_step_seconds"]
+    for method, spent in seconds.items():
+        steps.add_row(method, f"{1000 * spent:.1f}", f"{spent / seconds['supervised']:.2f}")
+    console = Console()
+    console.print(promises)
+    console.print(steps)
+    console.print(f"written to {out / 'clevr.json'}")
 
 
 def _tables(results: benchmark.Results) -> list[Table]:

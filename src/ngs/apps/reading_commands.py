@@ -1,4 +1,7 @@
-"""`ngs predict` and `ngs explain`: the formula in a picture, and what was misread if its answer is wrong."""
+"""`ngs predict` and `ngs explain`: the formula in a picture, and what was misread if its answer is wrong.
+
+Questions about scenes are explained by `asking_commands`.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,21 @@ import typer
 from rich.console import Console
 from torch import Tensor
 
+from ngs.apps.asking_commands import (
+    ImageIndex,
+    Lenient,
+    RunFolder,
+    SceneFile,
+    SceneNumber,
+    explain_question,
+    is_asked,
+    scene_given,
+    write_drawing,
+)
 from ngs.apps.errors import reporting_errors
+from ngs.apps.plain_text import tell
 from ngs.errors import DataError, NGSError
-from ngs.experiments.run import load_network
+from ngs.experiments.hwf import load_network
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.tree import Sentence, pretty, sentence_of
 from ngs.parsing.decode import k_best, log_partition
@@ -37,7 +52,6 @@ EXACT_LENGTH = 9
 SHOWN = 5
 """Formulas with the given answer that `explain` lists."""
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 LineOrStrip = Annotated[
     bool | None,
     typer.Option(
@@ -81,7 +95,7 @@ def predict(
         boxes = [list(box) for box in reading.symbols.boxes]
         found.append({"image": str(path), "formulas": [each.as_facts() for each in formulas], "boxes": boxes})
         if not as_json:
-            _tell(Console(), _listed(path, formulas))
+            tell(Console(), _listed(path, formulas))
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     if any("error" in each for each in found):
@@ -97,39 +111,71 @@ def _listed(path: Path, formulas: list[Formula]) -> str:
 @reporting_errors
 def explain(
     run: RunFolder,
-    image: Annotated[
-        Path, typer.Argument(metavar="IMAGE", help="A picture or folder, as for `ngs predict`.")
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="IMAGE|QUESTION", help="A picture or folder, as for `ngs predict`; or a question."
+        ),
     ],
     answer: Annotated[
-        str, typer.Option(help="What the formula should come to: 12, -3, 0.75 or 7/3.", show_default=False)
+        str,
+        typer.Option(
+            help="What the formula should come to: 12, -3, 0.75 or 7/3; "
+            "or the answer to the question: yes, 3, red, cube.",
+            show_default=False,
+        ),
     ],
     svg: Annotated[
         Path | None, typer.Option(help="Also draw the correction into this file.", show_default=False)
     ] = None,
     line: LineOrStrip = None,
+    scene: SceneFile = None,
+    image_index: ImageIndex = None,
+    scene_number: SceneNumber = None,
+    lenient: Lenient = False,
 ) -> None:
-    """Read the formula in a picture, and find out what was misread if its answer should be another.
+    """Find out what was misread, if the answer should be another.
 
-    Shows the likeliest symbols, the likeliest formula and its tree. Where that
-    does not give the answer: how one-step back-search looks for the symbol to
-    change, with all that entered its queue, and the correction; then the
-    likeliest of all formulas that do give the answer.
+    With a RUN of `ngs train hwf`, the formula in a picture: the likeliest
+    symbols, the likeliest formula and its tree. Where that does not give the
+    answer: how one-step back-search looks for the symbol to change, with all
+    that entered its queue, and the correction; then the likeliest of all
+    formulas that do give the answer.
+
+    With a RUN of `ngs train clevr`, a question about a scene: the likeliest
+    program with what every step of it gives. Where that is not the answer: the
+    modules that change places in one step of back-search, the corrected
+    program, and the likeliest of the programs that do give the answer.
     """
-    target = as_answer(answer)
+    about_scene = scene is not None or image_index is not None or scene_number is not None or lenient
+    if is_asked(run):
+        if line is not None:
+            raise NGSError(f"{run} answers questions; --line and --strip are for pictures")
+        explain_question(run, what, answer, scene_given(scene, image_index, scene_number), lenient, svg)
+    elif about_scene:
+        raise NGSError(
+            f"{run} is no run of `ngs train clevr`; --scene, --image-index, --scene-number and --lenient are "
+            f"for questions"
+        )
+    else:
+        _explain_formula(run, Path(what), as_answer(answer), line, svg)
+
+
+def _explain_formula(run: Path, image: Path, target: Fraction, line: bool | None, svg: Path | None) -> None:
     reading = read(image, load_network(run), line)
     first = likeliest(reading.log_probs, 1)[0]
     console = Console()
-    _tell(console, f"likeliest symbols  {' '.join(reading.symbol_by_symbol)}")
-    _tell(console, f"in the grammar     {first}  ({first.probability:.1%})\n")
-    _tell(console, pretty(parse(GRAMMAR, first.sentence)) + "\n")
+    tell(console, f"likeliest symbols  {' '.join(reading.symbol_by_symbol)}")
+    tell(console, f"in the grammar     {first}  ({first.probability:.1%})\n")
+    tell(console, pretty(parse(GRAMMAR, first.sentence)) + "\n")
     correction = one_step(GRAMMAR, Arithmetic, reading.log_probs, target, first.sentence)
     console.print(f"[bold]one-step back-search[/] towards {shown_value(target)}", highlight=False)
-    _tell(console, as_text(correction))
+    tell(console, as_text(correction))
     if first.value != target:
         _tell_alternatives(console, reading, target, correction)
     if svg is not None:
-        _write(svg, as_svg(correction))
-        _tell(console, f"\ndrawn in {svg}")
+        write_drawing(svg, as_svg(correction))
+        tell(console, f"\ndrawn in {svg}")
 
 
 def _tell_alternatives(console: Console, reading: Reading, target: Fraction, correction: Correction) -> None:
@@ -139,20 +185,20 @@ def _tell_alternatives(console: Console, reading: Reading, target: Fraction, cor
     found = posterior(GRAMMAR, Arithmetic, reading.log_probs[None], None, [target], budget=budget)
     is_exact, evidence = bool(found.exact[0]), found.log_evidence[0]
     if not bool(found.found[0]):
-        _tell(console, f"\n{_none(length, target, is_exact)}")
+        tell(console, f"\n{_none(length, target, is_exact)}")
         return
     ranked = found.k_best(SHOWN)
     console.print(f"\n[bold]formulas that give {shown_value(target)}[/], by p(z | x, y)", highlight=False)
     for k in range(SHOWN):
         if ranked[0, k]:
             share = (ranked.log_probs[0, k] - evidence).exp().item()
-            _tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
+            tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
     summed = "summed exactly" if is_exact else "at least: the formula is too long to sum over all"
-    _tell(console, f"  p(y | x) = {shown_ratio(evidence.item())}, {summed}")
+    tell(console, f"  p(y | x) = {shown_ratio(evidence.item())}, {summed}")
     if correction.sentence is None:
         pairs = zip(ranked[0, 0], sentence_of(correction.tree), strict=True)
         changed = sum(one != other for one, other in pairs)
-        _tell(console, f"\nThe likeliest of them, {' '.join(ranked[0, 0])}, changes {changed} symbols.")
+        tell(console, f"\nThe likeliest of them, {' '.join(ranked[0, 0])}, changes {changed} symbols.")
 
 
 def _none(length: int, target: Fraction, is_exact: bool) -> str:
@@ -247,17 +293,3 @@ def shown_value(value: Value) -> str:
     if not isinstance(value, Fraction):
         return "undefined"
     return str(value) if value.denominator == 1 else f"{value} ({float(value):.6g})"
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise NGSError(
-            f"{path} cannot be written: {error.strerror or error}; give --svg another file"
-        ) from None
-
-
-def _tell(console: Console, text: str) -> None:
-    """Print as it is: file names may hold brackets, which are no markup, and must not be broken."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +28,8 @@ from ngs.apps.options import options_of
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
-from ngs.experiments.config import TrainHWF
+from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.folder import BEST, remove
 from ngs.experiments.report.page import write_report
 
 train_app = typer.Typer(help="Train a network from answers alone.", no_args_is_help=True)
@@ -39,20 +40,25 @@ def train() -> None:
     """Train a network from answers alone."""
 
 
+Out = Annotated[
+    Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.", show_default=False)
+]
+Resume = Annotated[
+    Path | None, typer.Option(help="Go on with the interrupted run in this folder; its own settings count.")
+]
+Overwrite = Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")]
+
+
 @train_app.command()
 @reporting_errors
 @options_of(TrainHWF)
 def hwf(
     config: TrainHWF,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the run; by default runs/hwf-METHOD-SEED.")
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(help="Go on with the interrupted run in this folder; its own settings count."),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
+    out: Out = None,
+    resume: Resume = None,
+    overwrite: Overwrite = False,
+    threads: Threads = None,
 ) -> None:
     """Learn to read handwritten formulas.
 
@@ -60,33 +66,69 @@ def hwf(
     (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
     synthetic handwriting that is made on the spot.
     """
+    _train(config, out, resume, overwrite, threads)
+
+
+@train_app.command()
+@reporting_errors
+@options_of(TrainCLEVR)
+def clevr(
+    config: TrainCLEVR,
+    out: Out = None,
+    resume: Resume = None,
+    overwrite: Overwrite = False,
+    threads: Threads = None,
+) -> None:
+    """Learn to turn questions about scenes into programs.
+
+    The network sees the words of a question and the modules that a dictionary finds in it, and is told the
+    answer, never the program (except with the method supervised). Without --data it learns from questions
+    about synthetic scenes that are made on the spot.
+    """
+    _train(config, out, resume, overwrite, threads)
+
+
+def _train(
+    config: runs.Config, out: Path | None, resume: Path | None, overwrite: bool, threads: int | None
+) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
     console = Console()
     if resume is not None:
-        if out is not None or overwrite or config != TrainHWF():
-            raise NGSError("--resume goes on with the run's own settings; give it alone, or with --threads")
-        config, folder = runs.load_config(resume), resume
+        config, folder = _resumed(config, resume, out is not None or overwrite), resume
     else:
-        folder = Path("runs") / f"hwf-{config.method}-{config.seed}" if out is None else out
+        folder = Path("runs") / f"{config.task}-{config.method}-{config.seed}" if out is None else out
         if overwrite:
-            runs.remove(folder)
+            remove(folder)
     try:
         events = runs.train(config, folder, resume=resume is not None, command=["ngs", *sys.argv[1:]])
-        result = _follow(events, console, f"[bold]{config.method}[/] on {config.data}, into {folder}")
+        title = f"[bold]{config.method}[/] on {config.data}, into {folder}"
+        result = _follow(events, console, title, VIEWS[config.task])
     except KeyboardInterrupt:
-        console.print(f"stopped; go on with: ngs train hwf --resume {folder}", soft_wrap=True)
+        console.print(f"stopped; go on with: ngs train {config.task} --resume {folder}", soft_wrap=True)
         raise typer.Exit(130) from None
-    console.print(_table(result["test"], f"{result['data']}, test part"))
+    console.print(VIEWS[config.task].table(result["test"], f"{result['data']}, test part"))
     console.print(
         f"{result['training_seconds']:.1f} s of training; the network of step {result['chosen_step']}, "
-        f"chosen on the validation part, is in {folder / runs.BEST}",
+        f"chosen on the validation part, is in {folder / BEST}",
         soft_wrap=True,
     )
     console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
 
 
-def _follow(events: Iterator[runs.Progress], console: Console, title: str) -> dict[str, Any]:
+def _resumed(given: runs.Config, folder: Path, more_given: bool) -> runs.Config:
+    """The configuration of the run to go on with, which is to be given alone."""
+    if more_given or given != type(given)():
+        raise NGSError("--resume goes on with the run's own settings; give it alone, or with --threads")
+    config = runs.load_config(folder)
+    if config.task != given.task:
+        raise NGSError(
+            f"{folder} is a run of {config.task}; go on with: ngs train {config.task} --resume {folder}"
+        )
+    return config
+
+
+def _follow(events: Iterator[runs.Progress], console: Console, title: str, view: View) -> dict[str, Any]:
     """Show a run as it goes: a bar that moves, and a line for each validation; the result at the end."""
     bar = Progress(
         TextColumn("{task.description}"),
@@ -113,10 +155,9 @@ def _follow(events: Iterator[runs.Progress], console: Console, title: str) -> di
                 speed = f"{event.step / row['seconds']:.1f} steps/s" if row["seconds"] else ""
                 bar.update(task, description=f"{row['lesson']}, loss {row['loss']:.3f}", speed=speed)
             elif "chosen_step" not in row:
-                scores = row["validation"]
                 bar.console.print(
                     f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s   validation: "
-                    f"{scores['calculation']:6.1%} of answers, {scores['symbol']:6.1%} of symbols right",
+                    f"{view.line(row['validation'])}",
                     highlight=False,
                 )
     return row
@@ -130,12 +171,13 @@ def evaluate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Test the network of a run: answers, formulas and symbols right, for each length."""
+    """Test the network of a run: answers right, and what was read right, for each length or kind."""
     name, scores = runs.evaluate_run(run, data)
     if as_json:
         typer.echo(json.dumps({"data": name, **scores.as_facts()}, indent=2))
     else:
-        Console().print(_table(scores.as_facts(), f"{name}, test part"))
+        view = VIEWS[runs.load_config(run).task]
+        Console().print(view.table(scores.as_facts(), f"{name}, test part"))
 
 
 @reporting_errors
@@ -163,33 +205,87 @@ def compare(
     if as_json:
         typer.echo(json.dumps([asdict(group) for group in groups], indent=2))
         return
+    for task in dict.fromkeys(group.task for group in groups):
+        _print_comparison([group for group in groups if group.task == task], goal)
+
+
+def _print_comparison(groups: list[comparison.Group], goal: float) -> None:
+    """One table for the runs of one task."""
     title = "test part; mean and standard deviation over the seeds"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("data", no_wrap=True)
     table.add_column("what", min_width=15, overflow="fold")
     timed = any(group.seconds_to is not None for group in groups)  # needs runs with --test-curve
-    for heading in ("runs", "answers %", "symbols %", "training s", *([f"to {goal:.1%}"] * timed)):
+    shown = VIEWS[groups[0].task].compared
+    headings = [f"{heading} %" for heading in shown.values()]
+    for heading in ("runs", *headings, "training s", *([f"to {goal:.1%}"] * timed)):
         table.add_column(heading, justify="right", no_wrap=True)
     for group in groups:
         others = (f"{name} {value}" for name, value in group.settings.items() if name != "method")
         what = "\n".join([group.settings["method"], *others])
         spreads = [group.seconds, group.seconds_to] if timed else [group.seconds]
         times = ["-" if spread is None else f"{spread.mean:.1f}" for spread in spreads]
-        shares = [_percent(group.calculation), f"{100 * group.symbol.mean:.2f}"]
+        first, *rest = (group.test.get(name) for name in shown)
+        shares = [_percent(first), *("-" if s is None else f"{100 * s.mean:.2f}" for s in rest)]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
     Console().print(table)
 
 
-def _percent(spread: comparison.Spread) -> str:
+def _percent(spread: comparison.Spread | None) -> str:
+    if spread is None:
+        return "-"
     deviation = "" if spread.deviation is None else f" ± {100 * spread.deviation:.2f}"
     return f"{100 * spread.mean:.2f}{deviation}"
 
 
-def _table(scores: dict[str, Any], title: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for heading in ("length", "formulas", "answers right", "formulas right", "symbols right"):
-        table.add_column(heading, justify="right")
-    for length, row in {**scores["by_length"], "all": scores}.items():
-        shares = (row["calculation"], row["formula"], row["symbol"])
-        table.add_row(length, str(row["examples"]), *("-" if s is None else f"{s:.2%}" for s in shares))
-    return table
+@dataclass(frozen=True)
+class View:
+    """How the scores of a task are shown."""
+
+    row: str
+    """what a row of the table stands for"""
+    rows: str
+    """the scores of each such"""
+    examples: str
+    shares: Mapping[str, str]
+    """the name of a share -> the heading of its column"""
+    said: Mapping[str, str]
+    """the shares that a line of progress tells"""
+    compared: Mapping[str, str]
+    """the shares that `compare` puts side by side"""
+
+    def line(self, scores: Mapping[str, Any]) -> str:
+        parts = (
+            f"{scores[name]:6.1%} of {what}" for name, what in self.said.items() if scores[name] is not None
+        )
+        return f"{', '.join(parts)} right"
+
+    def table(self, scores: Mapping[str, Any], title: str) -> Table:
+        table = Table(title=title, title_justify="left")
+        for heading in (self.row, self.examples, *self.shares.values()):
+            table.add_column(heading, justify="right")
+        for name, row in {**scores[self.rows], "all": scores}.items():
+            shares = (row[share] for share in self.shares)
+            table.add_row(name, str(row["examples"]), *("-" if s is None else f"{s:.2%}" for s in shares))
+        return table
+
+
+VIEWS: Mapping[str, View] = {
+    "hwf": View(
+        row="length",
+        rows="by_length",
+        examples="formulas",
+        shares={"calculation": "answers right", "formula": "formulas right", "symbol": "symbols right"},
+        said={"calculation": "answers", "symbol": "symbols"},
+        compared={"calculation": "answers", "symbol": "symbols"},
+    ),
+    "clevr": View(
+        row="kind",
+        rows="by_kind",
+        examples="questions",
+        shares={"answers": "answers right", "programs": "programs right", "equivalent": "up to equivalence"},
+        said={"answers": "answers", "equivalent": "programs"},
+        compared={"answers": "answers", "programs": "programs", "equivalent": "equivalent"},
+    ),
+}
+"""By task."""

@@ -320,23 +320,23 @@ def promises(
     supervised = steps["supervised"]
     if device.type == "cuda":
         return [
-            _at_most("posterior step / supervised step", steps["posterior"] / supervised, 1.3),
-            _at_most("m-BS(5) step / supervised step", steps["m-BS(5)"] / supervised, 2.0),
+            at_most("posterior step / supervised step", steps["posterior"] / supervised, 1.3),
+            at_most("m-BS(5) step / supervised step", steps["m-BS(5)"] / supervised, 2.0),
         ]
     return [
-        _at_least("length-7 parses a second, batch 64", by_name["best parse, length 7"].per_second, 5_000),
-        _at_least("one-step corrections a second", by_name["1-BS, length 7"].per_second, 20_000),
-        _at_most("posterior step / LeNet step", by_name["posterior step, length 7"].ratio, 0.15),
-        _at_most("seconds to compile length 7", compiled["seconds"], 10),
-        _at_most("MB of the process after compiling", compiled["process_mb"], 1024),
+        at_least("length-7 parses a second, batch 64", by_name["best parse, length 7"].per_second, 5_000),
+        at_least("one-step corrections a second", by_name["1-BS, length 7"].per_second, 20_000),
+        at_most("posterior step / LeNet step", by_name["posterior step, length 7"].ratio, 0.15),
+        at_most("seconds to compile length 7", compiled["seconds"], 10),
+        at_most("MB of the process after compiling", compiled["process_mb"], 1024),
     ]
 
 
-def _at_least(what: str, measured: float, bound: float) -> Target:
+def at_least(what: str, measured: float, bound: float) -> Target:
     return Target(f"{what}: at least {bound:g}", measured, measured >= bound)
 
 
-def _at_most(what: str, measured: float, bound: float) -> Target:
+def at_most(what: str, measured: float, bound: float) -> Target:
     return Target(f"{what}: at most {bound:g}", measured, measured <= bound)
 
 

@@ -9,9 +9,13 @@ from statistics import mean, stdev
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.config import TrainHWF, read_facts
+from ngs.experiments.config import read_facts
+from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import ENVIRONMENT, RESULT, load_config
+from ngs.experiments.run import Config, load_config
+
+SHARES = {"hwf": ("calculation", "formula", "symbol"), "clevr": ("answers", "programs", "equivalent")}
+"""What is measured in each task, answers first."""
 
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
 """Settings that have a place of their own in a group, or change no result."""
@@ -35,13 +39,13 @@ class Spread:
 class Group:
     """Runs that differ in their seed alone."""
 
+    task: str
     settings: dict[str, Any]
     """the method, and what is neither the default nor shared by all groups"""
     data: str
     seeds: tuple[int, ...]
-    calculation: Spread
-    formula: Spread
-    symbol: Spread
+    test: dict[str, Spread]
+    """the shares that were right on the test part, answers first; not what some run does not know"""
     seconds: Spread
     """of training, without validation"""
     seconds_to: Spread | None
@@ -52,15 +56,18 @@ class Group:
 
 def compare(folders: Sequence[Path], goal: float = 0.985) -> list[Group]:
     """The groups of finished runs, in the order their first run was given."""
-    groups: dict[TrainHWF, list[Path]] = {}
+    groups: dict[Config, list[Path]] = {}
     for folder in folders:
         config = load_config(folder)
         groups.setdefault(_without_seed(config), []).append(folder)
-    shared = _shared([config.as_facts() for config in groups])
-    return [_group(config, runs, shared, goal) for config, runs in groups.items()]
+    facts = [config.as_facts() for config in groups]
+    return [
+        _group(config, runs, _shared([f for f in facts if f["task"] == config.task]), goal)
+        for config, runs in groups.items()
+    ]
 
 
-def _without_seed(config: TrainHWF) -> TrainHWF:
+def _without_seed(config: Config) -> Config:
     return replace(config, seed=0, test_curve=False)  # neither makes it another experiment
 
 
@@ -69,7 +76,7 @@ def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:
     return {name for name in first if all(facts[name] == first[name] for facts in configurations)}
 
 
-def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float) -> Group:
+def _group(config: Config, runs: Sequence[Path], shared: set[str], goal: float) -> Group:
     results = [_result(run) for run in runs]
     if len({result["digest"] for result in results}) > 1:
         raise DataError(
@@ -82,8 +89,8 @@ def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float
             f"experiment twice; give one of them"
         )
     environments = [read_facts(run / ENVIRONMENT) for run in runs]
-    reached = [_seconds_to(run, goal) for run in runs]
-    default = TrainHWF().as_facts()
+    reached = [_seconds_to(run, SHARES[config.task][0], goal) for run in runs]
+    default = type(config)().as_facts()
     settings = {
         name: value
         for name, value in config.as_facts().items()
@@ -93,13 +100,13 @@ def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float
     def tested(name: str) -> Spread:
         return Spread.of([result["test"][name] for result in results])
 
+    known = [name for name in SHARES[config.task] if all(r["test"][name] is not None for r in results)]
     return Group(
+        task=config.task,
         settings={"method": config.method, **settings},
         data=results[0]["data"],
         seeds=seeds,
-        calculation=tested("calculation"),
-        formula=tested("formula"),
-        symbol=tested("symbol"),
+        test={name: tested(name) for name in known},
         seconds=Spread.of([result["training_seconds"] for result in results]),
         seconds_to=Spread.of([s for s in reached if s is not None]) if None not in reached else None,
         hardware=tuple(sorted({str(facts["device"]) for facts in environments})),
@@ -109,13 +116,14 @@ def _group(config: TrainHWF, runs: Sequence[Path], shared: set[str], goal: float
 
 def _result(run: Path) -> Any:
     if not (run / RESULT).exists():
-        raise DataError(f"{run} is not finished; go on with: ngs train hwf --resume {run}")
+        task = load_config(run).task
+        raise DataError(f"{run} is not finished; go on with: ngs train {task} --resume {run}")
     result = read_facts(run / RESULT)
     if not isinstance(result, dict) or not {"data", "digest", "training_seconds", "test"} <= result.keys():
         raise DataError(f"{run / RESULT} is damaged, or of another version of NGS; train again")
     return result
 
 
-def _seconds_to(run: Path, goal: float) -> float | None:
+def _seconds_to(run: Path, share: str, goal: float) -> float | None:
     curve = (row for row in read_rows(run / METRICS) if "test" in row)
-    return next((row["seconds"] for row in curve if row["test"]["calculation"] >= goal), None)
+    return next((row["seconds"] for row in curve if row["test"][share] >= goal), None)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import torch
 
 from ngs.errors import DataError, NGSError
 from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS, Method, k_likeliest, mapo, multi_step, reinforce
+from ngs.learning.program_methods import PROGRAM_METHODS, Searching
+from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.schedule import SCHEDULES
+from ngs.parsing.arrangement import AnyOrder, Arranging
 from ngs.perception.lenet import NETWORKS
+from ngs.perception.pointer import SIZES
+from ngs.reasoning.programs import Unique, lenient, strict
 from ngs.search.multi_step import Walk
+from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
 from ngs.tasks.hwf.source import EMBEDDED
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -26,25 +34,99 @@ def setting(default: Any, help: str) -> Any:
 
 
 @dataclass(frozen=True)
-class TrainHWF:
-    """Train a network to read handwritten formulas."""
+class Training:
+    """What every training run is configured by."""
+
+    task: ClassVar[str]
+    choices: ClassVar[Mapping[str, Collection[str]]]
+    """for the settings that are names"""
 
     data: str = setting(EMBEDDED, f"`{EMBEDDED}`, or a file made by `ngs data import`.")
-    method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
-    network: str = setting("small", f"What to train: {', '.join(NETWORKS)}.")
+    method: str = setting("posterior", "How to learn.")
     steps: int = setting(150, "Training steps.")
-    batch_size: int = setting(64, "Formulas in a step.")
+    batch_size: int = setting(64, "Examples in a step.")
     learning_rate: float = setting(3e-3, "Of Adam, at its highest.")
     schedule: str = setting("one-cycle", f"How the learning rate changes: {', '.join(SCHEDULES)}.")
     weight_decay: float = setting(0.0, "Of Adam, decoupled.")
+    clipping: float = setting(0.0, "The largest norm of a step's gradient; 0: any.")
     averaging: float = setting(0.0, "Keep a moving average of the weights with this decay; 0: the last.")
+    precision: str = setting("float32", f"Of the network's forward pass: {', '.join(PRECISIONS)}.")
+    fraction: float = setting(1.0, "The share of the training examples to use, validation included.")
+    validation: float = setting(0.05, "The share of those to hold out and choose the checkpoint by.")
+    validate_every: int = setting(50, "Steps between validations; each also writes a checkpoint.")
+    test_curve: bool = setting(False, "Also test at each validation, for curves; nothing is chosen by it.")
+    seed: int = setting(0, "Seeds every random number.")
+
+    def __post_init__(self) -> None:
+        for name, known in self.choices.items():
+            if getattr(self, name) not in known:
+                raise NGSError(f"{name} is {getattr(self, name)!r}; choose from {', '.join(known)}")
+        for name in ("fraction", "validation"):
+            if not 0 < getattr(self, name) <= 1:
+                raise NGSError(
+                    f"{name} is {getattr(self, name)}; it must be above 0 and at most 1: some examples are "
+                    f"needed, to train on and to choose by"
+                )
+        if self.steps < 0:
+            raise NGSError(f"steps is {self.steps}; it must be 0 or more")
+        self.check_positive("validate_every")
+        _ = self.settings  # checks the rest
+
+    def check_positive(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) < 1:
+                raise NGSError(f"{name} is {getattr(self, name)}; it must be at least 1")
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            schedule=SCHEDULES[self.schedule],
+            weight_decay=self.weight_decay,
+            averaging=self.averaging,
+            clipping=self.clipping,
+            precision=PRECISIONS[self.precision],
+            seed=self.seed,
+        )
+
+    def as_facts(self) -> dict[str, Any]:
+        return {"task": self.task, **asdict(self)}
+
+    @classmethod
+    def from_facts(cls, facts: Any, origin: Path) -> Self:
+        """The configuration that `as_facts` wrote."""
+        if not isinstance(facts, dict) or facts.get("task") != cls.task:
+            raise DataError(
+                f"{origin} is no configuration of `ngs train {cls.task}`; restore it, or train anew"
+            )
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items()}
+        del values["task"]
+        unknown = values.keys() - {f.name for f in fields(cls)}
+        if unknown:
+            raise DataError(
+                f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}; "
+                f"use the version it was made with, or train anew"
+            )
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise DataError(f"{origin} is no configuration of `ngs train {cls.task}` ({error})") from None
+
+
+@dataclass(frozen=True)
+class TrainHWF(Training):
+    """Train a network to read handwritten formulas."""
+
+    task = "hwf"
+    choices = {"method": METHODS, "network": NETWORKS, "schedule": SCHEDULES, "precision": PRECISIONS}
+
+    method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
+    network: str = setting("small", f"What to train: {', '.join(NETWORKS)}.")
     augment: bool | None = setting(
         None, "Learn from slightly changed images too; by default for imported data, not for the embedded."
     )
-    precision: str = setting("float32", f"Of the network's forward pass: {', '.join(PRECISIONS)}.")
     lengths: tuple[int, ...] = setting((), "Only formulas of this length; may be given several times.")
-    fraction: float = setting(1.0, "The share of the training formulas to use, validation included.")
-    validation: float = setting(0.05, "The share of those to hold out and choose the checkpoint by.")
     pretrain: float = setting(
         0.0, "First, in steps of its own, train with labels until this share of symbols is right; 0: do not."
     )
@@ -53,38 +135,15 @@ class TrainHWF:
     best: int = setting(5, "The k of posterior-k-best.")
     samples: int = setting(1, "Samples that reinforce draws for each formula and step.")
     memory: int = setting(8, "Formulas that mapo remembers for each example.")
-    validate_every: int = setting(50, "Steps between validations; each also writes a checkpoint.")
-    test_curve: bool = setting(False, "Also test at each validation, for curves; nothing is chosen by it.")
-    seed: int = setting(0, "Seeds every random number.")
 
     def __post_init__(self) -> None:
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise NGSError(f"{name} is {getattr(self, name)!r}; choose from {', '.join(known)}")
-        for name in ("fraction", "validation", "pretrain"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise NGSError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
-        for name in ("validate_every", "pretrain_formulas", "best", "samples", "memory"):
-            if getattr(self, name) < 1:
-                raise NGSError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("fraction", "validation"):
-            if not getattr(self, name):
-                raise NGSError(f"{name} is 0; some formulas are needed, to train on and to choose by")
-        if self.steps < 0:
-            raise NGSError(f"steps is {self.steps}; it must be 0 or more")
-        _ = self.settings, self.make_method()  # these check the rest
-
-    @property
-    def settings(self) -> Settings:
-        return Settings(
-            self.batch_size,
-            self.learning_rate,
-            SCHEDULES[self.schedule],
-            self.weight_decay,
-            self.averaging,
-            PRECISIONS[self.precision],
-            self.seed,
-        )
+        super().__post_init__()
+        if not isinstance(self.lengths, tuple) or not all(isinstance(n, int) for n in self.lengths):
+            raise NGSError(f"the lengths are {self.lengths!r}; give whole numbers")
+        if not 0 <= self.pretrain <= 1:
+            raise NGSError(f"pretrain is {self.pretrain}; it must be from 0 to 1")
+        self.check_positive("pretrain_formulas", "best", "samples", "memory")
+        _ = self.make_method()  # checks the rest
 
     @property
     def augments(self) -> bool:
@@ -101,28 +160,90 @@ class TrainHWF:
         }
         return with_options.get(self.method, METHODS[self.method])
 
-    def as_facts(self) -> dict[str, Any]:
-        return {"task": "hwf", **asdict(self)}
 
-    @classmethod
-    def from_facts(cls, facts: Any, origin: Path) -> TrainHWF:
-        """The configuration that `as_facts` wrote."""
-        if not isinstance(facts, dict) or facts.get("task") != "hwf":
-            raise DataError(f"{origin} is no configuration of `ngs train hwf`; restore it, or train anew")
-        values = {k: v for k, v in facts.items() if k != "task"}
-        unknown = values.keys() - {f.name for f in fields(cls)}
-        if unknown:
-            raise DataError(
-                f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}; "
-                f"use the version it was made with, or train anew"
-            )
-        try:
-            return cls(**{**values, "lengths": tuple(values.get("lengths", ()))})
-        except TypeError as error:
-            raise DataError(f"{origin} is no configuration of `ngs train hwf` ({error})") from None
+LANGUAGES: Mapping[str, Callable[[torch.device], Arranging]] = {
+    "tidy": TidyPrograms,
+    "free": Programs,
+    "none": lambda device: AnyOrder(),
+}
+"""The programs that a network may choose from: by tidy noun phrases, by the paper's grammar, by none."""
+UNIQUE: Mapping[str, Unique] = {"strict": strict, "lenient": lenient}
+STARTS: Mapping[str, Start] = {"sample": a_sample, "likeliest": the_likeliest}
 
 
-_CHOICES = {"method": METHODS, "network": NETWORKS, "schedule": SCHEDULES, "precision": PRECISIONS}
+@dataclass(frozen=True)
+class TrainCLEVR(Training):
+    """Train a network to turn questions about scenes into programs."""
+
+    task = "clevr"
+    choices = {
+        "method": PROGRAM_METHODS,
+        "network": SIZES,
+        "grammar": LANGUAGES,
+        "unique": UNIQUE,
+        "start": STARTS,
+        "schedule": SCHEDULES,
+        "precision": PRECISIONS,
+    }
+
+    method: str = setting("posterior", f"How to learn: {', '.join(PROGRAM_METHODS)}.")
+    network: str = setting("small", f"The size of the pointer network: {', '.join(SIZES)}.")
+    steps: int = setting(500, "Training steps.")
+    learning_rate: float = setting(1e-3, "Of Adam, at its highest.")
+    schedule: str = setting("late-decay", f"How the learning rate changes: {', '.join(SCHEDULES)}.")
+    clipping: float = setting(5.0, "The largest norm of a step's gradient; 0: any.")
+    copies: bool = setting(True, "Add the attention on a keyword to the score of its module.")
+    grammar: str = setting(
+        "tidy",
+        "Which programs may be chosen: tidy (filters of a noun phrase in one order, one for each attribute), "
+        "free (the paper's grammar) or none (any order of the modules: NS-RL).",
+    )
+    moves: bool = setting(
+        True, "Back-search may also move a filter to another noun phrase; in the tidy grammar only."
+    )
+    unique: str = setting(
+        "strict", "What `unique` makes of several objects: strict, undefined; lenient, the first."
+    )
+    start: str = setting("sample", "Where back-search sets out from: a sample, or the likeliest program.")
+    samples: int = setting(8, "Programs drawn for each question and step, by posterior and reinforce.")
+    enumerated: int = setting(64, "posterior is exact for questions with no more programs than this.")
+    memory: int = setting(8, "Right programs that posterior remembers for each other question.")
+    walk_steps: int = setting(5, "Steps of m-bs.")
+    back_search: float = setting(0.5, "The share of those steps that propose a correction.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_positive("samples", "enumerated", "memory")
+        _ = self.searching  # checks the rest
+
+    @property
+    def searching(self) -> Searching:
+        """How the methods search."""
+        tidy = TIDY_EDITS if self.moves else TIDY_SWITCHES
+        return Searching(
+            edits=tidy if self.grammar == "tidy" else SWITCHES,
+            meanings=meanings,
+            start=STARTS[self.start],
+            walk=Walk(steps=self.walk_steps, back_search=self.back_search),
+            samples=self.samples,
+            enumerated=self.enumerated,
+            memory=self.memory,
+        )
+
+
+TASKS: Mapping[str, type[TrainHWF] | type[TrainCLEVR]] = {"hwf": TrainHWF, "clevr": TrainCLEVR}
+
+
+def config_of(facts: Any, origin: Path) -> TrainHWF | TrainCLEVR:
+    """The configuration that some run's `as_facts` wrote, of whatever task."""
+    task = facts.get("task") if isinstance(facts, dict) else None
+    known = TASKS.get(str(task))
+    if known is None:
+        raise DataError(
+            f"{origin} is no configuration of `ngs train`: its task is {task!r}, and there are "
+            f"{', '.join(TASKS)}; restore it, or train anew"
+        )
+    return known.from_facts(facts, origin)
 
 
 def read_facts(path: Path) -> Any:

@@ -1,0 +1,229 @@
+"""`ngs ask`: a question about a scene; and how `ngs explain` tells why its answer was wrong."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ngs.apps.errors import reporting_errors
+from ngs.apps.plain_text import tell
+from ngs.errors import NGSError
+from ngs.experiments.clevr import load_reader
+from ngs.experiments.config import TrainCLEVR, config_of, read_facts
+from ngs.experiments.folder import CONFIG
+from ngs.reasoning.operation import UNDEFINED, Special
+from ngs.reasoning.programs import Step, Type, lenient, modules, spoken
+from ngs.reasoning.scenes import Scene
+from ngs.tasks.clevr.correction import correct
+from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
+from ngs.tasks.clevr.correction_text import as_text
+from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.official import read_scene
+from ngs.tasks.clevr.program_text import Executed, description, shown_answer
+from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
+
+EMBEDDED_SCENES = 200
+"""Scenes for validation in the embedded data."""
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
+SceneFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="The scene that a question is about: a file as CLEVR has them, with one scene or many "
+        "(.json or .json.gz); by default a scene of the embedded data.",
+        show_default=False,
+    ),
+]
+ImageIndex = Annotated[
+    int | None,
+    typer.Option(min=0, help="Which of the scenes in --scene: its image_index.", show_default=False),
+]
+SceneNumber = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=EMBEDDED_SCENES - 1,
+        help="Which of the embedded scenes for validation, without --scene; by default 0.",
+        show_default=False,
+    ),
+]
+Lenient = Annotated[
+    bool,
+    typer.Option("--lenient", help='Let "the ..." mean the first object where several fit.'),
+]
+
+
+@reporting_errors
+def ask(
+    run: RunFolder,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In English, about one scene.")],
+    scene: SceneFile = None,
+    image_index: ImageIndex = None,
+    scene_number: SceneNumber = None,
+    top: Annotated[int, typer.Option(min=1, max=100, help="Programs to list, likeliest first.")] = 1,
+    lenient: Lenient = False,
+    svg: Annotated[
+        Path | None, typer.Option(help="Also draw the program into this file.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Answer a question about a scene, and show how.
+
+    For example: ngs ask RUN "How many red cubes are left of the big sphere?"
+
+    Prints the answer, and the program with the objects that every step of it
+    finds: from its last step down to the scene. The percentage is the
+    probability of the program among all that its modules can make.
+    """
+    given = scene_given(scene, image_index, scene_number)
+    reader = _reader(run, lenient)
+    reading = reader.read(question, top)
+    answers = [Executed.of(each.program, given.scene, reader.unique) for each in reading.programs]
+    if svg is not None:
+        write_drawing(svg, drawn_program(question, answers[0]))
+    if as_json:
+        typer.echo(json.dumps(_facts(reading, given, answers), indent=2))
+        return
+    console = Console()
+    _tell_scene(console, given)
+    tell(console, f"answer: {_told(answers[0])}\n")
+    tell(console, f"program ({reading.programs[0].probability:.1%})\n{answers[0].tree()}")
+    if len(answers) > 1:
+        tell(console, "\nless likely programs")
+    for each, executed in zip(reading.programs[1:], answers[1:], strict=True):
+        tell(console, f"  {each.probability:6.1%}  {' '.join(each.program)} = {_told(executed)}")
+    _tell_unseen(console, reading)
+    if svg is not None:
+        tell(console, f"\ndrawn in {svg}")
+
+
+def explain_question(
+    run: Path, question: str, answer: str, given: GivenScene, is_lenient: bool, svg: Path | None
+) -> None:
+    """What was misread in a question whose answer is known."""
+    correction = correct(_reader(run, is_lenient), question, given.scene, answer.strip().lower())
+    console = Console()
+    _tell_scene(console, given)
+    tell(console, as_text(correction))
+    _tell_unseen(console, correction.reading)
+    if svg is not None:
+        write_drawing(svg, drawn_correction(correction))
+        tell(console, f"\ndrawn in {svg}")
+
+
+def is_asked(run: Path) -> bool:
+    """Whether a run answers questions. What is no run at all is told elsewhere."""
+    with suppress(NGSError):
+        return isinstance(config_of(read_facts(run / CONFIG), run / CONFIG), TrainCLEVR)
+    return False
+
+
+def write_drawing(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise NGSError(
+            f"{path} cannot be written: {error.strerror or error}; give --svg another file"
+        ) from None
+
+
+def _reader(run: Path, is_lenient: bool) -> QuestionReader:
+    reader = load_reader(run)
+    return replace(reader, unique=lenient) if is_lenient else reader
+
+
+# The scene
+
+
+@dataclass(frozen=True)
+class GivenScene:
+    """The scene that is spoken of."""
+
+    title: str
+    scene: Scene
+    known: bool
+    """whether whoever asks has it before them"""
+
+
+def scene_given(path: Path | None, image_index: int | None, number: int | None) -> GivenScene:
+    """That of a file, or an embedded one."""
+    if path is None:
+        if image_index is not None:
+            raise NGSError(f"--image-index is {image_index}, and there is no file; give --scene as well")
+        number = number or 0
+        return GivenScene(f"scene {number} of the embedded data", embedded_scene(number), known=False)
+    if number is not None:
+        raise NGSError(f"--scene-number is {number} and --scene {path}; give one of them")
+    title = str(path) if image_index is None else f"{path}, scene {image_index}"
+    return GivenScene(title, read_scene(path, image_index), known=True)
+
+
+def embedded_scene(number: int) -> Scene:
+    """A scene of the embedded data, of those for validation; without making up the questions."""
+    few = synthetic(scenes=1, per_scene=1, validation_scenes=number + 1, validation_per_scene=1)
+    return few.scenes[-1]
+
+
+def _tell_scene(console: Console, given: GivenScene) -> None:
+    if not given.known:
+        things = "".join(f"\n  {description(thing)}" for thing in given.scene.things)
+        tell(console, f"{given.title} (give another with --scene or --scene-number):{things}\n")
+
+
+# What is told
+
+
+def _tell_unseen(console: Console, reading: QuestionReading) -> None:
+    if reading.unseen:
+        tell(
+            console,
+            f"\nnot seen in training: {', '.join(reading.unseen)}; this may not be the program that is meant",
+        )
+
+
+def _told(executed: Executed) -> str:
+    """The answer, or why there is none."""
+    return shown_answer(executed.answer) + (f": {executed.fault}" if executed.fault else "")
+
+
+def _facts(reading: QuestionReading, given: GivenScene, answers: list[Executed]) -> dict[str, Any]:
+    first = answers[0].answer
+    return {
+        "question": reading.text,
+        "scene": given.title,
+        "objects": [description(thing) for thing in given.scene.things],
+        "answer": None if isinstance(first, Special) else first,
+        "modules": [{"module": module, "phrase": phrase} for module, phrase in reading.understood.reading],
+        "unseen": list(reading.unseen),
+        "programs": [
+            {
+                "program": list(each.program),
+                "probability": each.probability,
+                "answer": None if isinstance(executed.answer, Special) else executed.answer,
+                "fault": executed.fault,
+                "steps": executed.steps and _step_facts(executed.steps),
+            }
+            for each, executed in zip(reading.programs, answers, strict=True)
+        ],
+    }
+
+
+def _step_facts(step: Step) -> dict[str, Any]:
+    """Objects by their numbers, anything else as an answer is spoken; null where it is undefined."""
+    arguments = [_step_facts(argument) for argument in step.arguments]
+    return {"module": step.module, "value": _value_facts(step), "arguments": arguments}
+
+
+def _value_facts(step: Step) -> list[int] | int | str | None:
+    gives = modules()[step.module].gives
+    if step.value is UNDEFINED:
+        return None
+    if gives is Type.OBJECTS:
+        return sorted(step.value)
+    return int(step.value) if gives is Type.OBJECT else str(spoken(step.value))

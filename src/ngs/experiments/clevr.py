@@ -1,0 +1,142 @@
+"""Questions about scenes as a course: which questions to train, choose and test on, with which network."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, read_facts
+from ngs.experiments.folder import BEST, CONFIG, read_network
+from ngs.learning.loop import Lesson
+from ngs.learning.processes import own_seed
+from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.perception.augmentation import Augmentation
+from ngs.perception.pointer import SIZES, PointerNetwork, Size
+from ngs.reasoning.batched_programs import SceneTables
+from ngs.tasks.clevr.dataset import Questions, VisualQuestions
+from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.scores import ProgramScores, measure
+from ngs.tasks.clevr.source import divided, load
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A data set cut as a configuration says."""
+
+    data: VisualQuestions
+    train: Part
+    validation: Part
+    """held out from the training questions; chooses the network"""
+    test: Part
+    """the validation questions of the data set"""
+
+
+def parts_of(config: TrainCLEVR, device: torch.device) -> Parts:
+    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+    data = load(config.data)
+    used, _ = divided(data.train, config.fraction, seed=0)
+    held_out, train = divided(used, config.validation, seed=1)
+    tables = SceneTables.of(data.scenes).to(device)
+
+    def part(name: str, questions: Questions) -> Part:
+        made = part_of(config, questions, tables, device)
+        if not len(made.questions):
+            raise NGSError(
+                f"no questions are left to {name} on: of {len(questions)}, {len(questions) - len(made)} have "
+                f"no answer and {len(made.not_understood)} are not understood; use more of the data"
+            )
+        return made
+
+    return Parts(data, part("train", train), part("validate", held_out), part("test", data.validation))
+
+
+def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, device: torch.device) -> Part:
+    """Questions in the language and with the `unique` of a configuration."""
+    language, unique = LANGUAGES[config.grammar](device), UNIQUE[config.unique]
+    return Part.of(questions, tables, language, device, unique=unique)
+
+
+class CLEVRCourse:
+    """Learn to turn questions into programs."""
+
+    def __init__(self, config: TrainCLEVR, device: torch.device) -> None:
+        self.config, self.device = config, device
+        self.parts = parts_of(config, device)
+        self.data_name, self.digest = self.parts.data.name, self.parts.data.digest
+        self.augment: Augmentation | None = None
+
+    def network(self) -> PointerNetwork:
+        return _made(self.network_facts(), Path())
+
+    def network_facts(self) -> dict[str, Any]:
+        config = self.config
+        return {
+            "vocabulary": list(self.parts.data.vocabulary),
+            "modules": list(MODULES),
+            "copies": config.copies,
+            "size": asdict(SIZES[config.network]),
+        }
+
+    def lessons(self) -> list[Lesson]:
+        generator = torch.Generator(self.device).manual_seed(own_seed(self.config.seed, "objective"))
+        examples = self.parts.train.examples
+        objective = PROGRAM_METHODS[self.config.method](examples, self.config.searching, generator)
+        return [Lesson(self.config.method, examples, objective, self.config.steps)]
+
+    def validate(self, network: nn.Module) -> ProgramScores:
+        return measure(network, self.parts.validation)
+
+    def test(self, network: nn.Module) -> ProgramScores:
+        return measure(network, self.parts.test)
+
+    def result_facts(self) -> dict[str, Any]:
+        return {"not_understood": len(self.parts.train.not_understood)}
+
+
+def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
+    """What a run learned (or its EARLY network), ready to be asked."""
+    config = load_config(folder)
+    network, facts = read_network(folder / name, "clevr", _made)
+    device = torch.device("cpu")
+    return QuestionReader(
+        network, tuple(facts["vocabulary"]), LANGUAGES[config.grammar](device), UNIQUE[config.unique]
+    )
+
+
+def load_config(folder: Path) -> TrainCLEVR:
+    config = config_of(read_facts(folder / CONFIG), folder / CONFIG)
+    if not isinstance(config, TrainCLEVR):
+        raise DataError(f"{folder} was trained on {config.task}; give a run of `ngs train clevr`")
+    return config
+
+
+def _made(facts: Any, path: Path) -> PointerNetwork:
+    if facts.get("modules") != list(MODULES):
+        raise DataError(
+            f"{path} is no network that arranges the {len(MODULES)} modules of CLEVR; train one with "
+            f"`ngs train clevr`"
+        )
+    return PointerNetwork(
+        len(facts["vocabulary"]),
+        len(MODULES),
+        size=Size(**facts["size"]),
+        copies=facts["copies"],
+    )
+
+
+def evaluate(config: TrainCLEVR, folder: Path, data: str | None) -> tuple[str, ProgramScores]:
+    """The name of the data and the test scores of a run's network, on its own data or on other."""
+    questions = load(config.data if data is None else data)
+    device = Accelerator().device
+    network, facts = read_network(folder / BEST, "clevr", _made)
+    test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
+    tables = SceneTables.of(questions.scenes).to(device)
+    return questions.name, measure(network.to(device), part_of(config, test, tables, device))

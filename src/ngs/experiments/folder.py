@@ -1,0 +1,45 @@
+"""The files in the folder of a run.
+
+config.json              what was asked for
+environment.json         what it ran on
+metrics.jsonl            the curves; tensorboard/ holds the same
+checkpoint.safetensors   everything needed to go on
+early.safetensors        the network at its first validation
+best.safetensors         the network that was best on the validation part
+result.json              how good that network is on the test part
+report.html              all of it to look at, once `ngs report` was asked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from torch import nn
+
+from ngs.experiments.record import METRICS, TENSORBOARD
+from ngs.learning import tensor_file
+
+CHECKPOINT, EARLY, BEST = "checkpoint.safetensors", "early.safetensors", "best.safetensors"
+CONFIG, ENVIRONMENT, RESULT, REPORT = "config.json", "environment.json", "result.json", "report.html"
+A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
+
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+
+
+def remove(folder: Path) -> None:
+    """Delete the files of a run, and nothing else that may lie in its folder."""
+    for name in (CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT, REPORT):
+        (folder / name).unlink(missing_ok=True)
+    for events in (folder / TENSORBOARD).glob("events.out.tfevents.*"):
+        events.unlink()
+
+
+def read_network(path: Path, task: str, make: Callable[[Any, Path], NetworkT]) -> tuple[NetworkT, Any]:
+    """A trained network, ready to read, and the facts kept with it; `make` builds one from such facts."""
+    tensors, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
+    network = make(facts, path)
+    network.load_state_dict(tensors)
+    network.eval()
+    return network, facts

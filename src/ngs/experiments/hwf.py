@@ -1,0 +1,128 @@
+"""Handwritten formulas as a course: which formulas to train, choose and test on, with which network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.folder import BEST, read_network
+from ngs.learning.loop import Lesson
+from ngs.learning.objective import Supervised
+from ngs.learning.processes import own_seed
+from ngs.learning.reasoner import Reasoner, reasoner
+from ngs.learning.scores import Scores, measure
+from ngs.perception.augmentation import Augmentation, Handwriting
+from ngs.perception.lenet import NETWORKS
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.listing import TOLERANCE
+from ngs.tasks.hwf.source import EMBEDDED, divided, load
+
+PRETRAIN_STEPS = 2000
+"""Pre-training that has not reached its accuracy by then is over anyway."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A data set cut as a configuration says."""
+
+    data: HandwrittenFormulas
+    labelled: Reasoner | None
+    """the part of `train` whose labels pre-training may see"""
+    train: Reasoner
+    validation: Reasoner
+    test: Reasoner
+
+
+def parts_of(config: TrainHWF, device: torch.device) -> Parts:
+    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+    data = load(config.data)
+    if config.lengths:
+        data = data.restricted(config.lengths)
+    used, _ = divided(data.train, config.fraction, seed=0)
+    held_out, train = divided(used, config.validation, seed=1)
+    for name, formulas in (("train", train), ("validate", held_out), ("test", data.test)):
+        if not len(formulas):
+            raise NGSError(f"no formulas are left to {name} on; use more of the data, or other lengths")
+
+    there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
+
+    def reasoner_of(formulas: Formulas) -> Reasoner:
+        return reasoner(GRAMMAR, Arithmetic, there.examples(formulas).to(device))
+
+    share = min(1.0, config.pretrain_formulas / len(train))
+    labelled = reasoner_of(divided(train, share, seed=2)[0]) if config.pretrain else None
+    return Parts(data, labelled, reasoner_of(train), reasoner_of(held_out), reasoner_of(data.test))
+
+
+class HWFCourse:
+    """Learn to read handwritten formulas."""
+
+    def __init__(self, config: TrainHWF, device: torch.device) -> None:
+        self.config, self.device = config, device
+        self.parts = parts_of(config, device)
+        self.data_name, self.digest = self.parts.data.name, self.parts.data.digest
+        self.augment: Augmentation | None = Handwriting() if config.augments else None
+
+    def network(self) -> nn.Module:
+        return NETWORKS[self.config.network](len(GRAMMAR.symbols))
+
+    def network_facts(self) -> dict[str, Any]:
+        return {"network": self.config.network, "symbols": list(GRAMMAR.symbols)}
+
+    def lessons(self) -> list[Lesson]:
+        config, parts = self.config, self.parts
+        generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
+        objective = config.make_method()(parts.train, generator)
+        lessons = [Lesson(config.method, parts.train.examples, objective, config.steps)]
+        if parts.labelled is None:
+            return lessons
+        labelled = parts.labelled
+
+        def enough(network: nn.Module) -> bool:
+            share = measure(network, labelled).total.symbol
+            return share is not None and share >= config.pretrain
+
+        pretrain = Lesson("pretrain", labelled.examples, Supervised(), PRETRAIN_STEPS, enough, ask_every=5)
+        return [pretrain, *lessons]
+
+    def validate(self, network: nn.Module) -> Scores:
+        return measure(network, self.parts.validation)
+
+    def test(self, network: nn.Module) -> Scores:
+        return measure(network, self.parts.test)
+
+    def result_facts(self) -> dict[str, Any]:
+        # of results on import; what is read is compared exactly
+        return {"tolerance": 0.0 if self.config.data == EMBEDDED else float(TOLERANCE)}
+
+
+def load_network(folder: Path, name: str = BEST) -> nn.Module:
+    """The network that was best on the validation part (or the EARLY one), ready to read images."""
+    return read_network(folder / name, "hwf", _made)[0]
+
+
+def _made(facts: Any, path: Path) -> nn.Module:
+    if facts.get("symbols") != list(GRAMMAR.symbols):
+        raise DataError(
+            f"{path} reads the symbols {' '.join(facts.get('symbols', ()))}, and {' '.join(GRAMMAR.symbols)} "
+            f"are needed; train one with `ngs train hwf`"
+        )
+    return NETWORKS[facts["network"]](len(GRAMMAR.symbols))
+
+
+def evaluate(config: TrainHWF, folder: Path, data: str | None) -> tuple[str, Scores]:
+    """The name of the data and the test scores of a run's network, on its own data or on other."""
+    formulas = load(config.data if data is None else data)
+    if config.lengths and data is None:
+        formulas = formulas.restricted(config.lengths)
+    device = Accelerator().device
+    test = reasoner(GRAMMAR, Arithmetic, formulas.examples(formulas.test).to(device))
+    return formulas.name, measure(load_network(folder).to(device), test)

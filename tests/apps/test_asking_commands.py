@@ -1,0 +1,308 @@
+"""`ngs ask`, and `ngs explain` with a question, run as a user runs them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import typer
+from click.testing import Result
+from PIL import Image
+from typer.testing import CliRunner
+
+from ngs.apps import asking_commands, reading_commands
+from ngs.apps.asking_commands import embedded_scene
+from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.run import train
+from ngs.parsing.arrangement import AnyOrder
+from ngs.tasks.clevr import packed
+from ngs.tasks.clevr.embedded import embedded
+from ngs.tasks.clevr.program_text import description
+from tests.tasks.clevr.official_files import scene, thing
+from tests.tasks.clevr.readers import random_reader, some_questions
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(asking_commands.ask)
+app.command()(reading_commands.explain)
+
+BIG_SPHERE = thing("large", "blue", "metal", "sphere", 0.0)
+RED_CUBE = thing("small", "red", "rubber", "cube", 1.0)
+CUBES = "How many cubes are there?"
+
+
+def ngs(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A few steps of training, which teach next to nothing."""
+    folder = tmp_path_factory.mktemp("asking")
+    packed.write(folder / "few.ngs", some_questions())
+    config = TrainCLEVR(
+        data=str(folder / "few.ngs"), method="supervised", steps=2, batch_size=8, validate_every=2
+    )
+    for _ in train(config, folder / "run"):
+        pass
+    return folder / "run"
+
+
+def written(name: str, value: Any) -> str:
+    text = json.dumps(value)
+    if name.endswith(".gz"):
+        Path(name).write_bytes(gzip.compress(text.encode()))
+    else:
+        Path(name).write_text(text)
+    return name
+
+
+# ask
+
+
+def test_a_question_about_a_scene_file_is_answered(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE, RED_CUBE))
+    result = ngs("ask", run, "--scene", path, CUBES)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(
+        "answer: 2\n\n"
+        "program (100.0%)\n"
+        "count              = 2\n"
+        "filter_shape[cube] = 2 objects: small red rubber cube, small red rubber cube\n"
+        "scene              = all 3 objects\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["scenes.json", "scenes.json.gz"])
+def test_a_scene_of_many_is_chosen_by_its_number(name, run) -> None:
+    scenes = [scene(7, RED_CUBE), scene(9, RED_CUBE, RED_CUBE)]
+    for value in (scenes, {"info": {}, "scenes": scenes}):
+        path = written(name, value)
+        for number, answer in ((7, "1"), (9, "2")):
+            result = ngs("ask", run, CUBES, "--scene", path, "--image-index", str(number))
+            assert result.stdout.startswith(f"answer: {answer}\n"), result.output
+    result = ngs("ask", run, CUBES, "--scene", path)
+    assert result.exit_code == 1 and f"{name} holds 2 scenes; say which" in result.stderr
+
+
+def test_without_a_scene_an_embedded_one_is_shown(run) -> None:
+    result = ngs("ask", run, CUBES)
+    things = embedded().scenes[1000].things
+    assert result.exit_code == 0, result.output
+    assert "".join(f"\n  {description(each)}" for each in things) in result.stdout
+    assert f"answer: {sum(each.shape == 'cube' for each in things)}\n" in result.stdout
+    assert "--scene-number" in result.stdout
+    assert ngs("ask", run, CUBES, "--scene-number", "3").stdout.startswith("scene 3 of the embedded data (")
+    assert embedded_scene(3) == embedded().scenes[1003] and embedded_scene(199) == embedded().scenes[-1]
+
+
+def test_several_programs_are_listed(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE))
+    question = "How many red cubes are left of the big sphere?"
+    result = ngs("ask", run, question, "--scene", path, "--top", "50")
+    listed = result.stdout.split("less likely programs\n")[1].splitlines()
+    shares = [float(line.split("%")[0]) for line in listed]
+    assert len(listed) == 7 and shares == sorted(shares, reverse=True)
+    assert any(line.endswith("scene = 1") for line in (*listed, *result.stdout.splitlines()))
+
+
+def test_json_has_everything(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE))
+    question = "What color is the big sphere?"
+    found = json.loads(ngs("ask", run, question, "--scene", path, "--json").stdout)
+    assert (found["answer"], found["question"], found["scene"]) == ("blue", question, path)
+    assert found["objects"] == ["small red rubber cube", "large blue metal sphere"]
+    assert {"module": "query_color", "phrase": "color"} in found["modules"]
+    (program,) = found["programs"]
+    assert program["probability"] == pytest.approx(1) and program["fault"] is None
+    assert (program["steps"]["module"], program["steps"]["value"]) == ("query_color", "blue")
+    (unique,) = program["steps"]["arguments"]
+    assert (unique["module"], unique["value"]) == ("unique", 1)
+    assert unique["arguments"][0]["value"] == [1]
+    nothing = json.loads(ngs("ask", run, "What color is the big cube?", "--scene", path, "--json").stdout)
+    assert nothing["answer"] is None and nothing["programs"][0]["steps"]["value"] is None
+    assert nothing["programs"][0]["fault"] == "the scene has no large cube, which `unique` looks for"
+
+
+def test_undefined_is_explained(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE, RED_CUBE))
+    nothing = ngs("ask", run, "What color is the big cylinder?", "--scene", path)
+    assert nothing.exit_code == 0
+    assert "answer: undefined: the scene has no large cylinder, which `unique` looks for\n" in nothing.stdout
+    several = ngs("ask", run, "What color is the cube?", "--scene", path)
+    assert (
+        "answer: undefined: 'cube' fits 2 objects: small red rubber cube, small red rubber cube; "
+        "`unique` needs exactly one\n"
+    ) in several.stdout
+    assert "\nunique             = undefined\n" in several.stdout
+    lenient = ngs("ask", run, "What color is the cube?", "--scene", path, "--lenient")
+    assert lenient.stdout.startswith("answer: red\n")
+
+
+def test_a_scene_without_objects_is_a_scene(run) -> None:
+    path = written("scene.json", scene(0))
+    assert ngs("ask", run, CUBES, "--scene", path).stdout.startswith("answer: 0\n")
+    result = ngs("ask", run, "What color is the cube?", "--scene", path, "--svg", "x.svg")
+    assert "the scene has no cube" in result.stdout and ElementTree.parse("x.svg")
+
+
+def test_the_program_is_drawn(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE))
+    result = ngs("ask", run, CUBES, "--scene", path, "--svg", "x.svg")
+    assert result.stdout.endswith("\ndrawn in x.svg\n")
+    texts = " ".join(ElementTree.parse("x.svg").getroot().itertext())
+    assert CUBES in texts and "filter_shape[cube]" in texts and "answer: 1" in texts
+    refused = ngs("ask", run, CUBES, "--scene", path, "--svg", "no/x.svg")
+    assert refused.exit_code == 1 and refused.stderr.startswith("ngs: no/x.svg cannot be written: ")
+    assert "answer" not in refused.stdout
+
+
+def test_words_that_training_lacked_are_named(run, monkeypatch) -> None:
+    reader = random_reader(0)
+    fewer = tuple("?" if word in ("tiny", "ball") else word for word in reader.vocabulary)
+    monkeypatch.setattr(asking_commands, "load_reader", lambda folder: replace(reader, vocabulary=fewer))
+    question = "how many tiny balls are right of the tiny ball"
+    told = "\nnot seen in training: tiny, ball; this may not be the program that is meant\n"
+    for command in (("ask",), ("explain", "--answer", "0")):
+        assert ngs(*command, run, question).stdout.endswith(told)
+    assert json.loads(ngs("ask", run, question, "--json").stdout)["unseen"] == ["tiny", "ball"]
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How many frobs are there?", "not in the dictionary: 'frobs' (word 3"),
+        ("", "the question is empty"),
+        ("What color is it?", "'it' stands for nothing"),
+        ("How many red blue cubes are there?", "names 2 values of one attribute, color (red, blue)"),
+        ("cube " * 500, "the question has 2,500 characters"),
+    ],
+)
+@pytest.mark.parametrize("command", [("ask",), ("explain", "--answer", "3")], ids=["ask", "explain"])
+def test_questions_that_are_not_understood_are_refused(command, question, told, run) -> None:
+    result = ngs(command[0], run, question, *command[1:])
+    assert result.exit_code == 1 and result.stdout == ""
+    assert result.stderr.startswith("ngs: ") and told in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({**scene(0, RED_CUBE), "objects": 3}, "scene 0: objects is 3"),
+        (
+            scene(0, {**RED_CUBE, "color": "pink"}),
+            "scene 0: objects[0].color is 'pink'; give one of gray, red",
+        ),
+        ([scene(0, RED_CUBE), {}], "scene 1: objects is missing"),
+        ([], "[] is no scene"),
+    ],
+)
+def test_faulty_scenes_are_refused(value, told, run) -> None:
+    chosen = ["--image-index", "1"] if isinstance(value, list) and value else []
+    for command in (("ask",), ("explain", "--answer", "1")):
+        result = ngs(*command, run, CUBES, "--scene", written("bad.json", value), *chosen)
+        assert result.exit_code == 1 and result.stdout == ""
+        assert result.stderr.startswith("ngs: bad.json: ") and told in result.stderr, result.stderr
+
+
+def test_files_that_hold_no_scene_are_refused(run) -> None:
+    Path("cut.json").write_text('{"objects": [')
+    for name in ("none.json", "cut.json", "."):
+        result = ngs("ask", run, CUBES, "--scene", name)
+        assert result.exit_code == 1 and result.stderr.startswith(f"ngs: {name}"), result.output
+        assert result.stderr.count("\n") == 1
+
+
+def test_options_that_contradict_each_other_are_refused(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE))
+    no_file = ngs("ask", run, CUBES, "--image-index", "3")
+    assert no_file.stderr == "ngs: --image-index is 3, and there is no file; give --scene as well\n"
+    both = ngs("ask", run, CUBES, "--scene", path, "--scene-number", "3")
+    assert both.stderr == "ngs: --scene-number is 3 and --scene scene.json; give one of them\n"
+    assert ngs("ask", run, CUBES, "--scene-number", "200").exit_code == 2
+    assert ngs("ask", run).exit_code == 2 and ngs("ask", run, CUBES, "--top", "0").exit_code == 2
+
+
+def test_what_holds_no_run_is_refused(here) -> None:
+    (here / "hwf").mkdir()
+    (here / "hwf" / "config.json").write_text(json.dumps(TrainHWF().as_facts()))
+    for folder, told in (("none", "none/config.json cannot be read"), ("hwf", "hwf was trained on hwf")):
+        result = ngs("ask", folder, CUBES)
+        assert result.exit_code == 1 and result.stdout == ""
+        assert result.stderr.startswith(f"ngs: {told}") and result.stderr.count("\n") == 1
+
+
+def test_a_program_that_does_not_type_check_is_told(run, monkeypatch) -> None:
+    readers = (random_reader(seed, AnyOrder()) for seed in range(20))
+    wrong = next(r for r in readers if r.read(CUBES).programs[0].program[0] == "scene")
+    monkeypatch.setattr(asking_commands, "load_reader", lambda folder: wrong)
+    result = ngs("ask", run, CUBES)
+    assert result.exit_code == 0 and "answer: undefined: the program does not type-check: " in result.stdout
+    assert json.loads(ngs("ask", run, CUBES, "--json").stdout)["programs"][0]["steps"] is None
+
+
+# explain
+
+
+def test_a_right_answer_is_said_to_be_right(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE))
+    for answer in ("1", " 1 "):
+        result = ngs("explain", run, "--scene", path, CUBES, "--answer", answer)
+        assert result.exit_code == 0, result.output
+        assert "answer: 1, right as it stands\n" in result.stdout
+
+
+def test_a_wrong_program_is_corrected_and_drawn(run, monkeypatch) -> None:
+    path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE, RED_CUBE))
+    question = "How many red cubes are left of the big sphere?"
+    readers = (random_reader(seed) for seed in range(50))
+    misread = ("filter_shape[sphere]", "filter_color[red]", "relate[left]")
+    wrong = next(r for r in readers if r.read(question).programs[0].program[1:4] == misread)
+    monkeypatch.setattr(asking_commands, "load_reader", lambda folder: wrong)
+    result = ngs("explain", run, "--scene", path, question, "--answer", "1", "--svg", "why.svg")
+    assert result.exit_code == 0, result.output
+    assert "answer: undefined (" in result.stdout and "; it should be 1\n" in result.stdout
+    assert "filter_shape[sphere] and filter_shape[cube] change places\n" in result.stdout
+    assert "\nanswer: 1\n" in result.stdout and "drawn in why.svg" in result.stdout
+    texts = " ".join(ElementTree.parse("why.svg").getroot().itertext())
+    assert "corrected: 1" in texts and question in texts
+
+
+def test_an_answer_is_one_of_the_known(run) -> None:
+    result = ngs("explain", run, CUBES, "--answer", "maybe")
+    assert result.exit_code == 1 and result.stdout == ""
+    assert result.stderr.startswith("ngs: the answer is 'maybe'; give one of 0, 1, ")
+
+
+def test_options_of_the_other_task_are_refused(run, here) -> None:
+    result = ngs("explain", run, CUBES, "--answer", "1", "--strip")
+    assert result.exit_code == 1 and "answers questions; --line and --strip are for pictures" in result.stderr
+    (here / "hwf").mkdir()
+    (here / "hwf" / "config.json").write_text(json.dumps(TrainHWF().as_facts()))
+    Image.fromarray(np.zeros((45, 45), dtype=np.uint8)).save("x.png")
+    for option in (("--scene", "x.json"), ("--scene-number", "0"), ("--lenient",)):
+        result = ngs("explain", "hwf", "x.png", "--answer", "1", *option)
+        assert result.exit_code == 1 and "hwf is no run of `ngs train clevr`; --scene, " in result.stderr
+
+
+def test_help_says_what_can_be_given() -> None:
+    text = " ".join(ngs("ask", "--help").output.split())
+    for word in ("How many red cubes are left of the big sphere?", "--scene", "--top", "--lenient", "--json"):
+        assert word in text
+    text = " ".join(ngs("explain", "--help").output.replace("│", "").split())
+    for word in ("ngs train hwf", "ngs train clevr", "QUESTION", "--scene", "yes, 3, red"):
+        assert word in text
