@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ngs.experiments.folder import EARLY, RESULT
 from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.outcome import read_run
-from ngs.experiments.run import EARLY, RESULT
 from tests.experiments.report.documents import facts
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
+from ngs.experiments.hwf import load_network
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.mistakes import mistakes
-from ngs.experiments.run import load_network
 from ngs.learning.scores import read_all
 from ngs.parsing.decode import PAD, best
 from ngs.parsing.sentence import parse

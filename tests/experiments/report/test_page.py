@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
+from ngs.experiments.folder import CONFIG, ENVIRONMENT
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.report.curves import VARIABLES
 from ngs.experiments.report.page import write_report
-from ngs.experiments.run import CONFIG, ENVIRONMENT
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from tests.experiments.report.documents import Document, facts, said

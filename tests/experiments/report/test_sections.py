@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from ngs.experiments.config import TrainHWF
+from ngs.experiments.folder import BEST, CONFIG, EARLY, RESULT
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.report.curves import charts
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
-from ngs.experiments.report.sections import commands
-from ngs.experiments.run import BEST, CONFIG, EARLY, RESULT
+from ngs.experiments.report.recorded import commands
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from tests.experiments.report.documents import facts, rows_of, said
 
@@ -120,9 +120,9 @@ def test_the_page_says_which_labels_were_used(run: Path, config: TrainHWF, told:
 
 def test_the_command_has_what_is_not_the_default() -> None:
     given = {"data": "a b.ngs", "augment": True, "lengths": (1, 3), "learning_rate": 0.01}
-    first, second = commands(given)
+    first, second = commands("hwf", given)
     assert first == (
         "ngs train hwf --data 'a b.ngs' --augment --lengths 1 --lengths 3 --learning-rate 0.01 --out again"
     )
     assert second == "ngs report again"
-    assert next(commands({"augment": False})) == "ngs train hwf --no-augment --out again"
+    assert next(commands("hwf", {"augment": False})) == "ngs train hwf --no-augment --out again"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import chain, islice, zip_longest
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -103,7 +104,7 @@ def corrections(
     shown = {}
     for fate in Fate:
         those = (k for k, other in enumerate(searches.fates[ONE_STEP]) if other is fate)
-        shown[fate] = tuple(searches.corrected(k) for k in islice(_in_turn(those, searches.kind), limit))
+        shown[fate] = tuple(searches.corrected(k) for k in islice(in_turn(those, searches.kind), limit))
     misread = (reading.columns != labels_of(part.examples)).any(1)
     lucky = int((misread & reading.right).sum())
     p_written, exact = float(searches.p_written.mean()), bool(searches.posterior.exact.all())
@@ -174,9 +175,9 @@ class _Searches:
         )
 
 
-def _in_turn(numbers: Iterable[int], kind: Callable[[int], tuple[int, bool]]) -> Iterator[int]:
+def in_turn(numbers: Iterable[int], kind: Callable[[int], tuple[Any, ...]]) -> Iterator[int]:
     """One of each kind, then another of each, and so on."""
-    kinds: dict[tuple[int, bool], list[int]] = {}
+    kinds: dict[tuple[Any, ...], list[int]] = {}
     for k in numbers:
         kinds.setdefault(kind(k), []).append(k)
     turns = zip_longest(*(kinds[each] for each in sorted(kinds)))

@@ -92,8 +92,11 @@ class Moment:
 
 TIMES = {"step": "training step", "seconds": "training seconds"}
 """What curves run over, and how the axis is called."""
-SHARES = {"calculation": "answers", "formula": "formulas", "symbol": "symbols"}
-"""The shares of a score, and what is right in each."""
+SHARES = {
+    **{"calculation": "answers", "formula": "formulas", "symbol": "symbols"},
+    **{"answers": "answers", "programs": "programs identical", "equivalent": "programs equivalent"},
+}
+"""The shares of the scores of all tasks, and what is right in each."""
 
 
 def charts(rows: Sequence[Row], chosen_step: int | None) -> Iterator[Chart]:

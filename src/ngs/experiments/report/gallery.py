@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
+from ngs.experiments.folder import A_NETWORK, BEST, EARLY
+from ngs.experiments.hwf import load_network, parts_of
 from ngs.experiments.report.corrections import Fates, corrections
 from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
-from ngs.experiments.run import A_NETWORK, BEST, EARLY, load_network, parts_of
 from ngs.learning import tensor_file
 from ngs.learning.examples import Examples
 from ngs.learning.reasoner import Reasoner, reasoner

@@ -41,6 +41,20 @@ def table_line(name: str, cells: Iterable[str], class_: str | None = None) -> Ht
     )
 
 
+def note(text: str) -> Html:
+    return element("p", text, class_="note")
+
+
+def badge(kind: str, text: str) -> Html:
+    """A word in a small frame; its kind (good, warn, bad) is its colour."""
+    return element("span", text, class_=f"badge {kind}")
+
+
+def card(badges: Iterable[Html], name: str, *content: Html) -> Html:
+    top = element("header", element("span", *badges), element("small", name))
+    return element("article", top, *content, class_="card")
+
+
 def sign(symbol: str) -> str:
     return SIGNS.get(symbol, symbol)
 

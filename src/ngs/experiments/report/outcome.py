@@ -6,38 +6,64 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ngs.errors import DataError
-from ngs.experiments.config import TrainHWF, read_facts
+from ngs.experiments.config import Training, read_facts
+from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import ENVIRONMENT, RESULT, load_config
+from ngs.experiments.run import load_config
+
+Config = TypeVar("Config", bound=Training, covariant=True)
 
 Z = 1.959964
 """95% of the standard normal distribution lie within this of 0."""
 
 
 @dataclass(frozen=True)
+class Counted:
+    """What a task counts in its scores."""
+
+    answers: str
+    """the share of right answers"""
+    labels: tuple[str, ...]
+    """shares that only labels can tell"""
+    groups: tuple[str, ...]
+    """what the same is counted by"""
+
+
+COUNTED: Mapping[str, Counted] = {
+    "hwf": Counted("calculation", ("formula", "symbol"), ("by_length",)),
+    "clevr": Counted("answers", ("programs", "equivalent"), ("by_kind", "by_length")),
+}
+"""By the task of a run."""
+
+
+@dataclass(frozen=True)
 class Shares:
-    """How many of some formulas were right; None where nobody knows the labels."""
+    """How many of some examples were right."""
 
     examples: int
-    calculation: float
-    formula: float | None
-    symbol: float | None
-    by_length: Mapping[str, Shares]
+    answers: float
+    labels: Mapping[str, float | None]
+    """what only labels can tell; None where nobody knows them"""
+    groups: Mapping[str, Mapping[str, Shares]]
+    """by length, and by kind where there are kinds"""
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Shares:
-        """From what `Scores.as_facts` made."""
-        formula, symbol = (None if facts[k] is None else float(facts[k]) for k in ("formula", "symbol"))
-        parts = {str(length): cls.of(part) for length, part in facts.get("by_length", {}).items()}
-        return cls(int(facts["examples"]), float(facts["calculation"]), formula, symbol, parts)
+    def of(cls, facts: Mapping[str, Any], counted: Counted) -> Shares:
+        """From what the `as_facts` of a task's scores made."""
+        labels = {name: None if facts[name] is None else float(facts[name]) for name in counted.labels}
+        groups = {
+            group: {str(name): cls.of(part, counted) for name, part in facts.get(group, {}).items()}
+            for group in counted.groups
+        }
+        return cls(int(facts["examples"]), float(facts[counted.answers]), labels, groups)
 
     @property
     def right(self) -> int:
         """Answers."""
-        return round(self.calculation * self.examples)
+        return round(self.answers * self.examples)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -66,21 +92,22 @@ class Result:
     chosen_step: int
     training_seconds: float
     tolerance: float
+    """of answers, on import; 0 where they are compared as they are"""
     validation: Shares
     test: Shares
     peak_memory_mb: float | None
 
     @classmethod
-    def read(cls, path: Path) -> Result:
+    def read(cls, path: Path, counted: Counted) -> Result:
         facts = read_facts(path)
         try:
             memory = facts["peak_memory_mb"]
             return cls(
                 int(facts["chosen_step"]),
                 float(facts["training_seconds"]),
-                float(facts["tolerance"]),
-                Shares.of(facts["validation"]),
-                Shares.of(facts["test"]),
+                float(facts.get("tolerance", 0.0)),
+                Shares.of(facts["validation"], counted),
+                Shares.of(facts["test"], counted),
                 None if memory is None else float(memory),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -90,11 +117,11 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Generic[Config]):
     """The folder of a run, read."""
 
     folder: Path
-    config: TrainHWF
+    config: Config
     environment: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
     result: Result | None
@@ -115,8 +142,8 @@ class Run:
         return max((row["step"] for row in self.rows), default=0)
 
 
-def read_run(folder: Path) -> Run:
-    """The run in `folder`; a DataError where there is none."""
+def read_run(folder: Path) -> Run[Any]:
+    """The run in `folder`, of whatever task; a DataError where there is none."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")
     config = load_config(folder)
@@ -127,7 +154,8 @@ def read_run(folder: Path) -> Run:
     for line, row in enumerate(rows, 1):
         if not _is_record(row):
             raise DataError(f"{folder / METRICS}, line {line} is no record of a run; train again")
-    result = Result.read(folder / RESULT) if (folder / RESULT).exists() else None
+    counted = COUNTED[config.task]
+    result = Result.read(folder / RESULT, counted) if (folder / RESULT).exists() else None
     return Run(folder, config, environment, rows, result)
 
 

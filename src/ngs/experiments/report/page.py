@@ -7,22 +7,45 @@ on the CPU, and judged by the labels, which learning from answers never saw.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Any
 
+from ngs.experiments.folder import BEST, REPORT
 from ngs.experiments.report.gallery import Gallery, gallery
-from ngs.experiments.report.markup import element, joined
+from ngs.experiments.report.markup import Html, element, joined
 from ngs.experiments.report.outcome import Run, read_run
+from ngs.experiments.report.question_gallery import QuestionGallery, question_gallery
+from ngs.experiments.report.question_sections import question_head, question_sections
+from ngs.experiments.report.recorded import Section
 from ngs.experiments.report.sections import head, sections
-from ngs.experiments.run import BEST, REPORT
 from ngs.learning.whole_file import replacing
+
+
+@dataclass(frozen=True)
+class Report:
+    """How the runs of a task are shown; `Any` is the task's own configuration and gallery."""
+
+    gallery: Callable[[Path, Any], Any]
+    """what its networks make of the data, read anew"""
+    head: Callable[[Run[Any], str, Any], Iterator[Html]]
+    sections: Callable[[Run[Any], str, Any], Iterator[Section]]
+
+
+REPORTS: Mapping[str, Report] = {
+    "hwf": Report(gallery, head, sections),
+    "clevr": Report(question_gallery, question_head, question_sections),
+}
+"""By the task of a run."""
 
 
 def write_report(folder: Path, *, out: Path | None = None) -> Path:
     """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
     run = read_run(folder)
-    shown = gallery(folder, run.config) if (folder / BEST).exists() else None
+    shown = REPORTS[run.config.task].gallery(folder, run.config) if (folder / BEST).exists() else None
     text = page(run, shown)
     path = folder / REPORT if out is None else out
     with replacing(path) as stage:
@@ -30,13 +53,14 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
     return path
 
 
-def page(run: Run, shown: Gallery | None) -> str:
+def page(run: Run[Any], shown: Gallery | QuestionGallery | None) -> str:
     """The whole document; without a gallery where there is no network yet."""
+    report = REPORTS[run.config.task]
     data = run.config.data if shown is None else shown.data
-    below = list(sections(run, data, shown))
+    below = list(report.sections(run, data, shown))
     contents = [element("a", title, href=f"#{name}") for name, title, _ in below]
     parts = [
-        element("header", *head(run, data, shown), element("nav", *contents, class_="contents")),
+        element("header", *report.head(run, data, shown), element("nav", *contents, class_="contents")),
         *(element("section", element("h2", title), *inside, id=name) for name, title, inside in below),
         element("footer", "Made by ", element("code", shlex.join(["ngs", "report", str(run.folder)]))),
     ]

@@ -1,23 +1,33 @@
-"""What stands on the page about a run: a headline, and a section for each question one may have."""
+"""What stands on the page of a run that reads handwritten formulas: a headline and sections."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
-from typing import Any
+from collections.abc import Iterator
 
 from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
+from ngs.experiments.hwf import PRETRAIN_STEPS
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, POSTERIOR, Corrected, Fate, Fates
-from ngs.experiments.report.curves import POINTS, charts
 from ngs.experiments.report.formulas import confusion_table, corrected_formula, misread_formula
 from ngs.experiments.report.gallery import Exam, Gallery, Practice
-from ngs.experiments.report.markup import Html, element, joined, number, percent, sign, table_head, table_line
+from ngs.experiments.report.headline import headline, title
+from ngs.experiments.report.markup import (
+    Html,
+    badge,
+    card,
+    element,
+    joined,
+    note,
+    number,
+    percent,
+    sign,
+    table_head,
+    table_line,
+)
 from ngs.experiments.report.mistakes import Misreading
-from ngs.experiments.report.outcome import Run, Shares
-from ngs.experiments.run import PRETRAIN_STEPS
+from ngs.experiments.report.outcome import COUNTED, Run, Shares
+from ngs.experiments.report.recorded import Section, about, curves, setup
 from ngs.learning.examples import Examples
 from ngs.parsing.decode import PAD
 from ngs.reasoning.arithmetic import Arithmetic
@@ -28,52 +38,31 @@ from ngs.tasks.hwf.dataset import GRAMMAR
 DRAWN = 5
 """Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
 
-Section = tuple[str, str, Iterable[Html]]
-"""The name of an anchor, a title, and what stands under it."""
 
-
-def sections(run: Run, data: str, shown: Gallery | None) -> Iterator[Section]:
+def sections(run: Run[TrainHWF], data: str, shown: Gallery | None) -> Iterator[Section]:
     """In the order of the page; those about a network only where there is one."""
     if shown is not None:
         yield "accuracy", "Accuracy by length", _accuracy(run, shown)
-    yield "curves", "How it learned", _curves(run, data)
+    yield "curves", "How it learned", curves(run, data, "formulas")
     if shown is not None:
         yield "confusions", "Which symbols are confused", _confusions(run, shown)
         yield "mistakes", "Mistakes", _mistakes(run, shown)
         yield "corrections", "Corrections, right and spurious", _corrections(run, shown)
-    yield "setup", "What ran", _setup(run)
-
-
-def _about(run: Run, data: str, *more: str) -> Html:
-    """What the numbers below are about: data set, method, part."""
-    facts = {"data set": data, "method": run.config.method}
-    named = [element("span", f"{name} ", element("b", value)) for name, value in facts.items()]
-    others = [element("span", text) for text in more]
-    return element("p", *named, *others, class_="of")
-
-
-def _note(text: str) -> Html:
-    return element("p", text, class_="note")
-
-
-def _badge(kind: str, text: str) -> Html:
-    return element("span", text, class_=f"badge {kind}")
+    yield "setup", "What ran", setup(run)
 
 
 # The headline
 
 
-def head(run: Run, data: str, shown: Gallery | None) -> Iterator[Html]:
+def head(run: Run[TrainHWF], data: str, shown: Gallery | None) -> Iterator[Html]:
     """What was learned how, and how well: the top of the page."""
-    state = [] if run.result else [" ", _badge("warn", "unfinished")]
-    yield element("p", "Reading handwritten formulas", class_="eyebrow")
-    yield element("h1", run.config.method, element("small", " on "), data, *state)
-    yield element("p", _supervision(run.config), class_="lede")
-    if run.result is None:
-        more = ", pre-training included" if run.config.pretrain else f" of {run.config.steps:,}"
-        yield _note(f"Unfinished: {run.steps:,} steps{more}, and no result yet. What follows is preliminary.")
+    of = ", pre-training included" if run.config.pretrain else f" of {run.config.steps:,}"
+    lede = _supervision(run.config)
+    yield from title(run, data, task="Reading handwritten formulas", lede=lede, of=of)
     if shown is not None:
-        yield _headline(run, shown)
+        step = shown.exam.step if run.result is None else run.result.chosen_step
+        labels = {"formula": "whole formulas right", "symbol": "symbols right"}
+        yield headline(run, step, _test_shares(run, shown), "formulas", labels)
     imported = (
         f" Tolerance {run.tolerance:g}: how far a stated result was from the exact one on import, at most."
     )
@@ -97,67 +86,28 @@ def _supervision(config: TrainHWF) -> str:
     )
 
 
-def _headline(run: Run, shown: Gallery) -> Html:
-    test = _test_shares(run, shown)
-    step = shown.exam.step if run.result is None else run.result.chosen_step
-    memory = None if run.result is None else run.result.peak_memory_mb
-    two = [
-        _tile("whole formulas right", percent(test.formula), "test part"),
-        _tile("symbols right", percent(test.symbol), "test part"),
-    ]
-    costs = [
-        _tile("training", f"{run.seconds:,.1f} s", "without validation"),
-        _tile("chosen step", f"{step:,}", f"of {run.steps:,}, by validation"),
-        _tile("peak memory", "–" if memory is None else f"{memory:,.0f} MB", "of the process"),
-    ]
-    cards = [element("div", *two, class_="card second"), *(element("div", c, class_="card") for c in costs)]
-    return element("div", _calculation(test), *cards, class_="headline")
-
-
-def _test_shares(run: Run, shown: Gallery) -> Shares:
+def _test_shares(run: Run[TrainHWF], shown: Gallery) -> Shares:
     """As recorded, or as read now where the run is unfinished."""
-    return Shares.of(shown.exam.scores.as_facts()) if run.result is None else run.result.test
+    return _read_now(shown) if run.result is None else run.result.test
 
 
-def _calculation(test: Shares) -> Html:
-    """The number that counts, with its interval in words and on a line from 0 to 1."""
-    low, high = test.interval
-    ends = {"--low": low, "--high": high, "--at": test.calculation}
-    style = ";".join(f"{name}:{100 * share:.2f}%" for name, share in ends.items())
-    line = element(
-        "div", element("i", class_="range"), element("i", class_="point"), class_="interval", style=style
-    )
-    interval = f"95% interval {percent(low)} to {percent(high)} (Wilson)"
-    return element(
-        "div",
-        _tile(
-            f"answers right, test part ({test.examples:,} formulas)",
-            percent(test.calculation),
-            f"{test.right:,} of {test.examples:,}; {interval}",
-        ),
-        line,
-        element("div", *(element("span", end) for end in ("0%", "50%", "100%")), class_="scale"),
-        class_="card first",
-    )
+def _read_now(shown: Gallery) -> Shares:
+    return Shares.of(shown.exam.scores.as_facts(), COUNTED[TrainHWF.task])
 
 
-def _tile(name: str, value: str, more: str) -> Html:
-    return element("dl", element("dt", name), element("dd", value, element("small", more)))
+# Accuracy
 
 
-# Accuracy and curves
-
-
-def _accuracy(run: Run, shown: Gallery) -> Iterator[Html]:
-    yield _about(run, shown.data, f"the network of step {shown.exam.step:,}")
+def _accuracy(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
+    yield about(run, shown.data, f"the network of step {shown.exam.step:,}")
     parts = {"test part": _test_shares(run, shown)}
     if run.result is not None:
         parts["validation part"] = run.result.validation
     tables = [element("div", _shares_table(*part), class_="card wide") for part in parts.items()]
     yield element("div", *tables, class_="pair")
-    now = Shares.of(shown.exam.scores.as_facts())
+    now = _read_now(shown)
     if now != parts["test part"]:
-        yield _note(
+        yield note(
             f"Read again for this page, on the CPU, {now.right:,} of {now.examples:,} answers of the test "
             f"part are right, and the sections below show these readings. The record says "
             f"{parts['test part'].right:,} of {parts['test part'].examples:,}: another device or precision "
@@ -168,44 +118,28 @@ def _accuracy(run: Run, shown: Gallery) -> Iterator[Html]:
 def _shares_table(name: str, shares: Shares) -> Html:
     def line(length: str, part: Shares, class_: str | None = None) -> Html:
         low, high = part.interval
-        answers = joined(percent(part.calculation), element("small", f"{low:.1%} to {high:.1%}"))
-        cells = f"{part.examples:,}", answers, percent(part.formula), percent(part.symbol)
+        answers = joined(percent(part.answers), element("small", f"{low:.1%} to {high:.1%}"))
+        cells = f"{part.examples:,}", answers, *map(percent, part.labels.values())
         return table_line(length, cells, class_)
 
     return element(
         "table",
         element("caption", name, element("small", ": what is right, with 95% intervals (Wilson)")),
         table_head("length", "number", "answers", "formulas", "symbols"),
-        element("tbody", *(line(*part) for part in shares.by_length.items()), line("all", shares, "sum")),
+        element(
+            "tbody", *(line(*part) for part in shares.groups["by_length"].items()), line("all", shares, "sum")
+        ),
         class_="numbers",
     )
-
-
-def _curves(run: Run, data: str) -> Iterator[Html]:
-    held_out = f"validation part: {run.config.validation:.0%} of the training formulas, held out"
-    yield _about(run, data, held_out)
-    drawn = [
-        element(
-            "figure",
-            element("figcaption", chart.title, element("small", f", by {chart.time}")),
-            chart.key,
-            chart.svg,
-            class_="card",
-        )
-        for chart in charts(run.rows, run.result.chosen_step if run.result else None)
-    ]
-    yield element("div", *drawn, class_="charts") if drawn else _note("Nothing is on record yet.")
-    if len(run.rows) > POINTS:
-        yield element("p", f"Curves of more than {POINTS} records run through means of several.", class_="of")
 
 
 # Confusions and mistakes
 
 
-def _confusions(run: Run, shown: Gallery) -> Iterator[Html]:
+def _confusions(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
     counts = shown.exam.confusion
     total, wrong = int(counts.sum()), int(counts.sum() - counts.diag().sum())
-    yield _about(run, shown.data, f"test part, {total:,} symbols", f"{wrong:,} misread")
+    yield about(run, shown.data, f"test part, {total:,} symbols", f"{wrong:,} misread")
     yield element("p", "Rows: what is written. Columns: what was read, inside the grammar. ", _most(counts))
     yield element("div", confusion_table(counts, GRAMMAR.symbols), class_="card wide")
 
@@ -224,10 +158,10 @@ def _most(counts: Tensor) -> str:
     return f"Most often: {said}." if most else "No symbol was misread."
 
 
-def _mistakes(run: Run, shown: Gallery) -> Iterator[Html]:
+def _mistakes(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
     exam, found = shown.exam, shown.exam.mistakes
     part = f"test part, {len(exam.examples):,} formulas"
-    yield _about(run, shown.data, part, f"{found.total:,} misread")
+    yield about(run, shown.data, part, f"{found.total:,} misread")
     if not found.total:
         yield element("p", "Every formula of the test part was read as it is written.")
         return
@@ -242,14 +176,9 @@ def _mistakes(run: Run, shown: Gallery) -> Iterator[Html]:
 
 
 def _mistake(misreading: Misreading, exam: Exam) -> Html:
-    badge = _badge("warn", "right answer by luck") if misreading.lucky else _badge("bad", "wrong answer")
+    luck = badge("warn", "right answer by luck") if misreading.lucky else badge("bad", "wrong answer")
     formula = misread_formula(misreading, images(exam.examples, misreading))
-    return _card([badge], exam.names[misreading.number], formula)
-
-
-def _card(badges: Iterable[Html], name: str, formula: Html) -> Html:
-    top = element("header", element("span", *badges), element("small", name))
-    return element("article", top, formula, class_="card")
+    return card([luck], exam.names[misreading.number], formula)
 
 
 def images(examples: Examples, misreading: Misreading) -> Tensor:
@@ -262,9 +191,9 @@ def images(examples: Examples, misreading: Misreading) -> Tensor:
 
 
 FATES = {
-    Fate.TRUE: _badge("good", "corrected"),
-    Fate.SPURIOUS: _badge("warn", "spurious"),
-    Fate.NONE: _badge("bad", "none found"),
+    Fate.TRUE: badge("good", "corrected"),
+    Fate.SPURIOUS: badge("warn", "spurious"),
+    Fate.NONE: badge("bad", "none found"),
 }
 MEANINGS = {
     Fate.TRUE: "1-BS finds what is written",
@@ -273,10 +202,10 @@ MEANINGS = {
 }
 
 
-def _corrections(run: Run, shown: Gallery) -> Iterator[Html]:
+def _corrections(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
     practice, found = shown.practice, shown.practice.corrections
     part = f"training part, {len(practice.examples):,} of {practice.formulas:,} formulas"
-    yield _about(run, shown.data, part, f"the network of step {practice.step:,}")
+    yield about(run, shown.data, part, f"the network of step {practice.step:,}")
     if found is None:
         yield element("p", "No answer in this sample is wrong: there is nothing to correct.")
         return
@@ -330,9 +259,9 @@ def _fates_table(found: Fates, walk_steps: int) -> Html:
 def _correction(corrected: Corrected, practice: Practice) -> Html:
     badges = [FATES[corrected.fate]]
     if corrected.fate is not Fate.TRUE and corrected.posterior_right:
-        badges += [Html(" "), _badge("good", "posterior right")]
+        badges += [Html(" "), badge("good", "posterior right")]
     formula = corrected_formula(corrected, images(practice.examples, corrected.misreading))
-    return _card(badges, f"answer {number(corrected.misreading.answer)}", formula)
+    return card(badges, f"answer {number(corrected.misreading.answer)}", formula)
 
 
 def _drawing(found: Fates, practice: Practice) -> Iterator[Html]:
@@ -351,56 +280,3 @@ def _drawing(found: Fates, practice: Practice) -> Iterator[Html]:
             f"change that gives the answer wins.",
         )
         yield element("div", Html(as_svg(correction)), class_="card wide drawing")
-
-
-# What ran
-
-
-def _setup(run: Run) -> Iterator[Html]:
-    defaults = {field.name: field.default for field in fields(run.config)}
-    given = {name: value for name, value in vars(run.config).items() if value != defaults[name]}
-    tables = [
-        _facts_table("configuration", vars(run.config), given),
-        _facts_table("environment", dict(_flat(run.environment)), {}),
-    ]
-    yield element("div", *(element("div", table, class_="card") for table in tables), class_="pair")
-    yield element("h3", "Run it again")
-    yield element("pre", element("code", "\n".join(commands(given))))
-
-
-def _facts_table(name: str, facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
-    lines = [
-        table_line(key.replace("_", " "), [_fact(value)], "given" if key in given else None)
-        for key, value in facts.items()
-    ]
-    more = [element("small", " bold: not the default")] * bool(given)
-    return element("table", element("caption", name, *more), element("tbody", *lines), class_="numbers facts")
-
-
-def _fact(value: Any) -> str:
-    if value is None or value == ():
-        return "–"
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The packages one by one, and the command as one would type it."""
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            yield from ((str(key), part) for key, part in value.items())
-        else:
-            yield name, shlex.join(map(str, value)) if isinstance(value, list) else value
-
-
-def commands(given: Mapping[str, Any]) -> Iterator[str]:
-    """What to type for a run with these settings, the others being the defaults, and for its report."""
-    words = ["ngs", "train", "hwf"]
-    for name, value in given.items():
-        option = f"--{name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(option if value else option.replace("--", "--no-", 1))
-        else:
-            for each in value if isinstance(value, tuple) else (value,):
-                words += [option, str(each)]
-    yield shlex.join([*words, "--out", "again"])
-    yield "ngs report again"

@@ -1,0 +1,107 @@
+"""Programs as tables: module by module with what each gives, and what differs from another program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from ngs.experiments.report.markup import Html, element, table_line
+from ngs.reasoning.operation import UNDEFINED
+from ngs.reasoning.programs import Step, Type, modules, spoken
+from ngs.reasoning.scenes import Scene
+from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.program_text import Executed, shown_answer
+
+
+@dataclass(frozen=True)
+class Working:
+    """A program to be shown with what each of its modules gives."""
+
+    name: str
+    colour: str
+    """the class of its table, and of the rings around what it is about"""
+    executed: Executed
+    marked: Collection[int] = ()
+    """positions of modules that stand out"""
+    more: str = ""
+    """to be said behind the answer"""
+
+    @property
+    def about(self) -> frozenset[int]:
+        """The objects that its answer is about."""
+        return about_objects(self.executed.steps)
+
+
+def program_table(working: Working) -> Html:
+    """The program under its name and answer.
+
+    What a module works on stands below it; where it takes two values, both are indented.
+    """
+    executed = working.executed
+    answer = element("b", f" = {shown_answer(executed.answer)} ")
+    caption = element("caption", working.name, answer, element("small", working.more))
+    lines = element("tbody", *_lines(executed, working.marked))
+    fault = [] if executed.fault is None else [element("p", executed.fault, class_="fault")]
+    return element(
+        "div",
+        element("table", caption, lines, class_="program"),
+        *fault,
+        class_=f"working {working.colour}",
+    )
+
+
+def _lines(executed: Executed, marked: Collection[int]) -> Iterator[Html]:
+    if executed.steps is None:  # it is no tree
+        yield from (table_line(module, [""], _mark(k in marked)) for k, module in enumerate(executed.program))
+        return
+    for k, (depth, step) in enumerate(_indented(executed.steps, 0)):
+        yield element(
+            "tr",
+            element("th", step.module, scope="row", style=f"--depth:{depth}" if depth else None),
+            element("td", value_of(step, executed.scene), class_="none" if step.value is UNDEFINED else None),
+            class_=_mark(k in marked),
+        )
+
+
+def _mark(marked: bool) -> str | None:
+    return "marked" if marked else None
+
+
+def _indented(step: Step, depth: int) -> Iterator[tuple[int, Step]]:
+    """In the order of the prefix notation; deeper by one below each module with two branches."""
+    yield depth, step
+    for argument in step.arguments:
+        yield from _indented(argument, depth + (len(step.arguments) > 1))
+
+
+def value_of(step: Step, scene: Scene) -> str:
+    """What a step gave: objects by their numbers in the drawing, anything else as an answer is spoken."""
+    if step.value is UNDEFINED:
+        return "undefined"
+    gives = modules()[step.module].gives
+    if gives is Type.OBJECTS:
+        everything = len(step.value) == len(scene.things)
+        numbers = ", ".join(str(k + 1) for k in sorted(step.value))
+        return f"all {len(scene.things)}" if everything else f"{{{numbers}}}" if numbers else "none"
+    return f"object {step.value + 1}" if gives is Type.OBJECT else str(spoken(step.value))
+
+
+def about_objects(step: Step | None) -> frozenset[int]:
+    """The objects that an answer is about: what the root, or whatever it compares, was given."""
+    if step is None or step.value is UNDEFINED:
+        return frozenset()
+    match modules()[step.module].gives:
+        case Type.OBJECTS:
+            objects: frozenset[int] = step.value
+            return objects
+        case Type.OBJECT:
+            return frozenset({step.value})
+        case _:
+            return frozenset().union(*map(about_objects, step.arguments))
+
+
+def differing(program: Program, other: Program) -> frozenset[int]:
+    """Positions of `program` that are left when as much as possible of `other` is found in it, in order."""
+    kept = SequenceMatcher(a=program, b=other, autojunk=False).get_matching_blocks()
+    return frozenset(range(len(program))).difference(*(range(b.a, b.a + b.size) for b in kept))

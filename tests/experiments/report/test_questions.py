@@ -1,0 +1,65 @@
+"""The mistakes shown are those of the network, asked one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ngs.experiments.clevr import load_reader, parts_of
+from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.report.outcome import read_run
+from ngs.experiments.report.question_gallery import QuestionGallery
+from ngs.experiments.report.questions import Readings, sample, wrong_answers
+from ngs.reasoning.programs import spoken, trace
+from ngs.tasks.clevr.dataset import VisualQuestions
+from ngs.tasks.clevr.equivalence import equivalent
+from ngs.tasks.clevr.program import Program
+
+
+def asked_one_by_one(folder: Path, data: VisualQuestions) -> dict[int, tuple[Program, float, bool, bool]]:
+    """(program, p, whether the answer is right, whether it is equivalent) of each test question."""
+    reader, found = load_reader(folder), {}
+    part = data.validation
+    for k in range(len(part)):
+        likely = reader.read(" ".join(part.text_words(k))).programs[0]
+        answer = spoken(trace(likely.program, data.scenes[int(part.scenes[k])]).value)
+        true = part.program(k)
+        assert true is not None
+        alike = equivalent(likely.program, true)
+        found[int(part.numbers[k])] = likely.program, likely.probability, answer == part.answer(k), alike
+    return found
+
+
+def test_the_mistakes_are_those_of_the_network(
+    question_run: Path, questions: VisualQuestions, question_shown: QuestionGallery
+) -> None:
+    one_by_one, exam = asked_one_by_one(question_run, questions), question_shown.exam
+    rights = [(right, alike) for _, _, right, alike in one_by_one.values()]
+    assert exam.mistakes.wrong == sum(not right for right, _ in rights) > 0
+    assert exam.mistakes.lucky == sum(right and not alike for right, alike in rights)
+    assert exam.scores.total.programs_equivalent == sum(alike for _, alike in rights)
+    some = exam.mistakes.shown_wrong + exam.mistakes.shown_lucky
+    assert len(some) == min(12, exam.mistakes.wrong + exam.mistakes.lucky)
+    for each in some:
+        program, p, right, alike = one_by_one[each.number]
+        assert each.read.program == program
+        assert each.p == pytest.approx(p, rel=1e-3)
+        assert (each.read.answer == each.answer) == right
+        assert each.true is not None
+        assert (each.true.answer, alike) == (each.answer, False)
+
+
+def test_a_sample_has_the_scenes_of_its_questions(question_run: Path, questions: VisualQuestions) -> None:
+    config = read_run(question_run).config
+    assert isinstance(config, TrainCLEVR)
+    test = parts_of(config, load_reader(question_run).network.key.weight.device).test
+    few = sample(config, test, questions.scenes, 7)
+    assert (len(few.questions), few.of, few.is_all) == (7, 100, False)
+    assert len(few.scenes) <= 7
+    place = {number: k for k, number in enumerate(questions.validation.numbers.tolist())}
+    for k, number in enumerate(few.questions.numbers.tolist()):
+        whole = questions.validation.scenes[place[number]]
+        assert few.scenes[int(few.questions.scenes[k])] == questions.scenes[int(whole)]
+    readings = Readings.of(load_reader(question_run).network, few)
+    assert len(wrong_answers(readings, 2).shown_wrong) <= 2
