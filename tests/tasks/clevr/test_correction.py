@@ -84,7 +84,7 @@ def test_the_chosen_program_is_that_of_the_batched_search(language, edits, uniqu
             assert have.corrected.program == want
             assert have.corrected.answer == answer
         counted["right" if right else "corrected" if found else "none"] += 1
-    assert len(counted) == 3 and counted["corrected"] >= 5
+    assert len(counted) == 3 and counted["corrected"] >= 3
 
 
 def test_the_neighbours_are_those_of_the_batched_edits() -> None:

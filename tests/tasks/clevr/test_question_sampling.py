@@ -260,7 +260,7 @@ def test_answers_of_each_type_are_even(asked: list[QuestionRecord]) -> None:
             most = 0.3 if root == "count" else 0.5
         assert max(answers.values()) < 1.05 * most * answers.total() + 4, (kind, root, answers)
         if root == "count":
-            assert len(answers) >= 6 and min(answers[str(number)] for number in range(3)) > 3
+            assert len(answers) >= 5 and min(answers[str(number)] for number in range(3)) > 3
 
 
 def test_the_commonest_answer_of_a_kind_is_a_poor_guess(asked: list[QuestionRecord]) -> None:
@@ -333,7 +333,7 @@ def test_the_questions_are_the_same_on_every_machine() -> None:
     text = "\n".join(f"{question.text} {question.answer}" for question in sample(10))
     assert (
         hashlib.sha256(text.encode()).hexdigest()
-        == "c35af2ba871da436b9b1426be06dc1ae57233e5660a2d810d388798cfebd7103"
+        == "27304063a118e2b1ada52a49a0f99890799c95975bed00382dea978dae9c944a"
     )
 
 

@@ -36,7 +36,7 @@ def test_the_likeliest_programs_are_those_of_an_enumeration() -> None:
     with torch.no_grad():
         ranked = policy.log_probs(every.new_zeros(len(every)), every).sort(descending=True)
     reading = reader.read(text, 1000)
-    assert len(reading.programs) == len(every) > 10
+    assert len(reading.programs) == len(every) > 5
     assert sum(each.probability for each in reading.programs) == pytest.approx(1)
     assert [each.program for each in reading.programs] == [program_of(every[k]) for k in ranked.indices]
     assert [each.log_prob for each in reading.programs] == pytest.approx(ranked.values.tolist(), abs=1e-4)

@@ -1,0 +1,242 @@
+"""Corrections of arrangements: one step against trying all, many steps against their distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from ngs.parsing.arrangement import arrangements
+from ngs.parsing.decode import PAD
+from ngs.search.arrangement import (
+    Candidates,
+    Edits,
+    _State,
+    distinct,
+    fingerprints,
+    joined,
+    likeliest,
+    multi_step,
+    one_step,
+    places,
+    switches,
+)
+from ngs.search.multi_step import Walk
+from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES
+from tests.reasoning.test_programs import random_source
+from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
+
+EDITS = {"switches": SWITCHES, "tidy switches": TIDY_SWITCHES, "tidy edits": TIDY_EDITS}
+
+
+def candidates(rows: Sequence[int], columns: Sequence[Sequence[int]]) -> Candidates:
+    return Candidates(torch.tensor(rows, dtype=torch.long), torch.tensor(columns))
+
+
+def listed(found: Candidates) -> list[tuple[int, ...]]:
+    return [(row, *columns) for row, columns in zip(found.rows.tolist(), found.columns.tolist(), strict=True)]
+
+
+def test_joined_keeps_rows_in_order() -> None:
+    one, other = candidates([0, 2, 2], [[1], [2], [3]]), candidates([0, 1, 2], [[4], [5], [6]])
+    assert listed(joined(one, other)) == [(0, 1), (0, 4), (1, 5), (2, 2), (2, 3), (2, 6)]
+
+
+def test_distinct_keeps_one_of_each_in_every_row() -> None:
+    rng = random_source()
+    rows = sorted(rng.choices(range(20), k=500))
+    columns = [rng.choices([PAD, 0, 1, 2], k=3) for _ in rows]
+    found = listed(distinct(candidates(rows, columns)))
+    assert sorted(found) == sorted({(row, *each) for row, each in zip(rows, columns, strict=True)})
+    assert [each[0] for each in found] == sorted(each[0] for each in found)
+    none = Candidates(torch.empty(0, dtype=torch.long), torch.empty((0, 3), dtype=torch.long))
+    assert len(distinct(none)) == 0
+
+
+def test_places_count_within_rows() -> None:
+    assert places(torch.tensor([0, 0, 3, 3, 3, 7])).tolist() == [0, 1, 0, 1, 2, 0]
+    assert places(torch.empty(0, dtype=torch.long)).tolist() == []
+
+
+def test_selected_and_renamed_candidates() -> None:
+    found = candidates([0, 0, 1], [[1], [2], [3]])
+    assert listed(found.select(torch.tensor([True, False, True]))) == [(0, 1), (1, 3)]
+    assert listed(found.of(torch.tensor([4, 9]))) == [(4, 1), (4, 2), (9, 3)]
+
+
+def test_fingerprints_tell_all_orders_apart() -> None:
+    """Symbols and places both matter, padding too; the same sentence has the same one."""
+    grid = torch.cartesian_prod(*[torch.arange(-1, 6)] * 6)
+    names = fingerprints(grid)
+    assert names.unique().shape == (7**6,)
+    assert torch.equal(fingerprints(grid[5:9]), names[5:9])
+
+
+def test_switches_exchange_different_symbols_of_one_group() -> None:
+    groups = torch.tensor([0, 0, 1, 1, 2])
+    found = listed(switches(torch.tensor([[0, 2, 1, 0, 4], [3, 3, 0, PAD, PAD], [2, 3, 1, 0, PAD]]), groups))
+    assert sorted(found) == sorted(
+        [
+            *((0, 1, 2, 0, 0, 4), (0, 0, 2, 0, 1, 4)),  # not the two zeros
+            *((2, 3, 2, 1, 0, PAD), (2, 2, 3, 0, 1, PAD)),
+        ]
+    )
+
+
+def test_a_random_edit_is_any_edit_and_fails_where_its_result_does_not_count() -> None:
+    groups = torch.tensor([0, 0, 0, 1])
+    edits = Edits(lambda columns: switches(columns, groups), lambda columns: columns[:, 0] != 2)
+    columns = torch.tensor([[0, 1, 2], [3, 3, 3]])
+    draws = torch.tensor([0.0, 0.34, 0.67, 0.999999])
+    each = [edits.random(columns, draw.repeat(2)) for draw in draws]
+    assert [made.tolist()[0] for made, _ in each] == [[1, 0, 2], [0, 1, 2], [0, 2, 1], [0, 2, 1]]
+    assert all(made.tolist()[1] == [3, 3, 3] and number.tolist() == [3, 0] for made, number in each)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Any log p and any judge, told by the sentence and its row."""
+
+    seed: int
+
+    def log_probs(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return 3 * self._noise(rows, columns, 1)
+
+    def judge(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self._noise(rows, columns, 2) > 0.8
+
+    def _noise(self, rows: Tensor, columns: Tensor, purpose: int) -> Tensor:
+        weights = torch.arange(1, columns.shape[1] + 1).double().sqrt()
+        mixed = (columns + 2).double().sqrt() * weights * purpose + self.seed % 1000
+        return torch.sin(100 * mixed.sin().sum(1) + rows)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_one_step_is_the_likeliest_right_neighbour(name: str) -> None:
+    rng = random_source()
+    table, edits = Table(rng.randrange(2**32)), EDITS[name]
+    columns = encoded(random_programs(rng, 120, 12), extra=1)
+    found = one_step(columns, edits, table.log_probs, table.judge)
+    kinds = []
+    for row in range(len(columns)):
+        here, alone = torch.tensor([row]), columns[row : row + 1]
+        around = edits.neighbours(alone).columns
+        rows = here.expand(len(around))
+        right = around[table.judge(rows, around)]
+        if table.judge(here, alone):
+            want, kind = alone[0], "right"
+        elif len(right):
+            want, kind = right[table.log_probs(rows[: len(right)], right).argmax()], "corrected"
+        else:
+            want, kind = torch.full_like(alone[0], PAD), "not found"
+        assert torch.equal(found.columns[row], want)
+        assert (bool(found.found[row]), bool(found.right[row])) == (kind != "not found", kind == "right")
+        kinds.append(kind)
+    assert set(kinds) == {"right", "corrected", "not found"}
+
+
+def test_the_likeliest_of_no_candidates() -> None:
+    none = Candidates(torch.empty(0, dtype=torch.long), torch.empty((0, 3), dtype=torch.long))
+    columns, found = likeliest(none, lambda rows, columns: torch.empty(0), 2)
+    assert (columns == PAD).all() and columns.shape == (2, 3) and not found.any()
+
+
+PROGRAM = tuple(
+    "exist filter_color[red] relate[left] unique filter_shape[cube] relate[left] unique filter_color[blue] "
+    "scene".split()
+)
+WALK = Walk(steps=12, back_search=0.5, distance=1.5, epsilon=0.2)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The arrangements that edits lead to from one of them, with random log p and judge."""
+
+    sentences: Tensor
+    """[sentence, time], by rising fingerprint"""
+    log_p: Tensor
+    right: Tensor
+
+    @classmethod
+    def of(cls, language: str, edits: Edits, seed: int) -> Space:
+        every = arrangements(LANGUAGES[language], counts_of([PROGRAM]), 1000).columns
+        reached, number = encoded([PROGRAM]), 0
+        while len(reached) > number:
+            number = len(reached)
+            reached = torch.cat([reached, edits.neighbours(reached).columns]).unique(dim=0)
+        assert 5 < number <= len(every) < 100
+        generator = torch.Generator().manual_seed(seed)
+        log_p = torch.randn(number, generator=generator).log_softmax(0)
+        reached = reached[fingerprints(reached).argsort()]
+        return cls(reached, log_p, torch.rand(number, generator=generator) < 0.3)
+
+    def numbers(self, columns: Tensor) -> Tensor:
+        return torch.searchsorted(fingerprints(self.sentences), fingerprints(columns))
+
+    def log_probs(self, _: Tensor, columns: Tensor) -> Tensor:
+        return self.log_p[self.numbers(columns)]
+
+    def judge(self, _: Tensor, columns: Tensor) -> Tensor:
+        return self.right[self.numbers(columns)]
+
+    def shares(self, walk: Walk) -> Tensor:
+        """p'(z|x,y) [sentence]."""
+        q = (self.right + walk.epsilon) * self.log_p.exp()
+        return q / q.sum()
+
+    def distance(self, first: Tensor, edits: Edits, walk: Walk, seed: int) -> float:
+        """The total variation between p' and where chains end that begin in sentences `first` [chain]."""
+        generator = torch.Generator().manual_seed(seed)
+        start = self.sentences[first]
+        ends = multi_step(start, edits, self.log_probs, self.judge, walk, generator)
+        assert torch.equal(ends.right, self.judge(ends.right, ends.columns)) and ends.found is ends.right
+        found = torch.bincount(self.numbers(ends.columns), minlength=len(self.log_p)) / len(first)
+        return float((found - self.shares(walk)).abs().sum() / 2)
+
+
+def drawn(shares: Tensor, number: int) -> Tensor:
+    """Numbers [number] that have the given shares as closely as can be."""
+    return torch.searchsorted(shares.cumsum(0), (torch.arange(number) + 0.5) / number).clamp(max=len(shares) - 1)
+
+
+SPACES = {"switches": "grammar", "tidy switches": "tidy", "tidy edits": "tidy"}
+CHAINS = 4000
+LIMIT = 0.05
+"""Of 4,000 draws from 18 sentences, up to 0.027 is by chance on average."""
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_chains_keep_the_distribution_of_the_paper(name: str) -> None:
+    seed, walk, edits = random_source().randrange(2**32), WALK, EDITS[name]
+    space = Space.of(SPACES[name], edits, seed)
+    assert space.distance(drawn(space.shares(walk), CHAINS), edits, walk, seed) < LIMIT
+
+
+def test_chains_that_forget_the_correction_in_the_ratio_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above can fail."""
+
+    def forgetful(self: _State, other: _State, number: Tensor, walk: Walk) -> Tensor:
+        return self.log_wandering(walk)
+
+    monkeypatch.setattr(_State, "log_single", forgetful)
+    space = Space.of("tidy", TIDY_EDITS, 100)
+    assert space.distance(drawn(space.shares(WALK), CHAINS), TIDY_EDITS, WALK, 100) > 3 * LIMIT
+
+
+def test_chains_come_to_the_distribution_of_the_paper_from_anywhere() -> None:
+    walk = Walk(steps=100, back_search=0.5, distance=1.5, epsilon=0.2)
+    space = Space.of("tidy", TIDY_EDITS, 0)
+    first = torch.zeros(1000, dtype=torch.long)
+    assert space.distance(first, TIDY_EDITS, Walk(steps=0), 0) > 0.9
+    assert space.distance(first, TIDY_EDITS, walk, 0) < 0.1
+
+
+def test_chains_start_where_they_are_told() -> None:
+    space = Space.of("tidy", TIDY_EDITS, 0)
+    ends = multi_step(
+        space.sentences, TIDY_EDITS, space.log_probs, space.judge, Walk(steps=0), torch.Generator()
+    )
+    assert torch.equal(ends.columns, space.sentences) and torch.equal(ends.right, space.right)

@@ -1,0 +1,206 @@
+"""Questions as tensors: in order, with all that is known of them, and judged as the reference judges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+import torch
+
+from ngs.parsing.arrangement import AnyOrder
+from ngs.parsing.decode import PAD
+from ngs.reasoning.batched_programs import SceneTables
+from ngs.reasoning.programs import Unique, execute, lenient, spoken, strict
+from ngs.reasoning.scenes import Scene
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
+from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.examples import Part, counts_of, keywords_of
+from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.program import MODULES
+from tests.reasoning.test_programs import random_source
+from tests.tasks.clevr.programs import encoded
+from tests.tasks.clevr.readers import row, some_questions
+
+CPU = torch.device("cpu")
+
+SCENES = (
+    row("small red rubber cube", "large blue metal sphere", "large red metal cube"),
+    row("small cyan metal cylinder"),
+)
+CUBES = ("count", "filter_shape[cube]", "scene")
+RECORDS = (
+    QuestionRecord("How many cubes are there?", 0, "2", CUBES, 10),
+    QuestionRecord("How many frobs are there?", 0, "2", CUBES, 11),
+    QuestionRecord("How many balls are there?", 1, None, ("count", "filter_shape[sphere]", "scene"), 12),
+    QuestionRecord("How many things are there?", 1, "1", ("count", "scene"), 13),
+    QuestionRecord("How many gadgets are there?", 1, None, None, 14),
+    QuestionRecord("Is there a cyan cube?", 1, "no", None, 15),
+)
+
+
+def questions_of(*records: QuestionRecord) -> Questions:
+    return Questions.of(records, modules_of)[0]
+
+
+def part_of(questions: Questions, scenes: tuple[Scene, ...] = SCENES, unique: Unique = strict) -> Part:
+    return Part.of(questions, SceneTables.of(scenes), TidyPrograms(), CPU, unique=unique)
+
+
+def without_programs(questions: Questions) -> Questions:
+    nothing = Ragged(torch.zeros(0, dtype=torch.int8), torch.zeros(len(questions) + 1, dtype=torch.long))
+    return replace(questions, programs=nothing)
+
+
+# Which questions
+
+
+def test_questions_are_kept_in_order_and_those_without_an_answer_are_left_out() -> None:
+    part = part_of(questions_of(*RECORDS))
+    assert part.questions.numbers.tolist() == [10, 13, 15]
+    assert part.not_understood.numbers.tolist() == [11]
+    assert len(part) == 4 and len(part.examples) == 3
+
+
+def test_the_rows_of_the_examples_are_those_of_the_questions() -> None:
+    questions = some_questions().train
+    order = random_source().sample(range(len(questions)), len(questions))
+    part = part_of(questions.select(order), some_questions().scenes)
+    examples = part.examples
+    assert part.questions.numbers.tolist() == [int(questions.numbers[k]) for k in order]
+    for k in range(len(part)):
+        words = [word for word in examples.words[k].tolist() if word != PAD]
+        assert tuple(questions.vocabulary[word] for word in words) == part.questions.text_words(k)
+        assert examples.lengths[k] == len(part.questions.program(k) or ())
+
+
+def test_no_question_at_all() -> None:
+    part = part_of(questions_of(RECORDS[1], RECORDS[4]))
+    assert len(part) == 1 and len(part.questions) == 0 and len(part.examples) == 0
+
+
+# What is known of them
+
+
+def test_the_labels_are_the_programs() -> None:
+    labels = part_of(questions_of(RECORDS[0], RECORDS[3])).examples.labels
+    assert labels is not None
+    assert labels.tolist() == encoded([CUBES, ("count", "scene")]).tolist()
+
+
+def test_where_a_program_is_missing_there_are_no_labels() -> None:
+    assert part_of(questions_of(*RECORDS)).examples.labels is None
+    questions = some_questions().train
+    assert part_of(without_programs(questions), some_questions().scenes).examples.labels is None
+
+
+def test_programs_of_questions_that_are_left_out_may_be_missing() -> None:
+    unlabelled = [replace(record, program=None) for record in (RECORDS[1], RECORDS[2])]
+    assert part_of(questions_of(RECORDS[0], *unlabelled)).examples.labels is not None
+
+
+def test_counts_are_those_of_the_dictionary() -> None:
+    questions = some_questions().train
+    counts = counts_of(questions)
+    assert counts.shape == (len(questions), len(MODULES))
+    for k in range(len(questions)):
+        want = Counter(modules_of(questions.text_words(k)).modules)
+        assert {m: n for m, n in zip(MODULES, counts[k].tolist(), strict=True) if n} == dict(want)
+    assert int(counts.max()) > 1
+    assert counts_of(questions.select([])).shape == (0, len(MODULES))
+
+
+def slow_keywords(questions: Questions, few: int) -> list[list[list[int]]]:
+    longest = max(len(questions.text_words(k)) for k in range(len(questions)))
+    found = []
+    for k in range(len(questions)):
+        words: list[list[int]] = [[] for _ in range(longest)]
+        for position, module in questions.keywords_of(k):
+            words[position].append(MODULES.index(module))
+        found.append([columns + [PAD] * (few - len(columns)) for columns in words])
+    return found
+
+
+def test_keywords_stand_at_their_words() -> None:
+    for questions in (some_questions().train, some_questions().validation):
+        table = keywords_of(questions)
+        assert table.shape[:2] == questions.words.padded().shape and table.shape[2] > 1
+        assert table.tolist() == slow_keywords(questions, table.shape[2])
+        assert (table != PAD).any(0).any(0)[-1]  # not wider than it must be
+
+
+def test_keywords_in_any_order_and_number() -> None:
+    """Pairs as no dictionary gives them: several for a word, mixed up, none for a question."""
+    rng = random_source()
+    questions = some_questions().train.select(range(40))
+    pairs: list[list[tuple[int, int]]] = []
+    for k in range(len(questions)):
+        words = len(questions.text_words(k))
+        number = rng.choice([0, 1, 5, 30])
+        pairs.append([(rng.randrange(words), rng.randrange(len(MODULES))) for _ in range(number)])
+    flat = torch.tensor([pair for row in pairs for pair in row], dtype=torch.int16).reshape(-1, 2)
+    offsets = torch.tensor([0, *map(len, pairs)]).cumsum(0)
+    mixed = replace(questions, keywords=Ragged(flat, offsets))
+    table = keywords_of(mixed)
+    assert table.tolist() == slow_keywords(mixed, table.shape[2])
+
+
+def test_questions_without_keywords_have_a_table() -> None:
+    bare = questions_of(RECORDS[1])  # not understood
+    assert keywords_of(bare).tolist() == [[[PAD]] * 5]
+    assert keywords_of(bare.select([])).shape[0] == 0
+
+
+# The judge
+
+
+@pytest.mark.parametrize("unique", [strict, lenient])
+def test_programs_are_judged_as_the_reference_judges_them(unique: Unique) -> None:
+    """The true programs, and arrangements of the same modules that are programs or not."""
+    rng = random_source()
+    data = some_questions()
+    part = part_of(data.train, data.scenes, unique)
+    true = [part.questions.program(k) or () for k in range(len(part))]
+    numbers = torch.arange(len(part))
+    assert part.examples.judge(numbers, encoded(true)).all()
+
+    others = [other_program(part, k, rng) for k in range(len(part))]
+    judged = part.examples.judge(numbers, encoded(others)).tolist()
+    want = [
+        spoken(execute(program, data.scenes[int(part.questions.scenes[k])], unique=unique))
+        == part.questions.answer(k)
+        for k, program in enumerate(others)
+    ]
+    assert judged == want and {True, False} <= set(judged)
+    chosen = torch.tensor([3, 3, 0])
+    assert part.examples.judge(chosen, encoded([others[3], true[3], others[0]])).tolist() == [
+        judged[3],
+        True,
+        judged[0],
+    ]
+
+
+def other_program(part: Part, k: int, rng: Random) -> tuple[str, ...]:
+    """A random arrangement of the modules of a question, in the grammar."""
+    language, left = Programs(), part.examples.modules[k].long()
+    columns = [PAD]
+    while left.sum():
+        legal = language.legal(left[None], torch.tensor(columns[-1:]))[0]
+        columns.append(rng.choice(legal.nonzero().flatten().tolist()))
+        left[columns[-1]] -= 1
+    return tuple(MODULES[column] for column in columns[1:])
+
+
+def test_what_is_no_program_is_wrong() -> None:
+    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(), CPU)
+    backwards = encoded([tuple(reversed(CUBES)), CUBES])
+    assert part.examples.judge(torch.tensor([0, 0]), backwards).tolist() == [False, True]
+
+
+def test_several_objects_are_one_too_many_unless_lenient() -> None:
+    program = ("query_color", "unique", "filter_shape[cube]", "scene")
+    record = QuestionRecord("What color is the cube?", 0, "red", program, 0)
+    for unique, right in ((strict, False), (lenient, True)):
+        part = part_of(questions_of(record), unique=unique)
+        assert part.examples.judge(torch.tensor([0]), encoded([program])).tolist() == [right]

@@ -1,0 +1,224 @@
+"""Scores: counted by hand, and read in batches as one question after another is read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ngs.errors import NGSError
+from ngs.parsing.arrangement import AnyOrder, Arranging
+from ngs.reasoning.batched_programs import SceneTables
+from ngs.reasoning.programs import execute, spoken
+from ngs.tasks.clevr import scores
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions
+from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.program import Kind
+from ngs.tasks.clevr.scores import (
+    Outcome,
+    ProgramScore,
+    as_program,
+    measure,
+    outcomes,
+    read_programs,
+    scores_of,
+)
+from tests.tasks.clevr.programs import decoded, encoded
+from tests.tasks.clevr.readers import random_reader, row, some_questions
+
+CPU = torch.device("cpu")
+
+
+def validation(language: Arranging) -> Part:
+    data = some_questions()
+    return Part.of(data.validation, SceneTables.of(data.scenes), language, CPU)
+
+
+# Counting
+
+OUTCOMES = [
+    Outcome(Kind.ZERO_HOP, 3, True, True, True),
+    Outcome(Kind.ZERO_HOP, 3, True, False, True),
+    Outcome(Kind.ZERO_HOP, 4, True, False, False),  # right for a wrong reason
+    Outcome(Kind.OR, 4, False, False, False),
+    Outcome(None, 4, False, False, False),
+]
+
+
+def test_scores_by_hand() -> None:
+    found = scores_of(OUTCOMES)
+    assert found.total == ProgramScore(5, 3, 1, 2)
+    assert found.by_kind == {"zero hops": ProgramScore(3, 3, 1, 2), "or": ProgramScore(1, 0, 0, 0)}
+    assert found.by_length == {3: ProgramScore(2, 2, 1, 2), 4: ProgramScore(3, 1, 0, 0)}
+    assert found.accuracy == 3 / 5
+
+
+def test_kinds_and_lengths_are_in_order() -> None:
+    found = scores_of(
+        [Outcome(kind, length, True, None, None) for length in (9, 2) for kind in [*Kind][::-1]]
+    )
+    assert list(found.by_kind) == [str(kind) for kind in Kind] and list(found.by_length) == [2, 9]
+
+
+def test_facts_are_shares_for_json() -> None:
+    facts = scores_of(OUTCOMES).as_facts()
+    assert json.loads(json.dumps(facts)) == facts
+    assert {name: facts[name] for name in ("examples", "answers", "programs", "equivalent")} == {
+        **{"examples": 5, "answers": 0.6, "programs": 0.2, "equivalent": 0.4}
+    }
+    assert facts["by_kind"] == {
+        "zero hops": {"examples": 3, "answers": 1.0, "programs": 1 / 3, "equivalent": 2 / 3},
+        "or": {"examples": 1, "answers": 0.0, "programs": 0.0, "equivalent": 0.0},
+    }
+    assert facts["by_length"] == {
+        "3": {"examples": 2, "answers": 1.0, "programs": 0.5, "equivalent": 1.0},
+        "4": {"examples": 3, "answers": 1 / 3, "programs": 0.0, "equivalent": 0.0},
+    }
+
+
+def test_what_is_not_known_of_one_is_not_known_of_all() -> None:
+    unknown = Outcome(Kind.OR, 5, True, None, None)
+    found = scores_of([*OUTCOMES, unknown])
+    assert found.total == ProgramScore(6, 4, None, None)
+    assert found.by_kind["or"] == ProgramScore(2, 1, None, None)
+    assert found.by_kind["zero hops"] == ProgramScore(3, 3, 1, 2)  # these are known
+    assert found.total.as_facts()["programs"] is None and found.total.as_facts()["answers"] == 4 / 6
+
+
+def test_nothing_is_no_accuracy() -> None:
+    assert scores_of([]).accuracy == 0.0 and scores_of([]).by_kind == {}
+    assert scores_of([]).as_facts()["answers"] == 0.0
+
+
+# What became of each question
+
+RED = "filter_color[red]"
+CUBE = "filter_shape[cube]"
+BOTH = ("count", "intersect", RED, "relate[left]", "unique", CUBE, "scene")
+BOTH += (RED, "relate[right]", "unique", "filter_shape[sphere]", "scene")
+
+CASES = {
+    "the same": (("count", RED, CUBE, "scene"), ("count", RED, CUBE, "scene"), True, True),
+    "equivalent": (("count", RED, CUBE, "scene"), ("count", CUBE, RED, "scene"), False, True),
+    "another": (
+        ("count", RED, "relate[left]", "unique", CUBE, "scene"),
+        ("count", "relate[left]", "unique", RED, CUBE, "scene"),
+        *(False, False),
+    ),
+    "too short": (("count", "scene"), ("scene", "count"), False, False),
+    "too long": (BOTH, (*BOTH[:7], *BOTH[8:], RED), False, False),
+    "not known": (None, ("count", "scene"), None, None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_read_is_compared_with_the_true_program(case: str) -> None:
+    true, read, same, alike = CASES[case]
+    records = [QuestionRecord("How many things are there?", 0, "1", true, 0)] * 2
+    questions, _ = Questions.of(records, modules_of)
+    right = torch.tensor([True, False])
+    first, second = outcomes(questions, encoded([read, read], extra=3), right)
+    assert (first.same, first.equivalent, first.length, first.right) == (same, alike, len(read), True)
+    assert (second.right, second.kind) == (False, first.kind)
+    assert as_program(encoded([read], extra=2)[0]) == read
+
+
+# Reading
+
+
+@pytest.mark.parametrize("language", [TidyPrograms(), Programs(), AnyOrder()], ids=["tidy", "free", "none"])
+def test_questions_are_read_as_one_by_one(language: Arranging, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of any size, and the reader that `ngs ask` uses, which takes one at a time."""
+    data, reader = some_questions(), random_reader(3, language)
+    part = validation(language)
+    programs, right = read_programs(reader.network, part.examples)
+    texts = [" ".join(part.questions.text_words(k)) for k in range(len(part))]
+    alone = [reader.read(text).programs[0].program for text in texts]
+    assert decoded(programs) == alone
+    if not isinstance(language, AnyOrder):
+        scenes = [data.scenes[k] for k in part.questions.scenes.tolist()]
+        given = [spoken(execute(*each)) for each in zip(alone, scenes, strict=True)]
+        assert right.tolist() == [given[k] == part.questions.answer(k) for k in range(len(part))]
+        assert {True, False} == set(right.tolist())
+    monkeypatch.setattr(scores, "AT_ONCE", 7)
+    again = read_programs(reader.network, part.examples)
+    assert torch.equal(again[0], programs) and torch.equal(again[1], right)
+
+
+class Noted(nn.Module):
+    """A network that says in which mode it was asked."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network, self.modes = network, list[tuple[bool, bool]]()
+
+    def forward(self, asked: object) -> Tensor:
+        self.modes.append((self.training, torch.is_grad_enabled()))
+        found: Tensor = self.network(asked)
+        return found
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_network_is_read_in_evaluation_mode_and_left_as_it_was(training: bool) -> None:
+    network = Noted(random_reader(0).network).train(training)
+    read_programs(network, validation(TidyPrograms()).examples)
+    assert set(network.modes) == {(False, False)} and network.training is training
+
+
+def test_without_questions_there_is_nothing_to_read() -> None:
+    data = some_questions()
+    none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms(), CPU)
+    with pytest.raises(NGSError, match="there are no questions to read"):
+        measure(random_reader(0).network, none)
+
+
+# All of it
+
+
+def test_measuring_counts_what_is_read() -> None:
+    part = validation(TidyPrograms())
+    network = random_reader(3).network
+    programs, right = read_programs(network, part.examples)
+    true = [part.questions.program(k) for k in range(len(part))]
+    found = measure(network, part)
+    assert found.total.examples == len(part) == 120
+    assert found.total.answers_right == int(right.sum())
+    assert found.total.programs_right == sum(map(tuple.__eq__, decoded(programs), true))
+    assert found.total.programs_right <= found.total.programs_equivalent <= len(part)  # type: ignore[operator]
+    for parts in (found.by_kind, found.by_length):
+        assert sum(score.examples for score in parts.values()) == 120
+        assert sum(score.answers_right for score in parts.values()) == found.total.answers_right
+    kinds = [part.questions.kind(k) for k in range(len(part))]
+    assert found.by_kind["one hop"].examples == kinds.count(Kind.ONE_HOP)
+
+
+def test_what_is_not_understood_is_wrong() -> None:
+    scene = row("small red rubber cube")
+    counting = ("count", "scene")
+    records = [
+        QuestionRecord("How many things are there?", 0, "1", counting, 0),
+        QuestionRecord("How many frobs are there?", 0, "1", ("count", CUBE, "scene"), 1),
+        QuestionRecord("Are frobs or blobs there?", 0, "yes", ("exist", "union", "scene", "scene"), 2),
+    ]
+
+    def measured(*records: QuestionRecord) -> scores.ProgramScores:
+        questions = Questions.of(records, modules_of, some_questions().vocabulary)[0]
+        part = Part.of(questions, SceneTables.of([scene]), TidyPrograms(), CPU)
+        return measure(random_reader(0).network, part)
+
+    found = measured(*records)
+    assert found.total == ProgramScore(3, 1, 1, 1)
+    assert found.by_kind == {"zero hops": ProgramScore(2, 1, 1, 1), "or": ProgramScore(1, 0, 0, 0)}
+    assert found.by_length == {
+        2: ProgramScore(1, 1, 1, 1),
+        3: ProgramScore(1, 0, 0, 0),
+        4: ProgramScore(1, 0, 0, 0),
+    }
+    unknown = measured(records[0], replace(records[1], program=None))
+    assert unknown.total == ProgramScore(2, 1, None, None) and unknown.accuracy == 0.5
+    assert unknown.by_kind == {"zero hops": ProgramScore(1, 1, 1, 1)}  # nobody knows the other's
