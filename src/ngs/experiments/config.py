@@ -118,8 +118,13 @@ class Training:
 class TrainHWF(Training):
     """Train a network to read handwritten formulas."""
 
-    task = "hwf"
-    choices = {"method": METHODS, "network": NETWORKS, "schedule": SCHEDULES, "precision": PRECISIONS}
+    task: ClassVar[str] = "hwf"
+    choices: ClassVar[Mapping[str, Collection[str]]] = {
+        "method": METHODS,
+        "network": NETWORKS,
+        "schedule": SCHEDULES,
+        "precision": PRECISIONS,
+    }
 
     method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
     network: str = setting("small", f"What to train: {', '.join(NETWORKS)}.")
@@ -175,8 +180,8 @@ STARTS: Mapping[str, Start] = {"sample": a_sample, "likeliest": the_likeliest}
 class TrainCLEVR(Training):
     """Train a network to turn questions about scenes into programs."""
 
-    task = "clevr"
-    choices = {
+    task: ClassVar[str] = "clevr"
+    choices: ClassVar[Mapping[str, Collection[str]]] = {
         "method": PROGRAM_METHODS,
         "network": SIZES,
         "grammar": LANGUAGES,

@@ -22,7 +22,7 @@ def clevr() -> Grammar:
 
 @cache
 def clevr_tidy() -> Grammar:
-    """The same programs, with the filters of a noun phrase in one order and one for each attribute at most."""
+    """The same programs, the filters of a noun phrase in one order and at most one for each attribute."""
     return _read("clevr_tidy.lark")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -33,7 +33,7 @@ class Searching:
     """which programs mean the same"""
     start: Start = a_sample
     """where back-search sets out"""
-    walk: Walk = Walk()
+    walk: Walk = field(default_factory=Walk)
     """of m-bs"""
     samples: int = 8
     """programs drawn for each question and step: by posterior where it cannot enumerate, and by reinforce"""
