@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ngs.grammar.grammar import Grammar
     from ngs.grammar.library import arithmetic as arithmetic_grammar
     from ngs.grammar.library import clevr as clevr_grammar
+    from ngs.grammar.library import clevr_tidy as clevr_tidy_grammar
     from ngs.grammar.tree import Leaf, Node, Tree, pretty
     from ngs.learning import methods
     from ngs.learning.examples import Examples
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
     )
     from ngs.parsing.sentence import parse, recognises
     from ngs.reasoning.arithmetic import Arithmetic, exact
+    from ngs.reasoning.batched_programs import SceneTables, execute_batch
     from ngs.reasoning.operation import ANY, UNDEFINED, OneOf, inverses
+    from ngs.reasoning.programs import execute, spoken, trace
+    from ngs.reasoning.scenes import Scene, Thing
     from ngs.reasoning.semantics import Semantics, evaluate
     from ngs.search.batched import Corrections, one_step_batch
     from ngs.search.batched_walk import multi_step_batch
@@ -55,6 +59,7 @@ __all__ = [
     "PrefixAutomaton",
     "arithmetic_grammar",
     "clevr_grammar",
+    "clevr_tidy_grammar",
     "prefix_automaton",
     # what was most likely said
     "PAD",
@@ -77,13 +82,20 @@ __all__ = [
     "Leaf",
     "Node",
     "OneOf",
+    "Scene",
+    "SceneTables",
     "Semantics",
+    "Thing",
     "Tree",
     "UNDEFINED",
     "evaluate",
     "exact",
+    "execute",
+    "execute_batch",
     "inverses",
     "pretty",
+    "spoken",
+    "trace",
     # what could have been said instead
     "Action",
     "Chain",
@@ -131,7 +143,10 @@ _HOME = {
     "ngs.parsing.earley": "Parsed Segmentation parse_aligned parse_unsegmented sentences_by_probability",
     "ngs.parsing.sentence": "parse recognises",
     "ngs.reasoning.arithmetic": "Arithmetic exact",
+    "ngs.reasoning.batched_programs": "SceneTables execute_batch",
     "ngs.reasoning.operation": "ANY UNDEFINED OneOf inverses",
+    "ngs.reasoning.programs": "execute spoken trace",
+    "ngs.reasoning.scenes": "Scene Thing",
     "ngs.reasoning.semantics": "Semantics evaluate",
     "ngs.search.batched": "Corrections one_step_batch",
     "ngs.search.batched_walk": "multi_step_batch",
@@ -149,6 +164,7 @@ _HOME = {
 _RENAMED = {
     "arithmetic_grammar": ("ngs.grammar.library", "arithmetic"),
     "clevr_grammar": ("ngs.grammar.library", "clevr"),
+    "clevr_tidy_grammar": ("ngs.grammar.library", "clevr_tidy"),
 }
 _WHERE = {name: (module, name) for module, names in _HOME.items() for name in names.split()} | _RENAMED
 

@@ -74,7 +74,8 @@ class CLEVRCourse:
         self.augment: Augmentation | None = None
 
     def network(self) -> PointerNetwork:
-        return _made(self.network_facts(), Path())
+        facts = self.network_facts()
+        return _made(facts, Path(), self.config.dropout)
 
     def network_facts(self) -> dict[str, Any]:
         config = self.config
@@ -118,7 +119,7 @@ def load_config(folder: Path) -> TrainCLEVR:
     return config
 
 
-def _made(facts: Any, path: Path) -> PointerNetwork:
+def _made(facts: Any, path: Path, dropout: float = 0.0) -> PointerNetwork:
     if facts.get("modules") != list(MODULES):
         raise DataError(
             f"{path} is no network that arranges the {len(MODULES)} modules of CLEVR; train one with "
@@ -129,6 +130,7 @@ def _made(facts: Any, path: Path) -> PointerNetwork:
         len(MODULES),
         size=Size(**facts["size"]),
         copies=facts["copies"],
+        dropout=dropout,
     )
 
 

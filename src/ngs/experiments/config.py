@@ -197,6 +197,7 @@ class TrainCLEVR(Training):
     learning_rate: float = setting(1e-3, "Of Adam, at its highest.")
     schedule: str = setting("late-decay", f"How the learning rate changes: {', '.join(SCHEDULES)}.")
     clipping: float = setting(5.0, "The largest norm of a step's gradient; 0: any.")
+    dropout: float = setting(0.0, "The share of the network's activations that a step leaves out.")
     copies: bool = setting(True, "Add the attention on a keyword to the score of its module.")
     grammar: str = setting(
         "tidy",
@@ -218,6 +219,8 @@ class TrainCLEVR(Training):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not 0 <= self.dropout < 1:
+            raise NGSError(f"dropout is {self.dropout}; it must be in [0, 1)")
         self.check_positive("samples", "enumerated", "memory")
         _ = self.searching  # checks the rest
 

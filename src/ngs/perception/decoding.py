@@ -58,7 +58,9 @@ class Policy:
         for _ in range(self.time):
             log_p = walk.look()
             over = ~walk.legal.any(1)
-            drawn = torch.multinomial(log_p.exp().masked_fill(over[:, None], 1.0), 1, generator=generator)
+            # Of a network that has diverged anything may be drawn: its loss is no number, and will be told.
+            p = log_p.exp().masked_fill(over[:, None], 1.0).nan_to_num(nan=1.0)
+            drawn = torch.multinomial(p, 1, generator=generator)
             walk.take(drawn[:, 0].masked_fill(over, PAD), log_p)
         return walk.columns, walk.log_p
 

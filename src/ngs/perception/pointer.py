@@ -92,21 +92,24 @@ class PointerNetwork(nn.Module):
         *,
         size: Size = SIZES["paper"],
         copies: bool = True,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         hidden, embedding, layers = size.hidden, size.embedding, size.layers
         self.beginning = modules
         self.word_embedding = nn.Embedding(words, embedding)
         self.module_embedding = nn.Embedding(modules + 1, embedding)  # the last stands before the first
-        self.encoder = nn.LSTM(embedding, hidden, layers, batch_first=True)
-        self.decoder = nn.LSTM(embedding, hidden, layers, batch_first=True)
+        between = dropout if layers > 1 else 0.0
+        self.encoder = nn.LSTM(embedding, hidden, layers, batch_first=True, dropout=between)
+        self.decoder = nn.LSTM(embedding, hidden, layers, batch_first=True, dropout=between)
+        self.dropout = nn.Dropout(dropout)
         self.key = nn.Linear(hidden, hidden, bias=False)
         self.combine = nn.Linear(2 * hidden, hidden)
         self.score = nn.Linear(hidden, modules)
         self.copy_gain = nn.Parameter(torch.tensor(4.0)) if copies else None
 
     def forward(self, asked: Asked) -> Encoded:
-        embedded = self.word_embedding(asked.words.clamp(min=0))
+        embedded = self.dropout(self.word_embedding(asked.words.clamp(min=0)))
         packed = pack_padded_sequence(embedded, asked.word_counts, batch_first=True, enforce_sorted=False)
         outputs, state = self.encoder(packed)
         values, _ = pad_packed_sequence(outputs, batch_first=True, total_length=asked.words.shape[1])
@@ -119,11 +122,12 @@ class PointerNetwork(nn.Module):
         PAD in `before` stands for the beginning. `memory` and `state` have one row for each of `before`.
         """
         inputs = self.module_embedding(torch.where(before == PAD, self.beginning, before))
-        hidden, state = self.decoder(inputs, state)
+        hidden, state = self.decoder(self.dropout(inputs), state)
         attention = hidden @ memory.keys.transpose(1, 2)
         attention = attention.masked_fill(memory.padding[:, None], -torch.inf).softmax(-1)
         context = attention @ memory.values
-        scores: Tensor = self.score(torch.tanh(self.combine(torch.cat([hidden, context], -1))))
+        combined = torch.tanh(self.combine(self.dropout(torch.cat([hidden, context], -1))))
+        scores: Tensor = self.score(combined)
         if self.copy_gain is not None:
             scores = scores + self.copy_gain * (attention @ memory.keywords)
         return scores, state
