@@ -228,7 +228,14 @@ def _print_comparison(groups: list[comparison.Group], goal: float) -> None:
         first, *rest = (group.test.get(name) for name in shown)
         shares = [_percent(first), *("-" if s is None else f"{100 * s.mean:.2f}" for s in rest)]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
-    Console().print(table)
+    _print_whole(table)
+
+
+def _print_whole(table: Table) -> None:
+    """As wide as it is: where it does not fit, its columns would lose digits."""
+    console = Console()
+    needed = console.measure(table, options=console.options.update(max_width=1000)).maximum
+    Console(width=max(console.width, needed)).print(table)
 
 
 def _percent(spread: comparison.Spread | None) -> str:

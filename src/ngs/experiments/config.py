@@ -205,15 +205,19 @@ class TrainCLEVR(Training):
         "free (the paper's grammar) or none (any order of the modules: NS-RL).",
     )
     moves: bool = setting(
-        True, "Back-search may also move a filter to another noun phrase; in the tidy grammar only."
+        True,
+        "Back-search may also move a filter to another noun phrase, and turn a chain of them round; in the "
+        "tidy grammar only.",
     )
     unique: str = setting(
         "strict", "What `unique` makes of several objects: strict, undefined; lenient, the first."
     )
     start: str = setting("sample", "Where back-search sets out from: a sample, or the likeliest program.")
     samples: int = setting(8, "Programs drawn for each question and step, by posterior and reinforce.")
-    enumerated: int = setting(64, "posterior is exact for questions with no more programs than this.")
-    memory: int = setting(8, "Right programs that posterior remembers for each other question.")
+    enumerated: int = setting(
+        512, "posterior knows all right programs of questions with no more programs than this."
+    )
+    memory: int = setting(8, "Right programs that posterior remembers for each question it must search.")
     walk_steps: int = setting(5, "Steps of m-bs.")
     back_search: float = setting(0.5, "The share of those steps that propose a correction.")
 

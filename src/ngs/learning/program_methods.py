@@ -37,10 +37,10 @@ class Searching:
     """of m-bs"""
     samples: int = 8
     """programs drawn for each question and step: by posterior where it cannot enumerate, and by reinforce"""
-    enumerated: int = 64
-    """posterior is exact for questions with no more programs than this"""
+    enumerated: int = 512
+    """posterior knows all right programs of questions with no more programs than this"""
     memory: int = 8
-    """right programs that posterior remembers for each other question"""
+    """right programs that posterior remembers for each question that it cannot sum over exactly"""
 
 
 ProgramMethod = Callable[[QuestionExamples, Searching, torch.Generator], Objective]

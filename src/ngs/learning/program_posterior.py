@@ -3,9 +3,10 @@
     loss = -(1/|z|) log p(y|x),    p(y|x) = sum over z with f(z) = y of p(z|x)             (Eq. 7)
 
 Its gradient is the expectation of Eq. 8 under the posterior: every right program is a label, weighted by how
-likely the network finds it. Where the arrangements of the modules are few, the right ones among them are
-found once, before the first step, and the sum is exact. Where they are many it runs over what is found:
-programs drawn from the network, their neighbours, and the likeliest that were found before.
+likely the network finds it. Where the arrangements of the modules can be enumerated, the right ones among
+them are found once, before the first step; if they are few, the sum is exact. Elsewhere it runs over what is
+found in a step: some of those at random, programs drawn from the network, their neighbours, and the likeliest
+that were found before.
 
 Programs that mean the same are counted once, by the likeliest of them.
 """
@@ -13,6 +14,7 @@ Programs that mean the same are counted once, by the likeliest of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -44,28 +46,36 @@ class ProgramPosterior(Drawing):
         meanings: Meanings,
         generator: torch.Generator,
         *,
-        at_most: int = 64,
+        at_most: int = 512,
+        few: int = 32,
         samples: int = 8,
         fresh: int = 16,
         memory: int = 8,
     ) -> None:
-        if min(at_most, samples, fresh, memory) < 1:
+        """Enumerate no more than `at_most` programs of a question; up to `few` right ones are all summed.
+
+        For a question with more: draw `samples` programs in each step, take `fresh` right ones from what was
+        enumerated and as many from the samples and their neighbours, and keep a `memory` of the likeliest.
+        """
+        if min(at_most, few, samples, fresh, memory) < 1:
             raise NGSError(
-                f"{at_most} programs to enumerate, {samples} samples, {fresh} new programs and a memory of "
-                f"{memory}; each must be at least 1"
+                f"{at_most} programs to enumerate, {few} to sum, {samples} samples, {fresh} new programs and a "
+                f"memory of {memory}; each must be at least 1"
             )
         self.edits, self.meanings, self.generator = edits, meanings, generator
         self.samples, self.fresh = samples, fresh
         self.enumerated = Enumeration.of(examples, at_most)
+        self.exact = self.enumerated.complete & (self.enumerated.numbers <= few)
+        """bool [question]: whether its sum is exact"""
         time = int(examples.lengths.max(initial=0))
         shape = (len(examples), memory, time)
         self.memory = torch.full(shape, PAD, dtype=torch.int8, device=examples.device)
         """[question, place, time]: the likeliest right programs seen last, PAD where there are fewer"""
 
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
-        exact = self.enumerated.exact[batch.questions]
-        open_rows = (~exact).nonzero().flatten()
-        right = joined(self.enumerated.of_batch(batch), self._searched(policy, batch, open_rows))
+        exact = self.exact[batch.questions]
+        all_right = self.enumerated.of_rows(batch, exact.nonzero().flatten())
+        right = joined(all_right, self._searched(policy, batch, (~exact).nonzero().flatten()))
         log_p = policy.log_probs(right.rows, right.columns)
         self._remember(batch, right, log_p.detach(), exact)
         once = self._likeliest_of_each_meaning(right, log_p.detach())
@@ -76,7 +86,8 @@ class ProgramPosterior(Drawing):
         return Loss(loss, measures)
 
     def _searched(self, policy: Policy, batch: QuestionBatch, rows: Tensor) -> Candidates:
-        """Right programs of these rows: some that are drawn or next to such, and all that are remembered."""
+        """Right programs of these rows: some that were enumerated, some that are drawn or next to such, and
+        all that are remembered."""
         remembered = self.memory[batch.questions[rows], :, : batch.time].long()
         known = Candidates(rows.repeat_interleave(remembered.shape[1]), remembered.flatten(0, 1))
         known = known.select((known.columns != PAD).any(1))
@@ -86,7 +97,8 @@ class ProgramPosterior(Drawing):
         drawn = distinct(Candidates(owners, policy.sample(owners, self.generator)[0]))
         new = distinct(joined(drawn, self.edits.neighbours(drawn.columns).of(drawn.rows)))
         new = new.select(batch.right(new.rows, new.columns))
-        return distinct(joined(self._some(new), known))
+        listed = self.enumerated.some_of_rows(batch, rows, self.fresh, self.generator)
+        return distinct(joined(self._some(new), listed, known))
 
     def _some(self, candidates: Candidates) -> Candidates:
         """At most `fresh` of each row, at random: a question can have hundreds of right neighbours."""
@@ -126,34 +138,55 @@ class ProgramPosterior(Drawing):
         self.memory.copy_(state["memory"])
 
 
+@dataclass(frozen=True)
 class Enumeration:
-    """The right programs of every question that has few arrangements."""
+    """The right programs of every question whose arrangements are not too many."""
 
-    def __init__(self, columns: Tensor, begins: Tensor, exact: Tensor) -> None:
-        self.columns, self.begins, self.exact = columns, begins, exact
-        """int8 [program, time]; [question + 1], where a question's programs begin; bool [question]"""
+    columns: Tensor
+    """int8 [program, time]: of one question behind those of the other"""
+    begins: Tensor
+    """[question + 1]: where the programs of a question begin"""
+    complete: Tensor
+    """bool [question]: false where there were too many programs to enumerate"""
+
+    @property
+    def numbers(self) -> Tensor:
+        """[question]: how many right programs are known"""
+        return self.begins.diff()
 
     @classmethod
     def of(cls, examples: QuestionExamples, at_most: int) -> Enumeration:
         time = int(examples.lengths.max(initial=0))
-        parts, exact = [], []
+        parts, complete = [], []
         for first in range(0, len(examples), AT_ONCE):
             counts = examples.modules[first : first + AT_ONCE].long()
             found = arrangements(examples.language, counts, at_most)
             right = examples.judge(found.rows + first, found.columns)
             columns = pad(found.columns[right], (0, time - found.columns.shape[1]), value=PAD)
             parts.append((found.rows[right] + first, columns.to(torch.int8)))
-            exact.append(found.complete)
+            complete.append(found.complete)
         rows = torch.cat([part[0] for part in parts])
         questions = torch.arange(len(examples) + 1, device=rows.device)
         begins = torch.searchsorted(rows, questions)
-        return cls(torch.cat([part[1] for part in parts]), begins, torch.cat(exact))
+        return cls(torch.cat([part[1] for part in parts]), begins, torch.cat(complete))
 
-    def of_batch(self, batch: QuestionBatch) -> Candidates:
-        begins, ends = self.begins[batch.questions], self.begins[batch.questions + 1]
-        rows = batch.rows.repeat_interleave(ends - begins)
-        where = begins[rows] + places(rows)
-        return Candidates(rows, self.columns[where, : batch.time].long())
+    def of_rows(self, batch: QuestionBatch, rows: Tensor) -> Candidates:
+        """All right programs of some rows of a batch."""
+        questions = batch.questions[rows]
+        owners = rows.repeat_interleave(self.numbers[questions])
+        first = self.begins[batch.questions][owners]
+        return Candidates(owners, self.columns[first + places(owners), : batch.time].long())
+
+    def some_of_rows(
+        self, batch: QuestionBatch, rows: Tensor, number: int, generator: torch.Generator
+    ) -> Candidates:
+        """`number` draws from the right programs of each of some rows that have any."""
+        rows = rows[self.numbers[batch.questions[rows]] > 0]
+        owners = rows.repeat_interleave(number)
+        questions = batch.questions[owners]
+        draws = torch.rand(len(owners), generator=generator, device=rows.device)
+        where = self.begins[questions] + (draws * self.numbers[questions]).long()
+        return Candidates(owners, self.columns[where, : batch.time].long())
 
 
 def log_sum(log_p: Tensor, rows: Tensor, number: int) -> Tensor:

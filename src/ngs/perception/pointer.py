@@ -113,8 +113,10 @@ class PointerNetwork(nn.Module):
         packed = pack_padded_sequence(embedded, asked.word_counts, batch_first=True, enforce_sorted=False)
         outputs, state = self.encoder(packed)
         values, _ = pad_packed_sequence(outputs, batch_first=True, total_length=asked.words.shape[1])
-        memory = Memory(self.key(values), values, asked.words == PAD, asked.keywords)
-        return Encoded(asked, memory, state, self)
+        # Mixed precision ends here: the decoder is called later, with weights as they are.
+        own = self.key.weight.dtype
+        memory = Memory(self.key(values).to(own), values.to(own), asked.words == PAD, asked.keywords)
+        return Encoded(asked, memory, (state[0].to(own), state[1].to(own)), self)
 
     def follow(self, memory: Memory, state: Recurrent, before: Tensor) -> tuple[Tensor, Recurrent]:
         """Scores of the next module [row, time, module] after each of `before` [row, time].

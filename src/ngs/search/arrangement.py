@@ -81,7 +81,8 @@ class Edits:
     """What one step can change.
 
     For a random walk to be symmetric, how many edits there are must depend on the symbols alone, not on
-    their order, and each must be undone by exactly one. An edit may fail: its result then does not count.
+    their order, and as many must lead from one sentence to another as lead back. An edit may fail: its
+    result then does not count.
     """
 
     results: Callable[[Tensor], Candidates]
@@ -108,6 +109,12 @@ class Edits:
         result = made.columns[drawn]
         moved = (number > 0) & self.counts(result)
         return torch.where(moved[:, None], result, columns), number
+
+    def ways(self, columns: Tensor, others: Tensor) -> Tensor:
+        """int64 [row]: how many edits make sentences `others` [row, time] of `columns`."""
+        made = self.results(columns)
+        same = (made.columns == others[made.rows]).all(1)
+        return torch.bincount(made.rows[same], minlength=len(columns))
 
 
 def switches(columns: Tensor, groups: Tensor) -> Candidates:
@@ -181,9 +188,9 @@ def multi_step(
 
     The correction and a single edit are one kind of move, with the probability
 
-        Q(z'|z) = lambda(z) [z' = 1-BS(z)] + (1 - lambda(z)) Poisson(1; beta) [z' is a neighbour] / edits
+        Q(z'|z) = lambda(z) [z' = 1-BS(z)] + (1 - lambda(z)) Poisson(1; beta) ways(z, z') / edits
 
-    and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)).
+    and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)); `ways` is the number of edits that make z' of z.
     """
     state = _State.of(columns, edits, log_probs, judge)
     for _ in range(walk.steps):
@@ -194,8 +201,9 @@ def multi_step(
         wandered, number = _wander(state.columns, distance, edits, generator)
         proposed = torch.where(corrects[:, None], state.fix, wandered)
         other = _State.of(proposed, edits, log_probs, judge)
+        share = edits.ways(state.columns, proposed) / number.clamp(min=1)
         backwards, forwards = (
-            torch.where(corrects | (distance == 1), a.log_single(b, number, walk), a.log_wandering(walk))
+            torch.where(corrects | (distance == 1), a.log_single(b, share, walk), a.log_wandering(walk))
             for a, b in ((other, state), (state, other))
         )
         log_ratio = other.log_q(walk) - state.log_q(walk) + backwards - forwards
@@ -252,8 +260,8 @@ class _State:
     def log_wandering(self, walk: Walk) -> Tensor:
         return (1 - self.chance(walk)).log()
 
-    def log_single(self, other: _State, number: Tensor, walk: Walk) -> Tensor:
-        """log Q(other|self) of a correction or a single edit; `number` of edits [row]."""
+    def log_single(self, other: _State, share: Tensor, walk: Walk) -> Tensor:
+        """log Q(other|self) of a correction or a single edit; `share` [row] of the edits leads there."""
         corrects = self.found & (self.fix == other.columns).all(1)
-        once = walk.distance * exp(-walk.distance) / number.clamp(min=1)
+        once = walk.distance * exp(-walk.distance) * share
         return (self.chance(walk) * corrects + (1 - self.chance(walk)) * once).log()

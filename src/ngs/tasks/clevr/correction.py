@@ -2,14 +2,14 @@
 
 The plain reference of what `ngs.search.arrangement.one_step` does for many questions at once: one step
 switches two modules of one group (Li et al. 2020, supplement, Sec. 3.2) or, in the tidy language, moves one
-filter to another noun phrase. Next to it stand the programs that give the answer at all: a correction that
-is right for the wrong reason is seen there.
+filter to another noun phrase or turns a chain of noun phrases round. Next to it stand the programs that give
+the answer at all: a correction that is right for the wrong reason is seen there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 from math import exp, log
 
@@ -42,15 +42,19 @@ class Edit:
 
     program: Program
     old: tuple[int, ...]
-    """where they stood: two that have changed places, or a filter that has moved"""
+    """where they stood: two that have changed places, a filter that has moved, or all of a turned chain"""
     new: tuple[int, ...]
     """where each of them stands in `program`"""
+    turns: bool = False
+    """whether a chain is turned"""
 
     @property
     def changed(self) -> tuple[str, ...]:
         return tuple(self.program[position] for position in self.new)
 
     def __str__(self) -> str:
+        if self.turns:
+            return f"the chain of {', '.join(self.changed)} turns round"
         if len(self.new) == 2:
             return " and ".join(self.changed) + " change places"
         described = self.program[noun_phrase_end(self.program, self.new[0])]
@@ -195,8 +199,10 @@ def switches(program: Program) -> Iterator[Edit]:
 
 
 def tidy_edits(program: Program) -> Iterator[Edit]:
-    """Every switch, and every move of a filter to another noun phrase, tidied; without what cannot be."""
-    return (edit for edit in chain(_tidy_switches(program), _moves(program)) if _is_tidy(edit.program))
+    """Every switch, every move of a filter to another noun phrase and every turn of a chain of noun phrases,
+    tidied; without what cannot be."""
+    edits = chain(_tidy_switches(program), _moves(program), _turns(program))
+    return (edit for edit in edits if _is_tidy(edit.program))
 
 
 def distinct(edits: Iterator[Edit], program: Program) -> list[Edit]:
@@ -227,6 +233,22 @@ def _moves(program: Program) -> Iterator[Edit]:
             if phrases[end] != phrases[moved]:
                 changed = [phrases[end] if k == moved else phrase for k, phrase in enumerate(phrases)]
                 yield _rearranged(program, _tidy_order(program, changed), (moved,))
+
+
+def _turns(program: Program) -> Iterator[Edit]:
+    """The filters of the noun phrases a to b, and the relations between them, in the opposite order."""
+    phrases = _phrases(program)
+    ends = [k for k, module in enumerate(program) if _gives_objects(module) and _RANK[module] < 0]
+    for a, b in combinations(range(len(ends)), 2):
+        relations = ends[a:b]
+        if not all(modules()[program[k]].takes == (Type.OBJECT,) for k in relations):
+            continue
+        turned = dict(zip(relations, reversed(relations), strict=True))
+        to = {phrases[ends[k]]: phrases[ends[a + b - k]] for k in range(a, b + 1)}
+        filters = [k for k, module in enumerate(program) if _RANK[module] >= 0 and phrases[k] in to]
+        changed = [to[phrase] if k in filters else phrase for k, phrase in enumerate(phrases)]
+        origin = [turned.get(k, k) for k in _tidy_order(program, changed)]
+        yield replace(_rearranged(program, origin, (*filters, *relations)), turns=True)
 
 
 def _rearranged(program: Program, origin: list[int], old: tuple[int, ...]) -> Edit:

@@ -18,6 +18,7 @@ from ngs.tasks.clevr.program import GRAMMAR, MODULES
 _WIDTH = int(RANK.max()) + 2
 _GROUPS = torch.tensor(symbol_classes(GRAMMAR))
 """[module]: the rows of the supplement's table: modules with equal inputs and output"""
+_RELATES = torch.tensor([module.startswith(("relate[", "same_")) for module in MODULES])
 
 
 def phrases(columns: Tensor) -> Tensor:
@@ -50,13 +51,43 @@ def moves(columns: Tensor) -> Candidates:
     return Candidates(row, tidied(columns[row], changed))
 
 
+def turns(columns: Tensor) -> Candidates:
+    """Every program that turning a chain of related noun phrases round makes, tidied.
+
+    "A left of B behind C" becomes "C behind B left of A": the filters of the phrases a to b and the relations
+    between them are put in the opposite order. Which end of a chain is which is the easiest thing to get
+    wrong consistently, and no single switch or move puts it right. One for each pair of noun phrases; a pair
+    that no chain connects leaves the program as it is.
+    """
+    device = columns.device
+    module = columns.clamp(min=0)
+    ends = CLOSES.to(device)[module] & (columns != PAD)
+    phrase = ends.long().cumsum(1) - ends.long()  # of a filter and of what ends its phrase
+    where = torch.where(ends, torch.arange(columns.shape[1], device=device), columns.shape[1]).sort(1).values
+    broken = (ends & ~_RELATES.to(device)[module]).long()
+    broken = broken.cumsum(1) - broken
+    pairs = (ends[:, :, None] & ends[:, None]).triu(1)
+    row, first, last = pairs.nonzero(as_tuple=True)
+    a, b = phrase[row, first][:, None], phrase[row, last][:, None]
+    connected = (broken[row, first] == broken[row, last])[:, None]
+    columns, phrase, ends, where = columns[row], phrase[row], ends[row], where[row]
+    inside = connected & (phrase >= a) & (phrase <= b)
+    turned = torch.where(inside, a + b - phrase, phrase)
+    of_relation = torch.where(inside & ends & (phrase < b), a + b - 1 - phrase, phrase)
+    related = columns.gather(1, where.gather(1, of_relation).clamp(max=columns.shape[1] - 1))
+    columns = torch.where(inside & ends, related, columns)
+    place = phrases(columns).gather(1, where.gather(1, turned).clamp(max=columns.shape[1] - 1))
+    filters = _ranks(columns) >= 0
+    return Candidates(row, tidied(columns, torch.where(filters, place, phrases(columns))))
+
+
 def _tidy_switches(columns: Tensor) -> Candidates:
     found = _switches(columns)
     return Candidates(found.rows, tidied(found.columns))
 
 
-def _switches_and_moves(columns: Tensor) -> Candidates:
-    return joined(_tidy_switches(columns), moves(columns))
+def _all_edits(columns: Tensor) -> Candidates:
+    return joined(_tidy_switches(columns), moves(columns), turns(columns))
 
 
 def _switches(columns: Tensor) -> Candidates:
@@ -71,8 +102,8 @@ SWITCHES = Edits(_switches, _always)
 """The paper's: two modules of one group change places, and nothing else does."""
 TIDY_SWITCHES = Edits(_tidy_switches, is_tidy)
 """The same in the tidy language."""
-TIDY_EDITS = Edits(_switches_and_moves, is_tidy)
-"""Switches, and moves of one filter to another noun phrase."""
+TIDY_EDITS = Edits(_all_edits, is_tidy)
+"""Switches, moves of one filter to another noun phrase, and turns of a chain of noun phrases."""
 
 
 def mirrored(columns: Tensor) -> Tensor:
