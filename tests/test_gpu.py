@@ -1,4 +1,4 @@
-"""The engines on a GPU, replayed as CUDA graphs, against the same engines on the CPU."""
+"""The engines on a GPU, replayed as CUDA graphs or not, against the same engines on the CPU."""
 
 import random
 from fractions import Fraction
@@ -7,9 +7,18 @@ import pytest
 import torch
 
 import ngs
+from ngs.learning.program_methods import PROGRAM_METHODS, Searching
+from ngs.parsing.arrangement import arrangements
+from ngs.perception.decoding import Policy
+from ngs.search.arrangement import multi_step
 from ngs.search.batched import Batch
 from ngs.search.batched_walk import walk_batch
 from ngs.search.multi_step import Draws, Walk
+from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings, mirrored
+from tests.learning import program_tasks
+from tests.perception import asked as asking
+from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -72,3 +81,91 @@ def test_posterior(batch):
     assert torch.equal(here.best().columns, there.best().columns.cpu())
     drawn = there.sample(torch.Generator("cuda").manual_seed(0))
     assert all(ngs.evaluate(drawn.tree(b), ARITHMETIC) == answers[b] for b in range(64))
+
+
+GPU = "cuda"
+PROGRAMS = random_programs(random.Random(0), 60, 14)
+
+
+@pytest.mark.parametrize("language", [Programs, TidyPrograms])
+def test_arrangements(language):
+    here = arrangements(language(), counts_of(PROGRAMS), 50)
+    there = arrangements(language(GPU), counts_of(PROGRAMS).to(GPU), 50)
+    assert len(here.rows) > 200 and not here.complete.all()
+    for name in ("rows", "columns", "complete"):
+        assert torch.equal(getattr(here, name), getattr(there, name).cpu())
+
+
+@pytest.mark.parametrize("edits", [SWITCHES, TIDY_SWITCHES, TIDY_EDITS])
+def test_edits(edits):
+    columns = encoded(PROGRAMS)
+    here, there = edits.neighbours(columns), edits.neighbours(columns.to(GPU))
+    assert torch.equal(here.rows, there.rows.cpu()) and torch.equal(here.columns, there.columns.cpu())
+    assert torch.equal(mirrored(columns), mirrored(columns.to(GPU)).cpu())
+    assert torch.equal(meanings(columns), meanings(columns.to(GPU)).cpu())
+
+
+def test_a_policy():
+    """In double precision: single precision has fewer digits on a GPU."""
+    asked, columns = asking.questions(random.Random(0), PROGRAMS), encoded(PROGRAMS)
+    time = columns.shape[1]
+    on_cpu, on_gpu = (
+        Policy(
+            asking.network().double().to(device)(asking.moved(asked, device, torch.float64)),
+            TidyPrograms(device),
+            time,
+        )
+        for device in ("cpu", GPU)
+    )
+    here = on_cpu.log_probs(on_cpu.rows, columns)
+    there = on_gpu.log_probs(on_gpu.rows, columns.to(GPU))
+    assert torch.allclose(here, there.cpu())
+    assert torch.allclose(on_cpu.likeliest(4)[1], on_gpu.likeliest(4)[1].cpu())
+    assert torch.equal(on_cpu.likeliest()[0], on_gpu.likeliest()[0].cpu())
+    drawn, log_p = on_gpu.sample(on_gpu.rows, torch.Generator(GPU).manual_seed(0))
+    assert torch.allclose(log_p, on_gpu.log_probs(on_gpu.rows, drawn))
+    assert torch.allclose(log_p.cpu(), on_cpu.log_probs(on_cpu.rows, drawn.cpu()))
+
+
+def test_corrections_of_programs():
+    examples = program_tasks.moved(program_tasks.task(16, 0).examples, GPU)
+    batch = program_tasks.whole(examples)
+    policy = program_tasks.beliefs(asking.network().to(GPU), batch)
+    generator = torch.Generator(GPU).manual_seed(0)
+    first, _ = policy.sample(policy.rows, generator)
+    with torch.no_grad():
+        found = multi_step(first, TIDY_EDITS, policy.log_probs, batch.right, Walk(), generator)
+    assert found.found.any()
+    assert torch.equal(batch.right(batch.rows, found.columns), found.found)
+    assert torch.equal(found.columns.sort(1).values, first.sort(1).values)
+
+
+@pytest.mark.parametrize("name", PROGRAM_METHODS)
+def test_objectives_over_programs(name):
+    """Some questions that can be answered, and a batch of those that cannot: nothing to take the loss of."""
+    task = program_tasks.task(12, 0)
+    reader = asking.network().to(GPU)
+    how = Searching(TIDY_EDITS, meanings, enumerated=12)
+    for made in (task, task.unreachable(*range(12))):
+        examples = program_tasks.moved(made.examples, GPU)
+        objective = PROGRAM_METHODS[name](examples, how, torch.Generator(GPU).manual_seed(0))
+        batch = program_tasks.whole(examples)
+        loss = objective(program_tasks.beliefs(reader, batch), batch)
+        assert loss.value.isfinite()
+        taught = program_tasks.gradient(loss.value, reader)
+        assert taught.isfinite().all() and (taught.any() == (made is task or name == "supervised"))
+        objective.restore(objective.state())
+
+
+def test_the_posterior_of_programs():
+    examples = program_tasks.task(12, 0).examples
+    losses = []
+    for device in ("cpu", GPU):
+        there = program_tasks.moved(examples, device)
+        how = Searching(TIDY_EDITS, meanings, enumerated=program_tasks.MANY)
+        objective = PROGRAM_METHODS["posterior"](there, how, torch.Generator(device))
+        batch = program_tasks.whole(there)
+        losses.append(
+            objective(program_tasks.beliefs(asking.network().to(device), batch), batch).value.item()
+        )
+    assert losses[0] == pytest.approx(losses[1], rel=1e-2)

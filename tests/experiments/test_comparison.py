@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.comparison import Spread, compare
-from ngs.experiments.config import TrainHWF
+from ngs.experiments.comparison import SHARES, Spread, compare
+from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.run import Config
 
 
-def made(folder: Path, config: TrainHWF, calculation: float, *, digest: str = "a", curve: tuple = ()) -> Path:
-    """The folder of a run with this test accuracy; `curve` has (seconds, test accuracy)."""
+def made(
+    folder: Path, config: Config, share: float, *, digest: str = "a", curve: tuple = (), **shares
+) -> Path:
+    """The folder of a run with these test scores; `curve` has (seconds, test accuracy)."""
     folder.mkdir()
-    test = {"calculation": calculation, "formula": calculation, "symbol": calculation}
+    names = SHARES[config.task]
+    test = {**dict.fromkeys(names, share), **shares}
     result = {"data": "toy", "digest": digest, "training_seconds": 2.0, "test": test}
     for name, facts in (
         ("config.json", config.as_facts()),
@@ -24,7 +28,7 @@ def made(folder: Path, config: TrainHWF, calculation: float, *, digest: str = "a
         ("result.json", result),
     ):
         (folder / name).write_text(json.dumps(facts))
-    rows = [{"step": k, "seconds": s, "test": {"calculation": c}} for k, (s, c) in enumerate(curve)]
+    rows = [{"step": k, "seconds": s, "test": {names[0]: c}} for k, (s, c) in enumerate(curve)]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 
@@ -74,4 +78,68 @@ def test_what_is_no_comparison_is_refused(tmp_path) -> None:
         compare([run])
     (run / "result.json").unlink()
     with pytest.raises(DataError, match="a is not finished; go on with: ngs train hwf --resume"):
+        compare([run])
+
+
+# Questions about scenes
+
+
+def test_questions_are_grouped_by_everything_but_the_seed(tmp_path) -> None:
+    config = TrainCLEVR(steps=7)
+    free = replace(config, grammar="free", copies=False)
+    runs = [
+        made(tmp_path / "a", config, 0.9, programs=0.5, equivalent=0.7),
+        made(tmp_path / "b", free, 0.6),
+        made(tmp_path / "c", replace(config, seed=5, test_curve=True), 0.8, programs=0.7, equivalent=0.8),
+        made(tmp_path / "d", replace(free, seed=3), 0.4),
+    ]
+    first, second = compare(runs)
+    assert (first.task, first.seeds, first.settings) == ("clevr", (0, 5), {"method": "posterior"})
+    assert {name: spread.mean for name, spread in first.test.items()} == {
+        "answers": pytest.approx(0.85),
+        "programs": pytest.approx(0.6),
+        "equivalent": pytest.approx(0.75),
+    }
+    assert list(first.test) == ["answers", "programs", "equivalent"]
+    assert first.test["programs"].deviation == pytest.approx(0.2 / 2**0.5)
+    assert second.seeds == (0, 3)
+    assert second.settings == {"method": "posterior", "grammar": "free", "copies": False}
+
+
+def test_what_some_run_does_not_know_is_left_out(tmp_path) -> None:
+    runs = [
+        made(tmp_path / "a", TrainCLEVR(), 0.9, programs=None, equivalent=None),
+        made(tmp_path / "b", TrainCLEVR(seed=1), 0.8),
+    ]
+    (group,) = compare(runs)
+    assert list(group.test) == ["answers"] and group.test["answers"].mean == pytest.approx(0.85)
+
+
+def test_the_goal_of_questions_is_their_answers(tmp_path) -> None:
+    run = made(tmp_path / "a", TrainCLEVR(), 0.9, curve=((1.0, 0.5), (2.0, 0.95)))
+    assert compare([run], goal=0.9)[0].seconds_to == Spread(2.0, None, (2.0,))
+    assert compare([run], goal=0.96)[0].seconds_to is None
+
+
+def test_tasks_are_told_apart(tmp_path) -> None:
+    """What all runs of a task share is not told, though those of another have it otherwise."""
+    runs = [
+        made(tmp_path / "a", TrainHWF(steps=9), 0.9),
+        made(tmp_path / "b", TrainCLEVR(steps=9, batch_size=3), 0.7),
+        made(tmp_path / "c", TrainHWF(steps=9, batch_size=3), 0.8),
+    ]
+    groups = compare(runs)
+    assert [group.task for group in groups] == ["hwf", "clevr", "hwf"]
+    assert [group.settings for group in groups] == [
+        {"method": "posterior"},
+        {"method": "posterior"},
+        {"method": "posterior", "batch_size": 3},
+    ]
+    assert [next(iter(group.test)) for group in groups] == ["calculation", "answers", "calculation"]
+
+
+def test_an_unfinished_run_says_how_to_go_on_with_its_task(tmp_path) -> None:
+    run = made(tmp_path / "a", TrainCLEVR(), 0.9)
+    (run / "result.json").unlink()
+    with pytest.raises(DataError, match="a is not finished; go on with: ngs train clevr --resume"):
         compare([run])

@@ -10,11 +10,14 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.config import TrainHWF, read_facts
+from ngs.experiments.config import TASKS, TrainCLEVR, TrainHWF, Training, config_of, read_facts
 from ngs.learning.methods import METHODS
 from ngs.learning.objective import Likeliest, MultiStep
 from ngs.learning.policy_gradient import Mapo, Reinforce
+from ngs.learning.program_objectives import a_sample, the_likeliest
 from ngs.learning.schedule import constant
+from ngs.search.arrangement import Edits
+from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
 from tests.learning.tasks import tiny, tiny_reasoner
 
 FILE = Path("config.json")
@@ -47,16 +50,64 @@ OTHER = TrainHWF(
 )
 
 
-def test_every_setting_is_changed_in_the_example() -> None:
-    same = [field.name for field in fields(TrainHWF) if getattr(OTHER, field.name) == field.default]
+OTHER_CLEVR = TrainCLEVR(
+    data="some.ngs",
+    method="m-bs",
+    network="paper",
+    steps=7,
+    batch_size=5,
+    learning_rate=1e-4,
+    schedule="constant",
+    weight_decay=0.1,
+    clipping=3.0,
+    averaging=0.9,
+    precision="bfloat16",
+    fraction=0.5,
+    validation=0.1,
+    validate_every=11,
+    test_curve=True,
+    seed=12,
+    dropout=0.5,
+    copies=False,
+    grammar="free",
+    moves=False,
+    unique="lenient",
+    start="likeliest",
+    samples=4,
+    enumerated=3,
+    memory=6,
+    walk_steps=2,
+    back_search=0.25,
+)
+CONFIGURATIONS = [TrainHWF(), OTHER, TrainCLEVR(), OTHER_CLEVR]
+
+
+@pytest.mark.parametrize("other", [OTHER, OTHER_CLEVR], ids=["hwf", "clevr"])
+def test_every_setting_is_changed_in_the_example(other: Training) -> None:
+    same = [field.name for field in fields(other) if getattr(other, field.name) == field.default]
     assert same == []
 
 
-@pytest.mark.parametrize("config", [TrainHWF(), OTHER], ids=["default", "other"])
-def test_what_is_written_comes_back(config: TrainHWF, tmp_path: Path) -> None:
+@pytest.mark.parametrize("config", CONFIGURATIONS, ids=["hwf", "other hwf", "clevr", "other clevr"])
+def test_what_is_written_comes_back(config: Training, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config.as_facts()))
-    assert TrainHWF.from_facts(read_facts(path), path) == config
+    assert type(config).from_facts(read_facts(path), path) == config
+    assert config_of(read_facts(path), path) == config
+    assert read_facts(path)["task"] == config.task
+
+
+def test_every_task_has_a_configuration_of_its_own() -> None:
+    assert {name: kind.task for name, kind in TASKS.items()} == {"hwf": "hwf", "clevr": "clevr"}
+    assert TrainHWF().as_facts() != TrainCLEVR().as_facts()
+
+
+@pytest.mark.parametrize("kind", TASKS.values())
+def test_every_setting_has_help_and_every_name_a_choice(kind: type[Training]) -> None:
+    assert all(field.metadata["help"].endswith(".") for field in fields(kind))
+    texts = {field.name for field in fields(kind) if isinstance(field.default, str)} - {"data"}
+    assert texts == kind.choices.keys()
+    assert all(getattr(kind(), name) in known for name, known in kind.choices.items())
 
 
 def test_settings_are_those_of_the_loop() -> None:
@@ -64,6 +115,13 @@ def test_settings_are_those_of_the_loop() -> None:
     assert (settings.batch_size, settings.learning_rate, settings.schedule) == (5, 1e-4, constant)
     assert (settings.weight_decay, settings.averaging, settings.seed) == (0.1, 0.9, 12)
     assert settings.precision is torch.bfloat16
+
+
+def test_every_setting_of_the_loop_is_that_of_the_configuration() -> None:
+    settings = OTHER_CLEVR.settings
+    assert (settings.batch_size, settings.learning_rate, settings.schedule) == (5, 1e-4, constant)
+    assert (settings.weight_decay, settings.averaging, settings.clipping) == (0.1, 0.9, 3.0)
+    assert (settings.precision, settings.seed) == (torch.bfloat16, 12)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -113,6 +171,93 @@ def test_the_options_of_a_method_reach_it() -> None:
 def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(NGSError, match=message):
         TrainHWF(**options)  # type: ignore[arg-type]
+
+
+# Questions about scenes
+
+
+def test_how_to_search_is_what_the_settings_say() -> None:
+    how = OTHER_CLEVR.searching
+    assert (how.samples, how.enumerated, how.memory, how.start) == (4, 3, 6, the_likeliest)
+    assert (how.walk.steps, how.walk.back_search) == (2, 0.25)
+    assert TrainCLEVR().searching.start is a_sample
+    assert how.meanings is TrainCLEVR().searching.meanings is meanings
+
+
+@pytest.mark.parametrize(
+    "grammar, moves, edits",
+    [
+        ("tidy", True, TIDY_EDITS),
+        ("tidy", False, TIDY_SWITCHES),
+        ("free", True, SWITCHES),
+        ("free", False, SWITCHES),
+        ("none", True, SWITCHES),
+    ],
+)
+def test_neighbours_are_those_of_the_language(grammar: str, moves: bool, edits: Edits) -> None:
+    """Moving a filter needs the tidy order: elsewhere it would have many places in a noun phrase."""
+    assert TrainCLEVR(grammar=grammar, moves=moves).searching.edits is edits
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"method": "mapo"}, "method is 'mapo'; choose from posterior, m-bs, 1-bs, reinforce, supervised"),
+        ({"network": "huge"}, "network is 'huge'; choose from small, paper"),
+        ({"grammar": "tidier"}, "grammar is 'tidier'; choose from tidy, free, none"),
+        ({"unique": "maybe"}, "unique is 'maybe'; choose from strict, lenient"),
+        ({"start": "anywhere"}, "start is 'anywhere'; choose from sample, likeliest"),
+        ({"schedule": "square"}, "schedule is 'square'; choose from one-cycle"),
+        ({"precision": "int8"}, "precision is 'int8'; choose from float32"),
+        ({"samples": 0}, "samples is 0; it must be at least 1"),
+        ({"enumerated": 0}, "enumerated is 0; it must be at least 1"),
+        ({"memory": 0}, "memory is 0; it must be at least 1"),
+        ({"walk_steps": -1}, "steps is -1"),
+        ({"back_search": 1.0}, r"back_search is 1.0; it must be in \[0, 1\)"),
+        ({"back_search": -0.5}, "back_search is -0.5"),
+        ({"back_search": float("nan")}, "back_search is nan"),
+        ({"dropout": 1.0}, r"dropout is 1.0; it must be in \[0, 1\)"),
+        ({"dropout": -0.1}, "dropout is -0.1"),
+        ({"steps": -1}, "steps is -1; it must be 0 or more"),
+        ({"validate_every": 0}, "validate_every is 0; it must be at least 1"),
+        ({"validation": 0.0}, "validation is 0.0; it must be above 0"),
+        ({"fraction": 1.5}, "fraction is 1.5; it must be above 0 and at most 1"),
+        ({"batch_size": 0}, "the batch size is 0"),
+        ({"clipping": -1.0}, "clipping is -1.0"),
+        ({"seed": -1}, "the seed is -1"),
+    ],
+)
+def test_what_makes_no_sense_for_questions_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(NGSError, match=message):
+        TrainCLEVR(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "facts, message",
+    [
+        ([], "config.json is no configuration of `ngs train`: its task is None, and there are hwf, clevr"),
+        ({}, "its task is None"),
+        ({"task": "chess"}, "its task is 'chess', and there are hwf, clevr; restore it, or train anew"),
+        ({"task": ["clevr"]}, r"its task is \['clevr'\]"),
+        ({"task": "clevr", "lengths": [3]}, "does not know: lengths; use the version it was made with"),
+        ({"task": "hwf", "grammar": "tidy"}, "does not know: grammar"),
+        ({"task": "clevr", "steps": "many"}, "config.json is no configuration of `ngs train clevr`"),
+        ({"task": "clevr", "grammar": {}}, "config.json is no configuration of `ngs train clevr`"),
+        ({"task": "clevr", "grammar": "none at all"}, "grammar is 'none at all'; choose from"),
+    ],
+)
+def test_configurations_of_no_task_are_refused(facts: object, message: str) -> None:
+    with pytest.raises(NGSError, match=message):
+        config_of(facts, FILE)
+
+
+def test_the_configuration_of_one_task_is_none_of_the_other() -> None:
+    for one, other in ((TrainHWF, TrainCLEVR), (TrainCLEVR, TrainHWF)):
+        with pytest.raises(DataError, match=f"no configuration of `ngs train {one.task}`"):
+            one.from_facts(other().as_facts(), FILE)
+
+
+# What is no configuration
 
 
 @pytest.mark.parametrize(

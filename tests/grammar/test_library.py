@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
 from ngs.grammar.enumeration import derivations, sentences
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic, clevr
+from ngs.grammar.library import arithmetic, clevr, clevr_tidy
 from ngs.grammar.rules import Nonterminal, Symbol, Terminal
 from ngs.grammar.tree import sentence_of
 from ngs.grammar.validation import nullable
@@ -39,7 +40,9 @@ def first(grammar: Grammar, symbol: Symbol) -> list[str]:
     return [name for rule in grammar.by_head[symbol] for name in first(grammar, rule.body[0])]
 
 
-@pytest.mark.parametrize("grammar", [arithmetic(), clevr()], ids=["arithmetic", "clevr"])
+@pytest.mark.parametrize(
+    "grammar", [arithmetic(), clevr(), clevr_tidy()], ids=["arithmetic", "clevr", "clevr tidy"]
+)
 def test_reads_back_and_has_no_empty_parts(grammar: Grammar) -> None:
     assert Grammar.parse(str(grammar)) == grammar
     assert nullable(grammar.rules) == set()
@@ -49,6 +52,7 @@ def test_reads_back_and_has_no_empty_parts(grammar: Grammar) -> None:
 def test_each_is_read_once() -> None:
     assert arithmetic() is arithmetic()
     assert clevr() is clevr()
+    assert clevr_tidy() is clevr_tidy()
 
 
 def test_arithmetic_has_the_symbols_and_functions_of_the_paper() -> None:
@@ -186,3 +190,47 @@ def test_clevr_programs_of_two_to_four_modules() -> None:
     three = 2 * 15 + 4  # count|exist filter scene, query unique scene
     four = 2 * (15**2 + 2 + 8) + 4 * 15  # of two filters, two scenes, a relation; query of a filter
     assert [len(sentences(clevr(), length)) for length in range(5)] == [0, 0, two, three, four]
+
+
+def is_tidy(program: tuple[str, ...]) -> bool:
+    """Shape, material, colour, size: each at most once before what is described."""
+    order = ("filter_shape", "filter_material", "filter_color", "filter_size")
+    places = [order.index(name) if (name := m.partition("[")[0]) in order else -1 for m in program]
+    return all(after == -1 or before < after for before, after in pairwise(places))
+
+
+def test_tidy_programs_have_the_same_columns() -> None:
+    assert clevr_tidy().symbols == clevr().symbols
+
+
+def test_tidy_programs_are_unambiguous_as_the_next_symbol_decides() -> None:
+    for head in clevr_tidy().by_head:
+        found = first(clevr_tidy(), head)
+        assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_tidy_programs_are_the_clevr_programs_that_are_tidy(length: int) -> None:
+    every = sentences(clevr(), length)
+    tidy = [program for program in every if is_tidy(program)]
+    assert sorted(sentences(clevr_tidy(), length)) == sorted(tidy)
+    assert (len(tidy) < len(every)) == (length > 3)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_of_the_dataset_are_tidy(program: str) -> None:
+    assert trees(clevr_tidy(), program) == 1
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "count filter_color[red] filter_color[red] scene",
+        "count filter_color[red] filter_color[blue] scene",
+        "count filter_size[small] filter_shape[cube] scene",
+        "exist union scene filter_color[red] filter_material[metal] scene",
+    ],
+)
+def test_programs_that_are_not_tidy(program: str) -> None:
+    assert trees(clevr(), program) == 1
+    assert trees(clevr_tidy(), program) == 0

@@ -13,11 +13,17 @@ from ngs.parsing.decode import PAD
 from tests.reasoning.test_programs import random_source
 from tests.tasks.clevr.programs import LANGUAGES, arranged, counts_of, decoded, encoded, random_programs
 
+MANY_WAYS = (
+    *("exist", "filter_color[red]", "relate[left]", "unique", "filter_shape[cube]"),
+    *("relate[right]", "unique", "filter_size[small]", "scene"),
+)
+"""54 of them are tidy."""
+
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_arrangements_are_those_found_one_by_one(name: str) -> None:
     at_most = 40
-    programs = random_programs(random_source(), 80, 9)
+    programs = [("exist", "scene"), MANY_WAYS, *random_programs(random_source(), 80, 9)]
     found = arrangements(LANGUAGES[name], counts_of(programs), at_most)
     for row, program in enumerate(programs):
         want = list(islice(arranged(name, program), at_most + 1))

@@ -13,6 +13,7 @@ from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.library import clevr, clevr_tidy
 from ngs.parsing.arrangement import AnyOrder, Arranging
 from ngs.parsing.decode import PAD
+from ngs.reasoning.programs import modules
 from ngs.reasoning.scenes import ATTRIBUTES, RELATIONS
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES, Program
@@ -26,6 +27,7 @@ AUTOMATA = {"grammar": prefix_automaton(clevr()), "tidy": prefix_automaton(clevr
 
 FILTERS = {name: [f"filter_{name}[{value}]" for value in values] for name, values in ATTRIBUTES.items()}
 ALL_FILTERS = [name for names in FILTERS.values() for name in names]
+SYMMETRIC = ("union", "intersect", "equal_integer", *(f"equal_{name}" for name in ATTRIBUTES))
 RELATES = [*(f"relate[{name}]" for name in RELATIONS), *(f"same_{name}" for name in ATTRIBUTES)]
 
 
@@ -82,6 +84,15 @@ def counts_of(programs: Sequence[Sequence[str]]) -> Tensor:
     """int64 [program, module]: how many of each."""
     found = [Counter(program) for program in programs]
     return torch.tensor([[each[module] for module in MODULES] for each in found])
+
+
+def exchanged(program: Program) -> Program:
+    """With the branches of its only branching module exchanged, if that is symmetric."""
+    forks = [k for k, module in enumerate(program) if len(modules()[module].takes) == 2]
+    if len(forks) != 1 or program[forks[0]] not in SYMMETRIC:
+        return program
+    middle, fork = program.index("scene") + 1, forks[0] + 1
+    return program[:fork] + program[middle:] + program[fork:middle]
 
 
 def recognised(name: str, program: Program) -> bool:

@@ -79,6 +79,44 @@ def test_the_vocabulary_is_that_of_training() -> None:
     assert data.validation.text_words(0) == ("many", "zebras", "how")
 
 
+@pytest.mark.parametrize(
+    "vocabulary",
+    [
+        (UNKNOWN_WORD, "how", "many"),
+        (UNKNOWN_WORD, "things", "many", "zebras"),
+        (
+            UNKNOWN_WORD,
+            *sorted({"how", "many", "which", "one", ";", "this", "so", "things", ","}, reverse=True),
+        ),
+        (UNKNOWN_WORD,),
+    ],
+)
+def test_other_numbers_are_for_the_same_words(questions, vocabulary) -> None:
+    """A network knows words by its own numbers, and all others as one."""
+    other = questions.numbered_by(vocabulary)
+    assert other.vocabulary == vocabulary and len(other) == len(questions)
+    for k in range(3):
+        words = questions.text_words(k)
+        assert other.text_words(k) == words
+        known = [vocabulary.index(word) if word in vocabulary else UNKNOWN for word in words]
+        assert other.words.row(k).tolist() == known
+        assert other.keywords_of(k) == questions.keywords_of(k) and other.program(k) == questions.program(k)
+    assert other.answers.tolist() == questions.answers.tolist()
+    again = other.numbered_by(questions.vocabulary)
+    assert again.words.flat.tolist() == questions.words.flat.tolist()
+
+
+def test_its_own_vocabulary_changes_no_number() -> None:
+    strange = [QuestionRecord("many zebras how", 0, "0", None, 0)]
+    data, _ = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange, counting)
+    same = data.validation.numbered_by(data.vocabulary)
+    assert same.lexicon == data.validation.lexicon
+    assert same.spelling.flat.tolist() == data.validation.spelling.flat.tolist()
+    assert same.spelling.flat.dtype == torch.int32
+    empty = Questions.of([], counting)[0].numbered_by(data.vocabulary)
+    assert len(empty) == 0 and empty.words.padded().shape == (0, 0)
+
+
 @given(st.lists(st.integers(0, 2), max_size=6))
 def test_selected_questions_are_those_that_were_named(chosen) -> None:
     questions = Questions.of(RECORDS, counting)[0]

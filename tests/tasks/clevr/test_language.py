@@ -23,7 +23,7 @@ def test_every_step_of_random_walks_is_as_the_automaton_says(
     rng = random_source()
     generator = torch.Generator().manual_seed(rng.randrange(2**32))
     programs = random_programs(rng, number, longest, tidy=name == "tidy")
-    assert max(sum(m in ("union", "intersect") for m in program) for program in programs) > 2
+    assert any(sum(module in ("union", "intersect") for module in program) > 1 for program in programs)
     language, automaton = LANGUAGES[name], AUTOMATA[name]
     left, last, states = counts_of(programs), torch.full((number,), PAD), [automaton.start] * number
     liking = torch.rand(left.shape, generator=generator) ** uneven + 1e-6

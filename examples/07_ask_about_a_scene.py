@@ -1,0 +1,54 @@
+"""A question about a scene: its words name the modules of a program, but not their order.
+
+The dictionary gives the modules, the grammar the orders that make a program, the scene what each of them
+answers. Who knows the answer knows which programs are left: that is all there is to learn from.
+"""
+
+from math import factorial
+
+import numpy as np
+import torch
+
+from ngs import clevr_grammar, clevr_tidy_grammar, execute, recognises, spoken, trace
+from ngs.parsing.arrangement import arrangements
+from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.program_text import description, shown_answer, tree
+from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.clevr.words import words_of
+
+QUESTION = "How many red cubes are left of the big sphere?"
+SCENE, ANSWER = 165, "1"
+
+scene = scenes(SCENE + 1, np.random.default_rng(0))[SCENE]
+print("the scene:", *(description(thing) for thing in scene.things), sep="\n  ", end="\n\n")
+
+understood = modules_of(words_of(QUESTION))
+print(QUESTION)
+for module, phrase in understood.reading:
+    print(f"  {phrase:12} {module}")
+
+symbols = clevr_grammar().symbols
+counts = torch.tensor([[understood.modules.count(symbol) for symbol in symbols]])
+
+
+def programs_of(language):
+    """Every program of the language with these modules."""
+    found = arrangements(language, counts, at_most=1000)
+    return [clevr_grammar().decode(row) for row in found.columns.tolist()]
+
+
+free, tidy = programs_of(Programs()), programs_of(TidyPrograms())
+assert all(recognises(clevr_tidy_grammar(), program) for program in tidy)
+print(f"\norders of these modules: {factorial(len(understood.modules)):,}, of which {len(free)} are programs")
+print(f"programs that name the filters of a noun phrase in one order: {len(tidy)}\n")
+
+for program in tidy:
+    answer = spoken(execute(program, scene))
+    mark = "*" if answer == ANSWER else " "
+    print(f"{mark} {shown_answer(answer):11}{' '.join(program)}")
+
+right = [program for program in tidy if spoken(execute(program, scene)) == ANSWER]
+print(f"\n{len(right)} of them give the answer, {ANSWER}; one of these is meant:")
+for program in right:
+    print("\n" + tree(trace(program, scene), scene))
