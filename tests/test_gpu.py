@@ -8,6 +8,7 @@ import torch
 
 import ngs
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
+from ngs.learning.program_posterior import ProgramPosterior
 from ngs.parsing.arrangement import arrangements
 from ngs.perception.decoding import Policy
 from ngs.search.arrangement import multi_step
@@ -162,8 +163,8 @@ def test_the_posterior_of_programs():
     losses = []
     for device in ("cpu", GPU):
         there = program_tasks.moved(examples, device)
-        how = Searching(TIDY_EDITS, meanings, enumerated=program_tasks.MANY)
-        objective = PROGRAM_METHODS["posterior"](there, how, torch.Generator(device))
+        all_of_them = {"at_most": program_tasks.MANY, "few": program_tasks.MANY}
+        objective = ProgramPosterior(there, TIDY_EDITS, meanings, torch.Generator(device), **all_of_them)
         batch = program_tasks.whole(there)
         losses.append(
             objective(program_tasks.beliefs(asking.network().to(device), batch), batch).value.item()

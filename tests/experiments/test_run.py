@@ -19,10 +19,8 @@ import torch
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments import hwf, record
-from ngs.experiments import run as runs
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import commit, environment
-from ngs.experiments.record import METRICS, Record, read_rows
 from ngs.experiments.folder import (
     A_CHECKPOINT,
     A_NETWORK,
@@ -35,6 +33,7 @@ from ngs.experiments.folder import (
     remove,
 )
 from ngs.experiments.hwf import load_network, parts_of
+from ngs.experiments.record import METRICS, Record, read_rows
 from ngs.experiments.run import evaluate_run, load_config, train
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
@@ -223,7 +222,7 @@ def test_lengths_restrict_all_parts(config: TrainHWF) -> None:
 
 
 def test_without_validation_there_is_nothing_to_choose_by(config: TrainHWF) -> None:
-    with pytest.raises(NGSError, match="validation is 0.0; it must be above 0"):
+    with pytest.raises(NGSError, match=r"validation is 0\.0; it must be above 0"):
         replace(config, validation=0.0)
     with pytest.raises(NGSError, match="no formulas are left to validate on"):
         parts_of(replace(config, validation=0.001), CPU)

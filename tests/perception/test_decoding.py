@@ -173,6 +173,17 @@ def test_gradients_are_finite_and_reach_everything(case: tuple[Policy, Enumerate
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 
 
+def test_a_network_that_has_diverged_still_draws_programs() -> None:
+    """So that its loss, which is no number, can be told."""
+    rng = random_source()
+    programs = random_programs(rng, 10, 10)
+    p = policy(network(), questions(rng, programs))
+    torch.nn.init.constant_(p.encoded.reader.score.weight, torch.nan)
+    columns, log_p = p.sample(p.rows, torch.Generator().manual_seed(0))
+    assert all(recognised("tidy", program) for program in decoded(columns))
+    assert log_p.isnan().all()
+
+
 def test_no_programs_have_no_probabilities() -> None:
     """A batch in which nothing was found still has a loss to differentiate."""
     p = policy(network(), questions(Random(0), [("count", "scene")]))

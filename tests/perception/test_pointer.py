@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 
 from ngs.parsing.decode import PAD
-from ngs.perception.pointer import Memory, PointerNetwork, of_rows
+from ngs.perception.pointer import Memory, PointerNetwork, Size, of_rows
 from ngs.tasks.clevr.program import MODULES
 from tests.perception.asked import WORDS, alone, network, questions
 from tests.reasoning.test_programs import random_source
@@ -94,6 +95,37 @@ def test_unknown_words_are_read_as_one() -> None:
     asked.words[asked.words != PAD] = 0
     encoding = network()(asked)
     assert all(part.isfinite().all() for part in (encoding.memory.keys, *encoding.state))
+
+
+def test_dropout_is_for_training_alone() -> None:
+    rng = random_source()
+    asked, first = questions(rng, random_programs(rng, 5, 8)), torch.full((5, 1), PAD)
+    size = Size(hidden=12, embedding=6)
+    reader = PointerNetwork(WORDS, len(MODULES), size=size, dropout=0.5)
+    same = PointerNetwork(WORDS, len(MODULES), size=size)
+    same.load_state_dict(reader.state_dict())
+
+    def scores(network: PointerNetwork) -> Tensor:
+        encoding = network(asked)
+        return network.follow(encoding.memory, encoding.state, first)[0]
+
+    assert not torch.equal(scores(reader.train()), scores(reader))
+    assert torch.equal(scores(reader.eval()), scores(same))
+
+
+def test_mixed_precision_ends_where_the_question_is_read() -> None:
+    """The decoder is called outside of it, with weights in single precision."""
+    rng = random_source()
+    asked, reader = questions(rng, random_programs(rng, 5, 8)), network(sharpness=1.0)
+    exact = reader(asked)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = reader(asked)
+    first = torch.full((5, 1), PAD)
+    for before, after in zip(
+        (exact.memory.keys, *exact.state), (mixed.memory.keys, *mixed.state), strict=True
+    ):
+        assert after.dtype == torch.float32 and torch.allclose(before, after, atol=0.05)
+    assert reader.follow(mixed.memory, mixed.state, first)[0].dtype == torch.float32
 
 
 def test_everything_is_learned() -> None:

@@ -29,6 +29,7 @@ from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
 from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.curves_figure import draw_curves
 from ngs.experiments.folder import BEST, remove
 from ngs.experiments.report.page import write_report
 
@@ -198,10 +199,16 @@ def compare(
         float,
         typer.Option(help="Also the training time until this test accuracy, for runs with --test-curve."),
     ] = 0.985,
+    curves: Annotated[
+        Path | None,
+        typer.Option(help="Also draw the test accuracy of runs with --test-curve into this SVG or PNG file."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Put runs side by side; runs that differ in their seed alone become one row, with mean and spread."""
     groups = comparison.compare(folders, goal)
+    if curves is not None:
+        draw_curves(folders, curves)
     if as_json:
         typer.echo(json.dumps([asdict(group) for group in groups], indent=2))
         return

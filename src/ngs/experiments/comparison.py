@@ -119,7 +119,9 @@ def _result(run: Path) -> Any:
         task = load_config(run).task
         raise DataError(f"{run} is not finished; go on with: ngs train {task} --resume {run}")
     result = read_facts(run / RESULT)
-    if not isinstance(result, dict) or not {"data", "digest", "training_seconds", "test"} <= result.keys():
+    needed = {"data", "digest", "training_seconds", "test"}
+    whole = isinstance(result, dict) and needed <= result.keys() and isinstance(result["test"], dict)
+    if not whole or not set(SHARES[load_config(run).task]) <= result["test"].keys():
         raise DataError(f"{run / RESULT} is damaged, or of another version of NGS; train again")
     return result
 

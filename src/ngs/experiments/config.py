@@ -193,7 +193,7 @@ class TrainCLEVR(Training):
 
     method: str = setting("posterior", f"How to learn: {', '.join(PROGRAM_METHODS)}.")
     network: str = setting("small", f"The size of the pointer network: {', '.join(SIZES)}.")
-    steps: int = setting(500, "Training steps.")
+    steps: int = setting(800, "Training steps.")
     learning_rate: float = setting(1e-3, "Of Adam, at its highest.")
     schedule: str = setting("late-decay", f"How the learning rate changes: {', '.join(SCHEDULES)}.")
     clipping: float = setting(5.0, "The largest norm of a step's gradient; 0: any.")

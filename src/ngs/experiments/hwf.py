@@ -110,9 +110,11 @@ def load_network(folder: Path, name: str = BEST) -> nn.Module:
 
 
 def _made(facts: Any, path: Path) -> nn.Module:
-    if facts.get("symbols") != list(GRAMMAR.symbols):
+    if "symbols" not in facts:
+        raise DataError(f"{path} is no network that reads formulas; train one with `ngs train hwf`")
+    if facts["symbols"] != list(GRAMMAR.symbols):
         raise DataError(
-            f"{path} reads the symbols {' '.join(facts.get('symbols', ()))}, and {' '.join(GRAMMAR.symbols)} "
+            f"{path} reads the symbols {' '.join(facts['symbols'])}, and {' '.join(GRAMMAR.symbols)} "
             f"are needed; train one with `ngs train hwf`"
         )
     return NETWORKS[facts["network"]](len(GRAMMAR.symbols))

@@ -35,12 +35,18 @@ def a_sample(policy: Policy, generator: torch.Generator) -> Tensor:
 
 
 class SupervisedPrograms(Stateless):
-    """-(1/|z|) log p(z|x) of the true z: the ceiling of what answers alone can teach."""
+    """-(1/|z|) log p(z|x) of the true z: the ceiling of what answers alone can teach.
+
+    A true program that is none of the language's, or not made of the question's modules, teaches nothing.
+    """
 
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         if batch.labels is None:
             raise NGSError("these questions have no programs; give data with programs, or another method")
-        return Loss(-(policy.log_probs(batch.rows, batch.labels) / batch.lengths).mean())
+        log_p = policy.log_probs(batch.rows, batch.labels)
+        possible = ~log_p.isneginf()
+        losses = -log_p.masked_fill(~possible, 0.0) / batch.lengths
+        return Loss(losses.mean(), {"found": possible.float().mean()})
 
 
 class ReinforcePrograms(Drawing):

@@ -59,8 +59,8 @@ class ProgramPosterior(Drawing):
         """
         if min(at_most, few, samples, fresh, memory) < 1:
             raise NGSError(
-                f"{at_most} programs to enumerate, {few} to sum, {samples} samples, {fresh} new programs and a "
-                f"memory of {memory}; each must be at least 1"
+                f"{at_most} programs to enumerate, {few} to sum, {samples} samples, {fresh} new programs and "
+                f"a memory of {memory}; each must be at least 1"
             )
         self.edits, self.meanings, self.generator = edits, meanings, generator
         self.samples, self.fresh = samples, fresh

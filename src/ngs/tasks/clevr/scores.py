@@ -82,7 +82,7 @@ def read_programs(network: nn.Module, examples: QuestionExamples) -> tuple[Tenso
     In evaluation mode, module by module; on the CPU.
     """
     if not len(examples):
-        raise NGSError("there are no questions to read; give at least one")
+        raise NGSError("none of the questions has an answer and modules; give some that have both")
     was_training = network.training
     network.eval()
     time = int(examples.lengths.max())

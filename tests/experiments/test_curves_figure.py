@@ -1,0 +1,42 @@
+"""Curves of several runs in one figure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.curves_figure import curve, draw_curves
+
+
+def made(folder: Path, config: TrainHWF | TrainCLEVR, share: str) -> Path:
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config.as_facts()))
+    rows = [{"step": 10 * k, "test": {share: k / 4}} for k in range(1, 4)] + [{"step": 40, "loss": 1.0}]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+@pytest.mark.parametrize(("config", "share"), [(TrainHWF(), "calculation"), (TrainCLEVR(), "answers")])
+def test_a_curve_is_what_was_tested(config, share, tmp_path: Path) -> None:
+    assert curve(made(tmp_path / "run", config, share)) == ([10, 20, 30], [0.25, 0.5, 0.75])
+
+
+def test_each_run_has_its_line(tmp_path: Path) -> None:
+    runs = [made(tmp_path / name, TrainCLEVR(), "answers") for name in ("slow", "fast")]
+    draw_curves(runs, tmp_path / "curves.svg")
+    draw_curves(runs[:1], tmp_path / "one.svg")
+    both, one = ((tmp_path / name).read_text() for name in ("curves.svg", "one.svg"))
+    assert both.startswith("<?xml") and len(both) > len(one)
+
+
+def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", TrainCLEVR(), "answers")
+    with pytest.raises(NGSError, match=r"ends with \.svg or \.png"):
+        draw_curves([run], tmp_path / "curves.bmp")
+    (run / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0}\n')
+    with pytest.raises(DataError, match="run has no test curve; train it with --test-curve"):
+        draw_curves([run], tmp_path / "curves.svg")
