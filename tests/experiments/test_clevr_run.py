@@ -491,7 +491,9 @@ def test_the_files_of_the_other_task_are_refused(
         evaluate_run(tmp_path / "copy")
     shutil.copytree(formulas, tmp_path / "formulas")
     shutil.copy(done / BEST, tmp_path / "formulas" / BEST)
-    with pytest.raises(DataError, match=r"best\.safetensors reads the symbols .*are needed; train one with"):
+    with pytest.raises(
+        DataError, match=r"best\.safetensors is no network that reads formulas; train one with"
+    ):
         hwf.load_network(tmp_path / "formulas")
     with pytest.raises(DataError, match="run was trained on hwf; give a run of `ngs train clevr`"):
         load_reader(formulas)

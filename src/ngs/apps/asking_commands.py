@@ -165,7 +165,7 @@ def scene_given(path: Path | None, image_index: int | None, number: int | None) 
 
 
 def embedded_scene(number: int) -> Scene:
-    """A scene of the embedded data, of those for validation; without making up the questions."""
+    """A scene of the embedded data, of those for validation, with as few questions as can be made up."""
     few = synthetic(scenes=1, per_scene=1, validation_scenes=number + 1, validation_per_scene=1)
     return few.scenes[-1]
 

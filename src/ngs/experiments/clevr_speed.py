@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate import Accelerator
 
+from ngs.errors import NGSError
 from ngs.experiments.benchmark import alternate, at_least
 from ngs.experiments.clevr import parts_of
 from ngs.experiments.config import TrainCLEVR
@@ -65,7 +67,10 @@ def execution(data: VisualQuestions, rounds: int, device: torch.device) -> dict[
     copies = -(-BATCHED_PROGRAMS // len(data.train))
     columns = data.train.programs.padded().repeat(copies, 1).to(device)
     numbers = data.train.scenes.long().repeat(copies).to(device)
-    few = [(data.train.program(k) or (), data.scenes[int(numbers[k])]) for k in range(REFERENCE_PROGRAMS)]
+    if not (data.train.programs.lengths > 0).all():
+        raise NGSError(f"some questions of {data.name} have no program to execute; give other data")
+    number = min(REFERENCE_PROGRAMS, len(data.train))
+    few = [(data.train.program(k) or (), data.scenes[int(numbers[k])]) for k in range(number)]
 
     def one_by_one() -> None:
         for program, scene in few:
@@ -122,7 +127,8 @@ def step_seconds(data: str, rounds: int, device: torch.device) -> dict[str, floa
         objective = PROGRAM_METHODS[method](examples, config.searching, generator)
         network = PointerNetwork(words, len(MODULES), size=SIZES[config.network])
         lesson = Lesson(method, examples, objective, 10 * (rounds + WARM_UP))
-        trainer = iter(Trainer(network, [lesson], config.settings))
+        accelerator = Accelerator(cpu=device.type == "cpu")
+        trainer = iter(Trainer(network, [lesson], config.settings, accelerator=accelerator))
         for _ in range(WARM_UP):
             next(trainer)
         return lambda: next(trainer)

@@ -36,7 +36,7 @@ class Searching:
     walk: Walk = field(default_factory=Walk)
     """of m-bs"""
     samples: int = 8
-    """programs drawn for each question and step: by posterior where it cannot enumerate, and by reinforce"""
+    """programs drawn for each question and step: by posterior where it is not exact, and by reinforce"""
     enumerated: int = 512
     """posterior knows all right programs of questions with no more programs than this"""
     memory: int = 8

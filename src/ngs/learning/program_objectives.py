@@ -12,6 +12,7 @@ from ngs.errors import NGSError
 from ngs.learning.objective import Drawing, Loss, Stateless
 from ngs.learning.policy_gradient import Baseline
 from ngs.learning.questions import QuestionBatch
+from ngs.parsing.decode import PAD
 from ngs.perception.decoding import Policy
 from ngs.search.arrangement import Corrected, Edits, LogProbs, multi_step, one_step
 from ngs.search.multi_step import Walk
@@ -44,7 +45,7 @@ class SupervisedPrograms(Stateless):
         if batch.labels is None:
             raise NGSError("these questions have no programs; give data with programs, or another method")
         log_p = policy.log_probs(batch.rows, batch.labels)
-        possible = ~log_p.isneginf()
+        possible = ~log_p.isneginf() & (batch.labels != PAD).any(1)
         losses = -log_p.masked_fill(~possible, 0.0) / batch.lengths
         return Loss(losses.mean(), {"found": possible.float().mean()})
 

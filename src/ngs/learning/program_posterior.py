@@ -1,14 +1,12 @@
 """Beyond the paper: p(z|x,y) over all programs that a question's modules allow, as a soft target.
 
-    loss = -(1/|z|) log p(y|x),    p(y|x) = sum over z with f(z) = y of p(z|x)             (Eq. 7)
+    loss = -(1/|z|) log p(y|x),    p(y|x) = sum over meanings with f(z) = y of max p(z|x)    (Eq. 7)
 
-Its gradient is the expectation of Eq. 8 under the posterior: every right program is a label, weighted by how
-likely the network finds it. Where the arrangements of the modules can be enumerated, the right ones among
-them are found once, before the first step; if they are few, the sum is exact. Elsewhere it runs over what is
-found in a step: some of those at random, programs drawn from the network, their neighbours, and the likeliest
-that were found before.
-
-Programs that mean the same are counted once, by the likeliest of them.
+where programs that mean the same are counted once, by the likeliest of them. Its gradient is the
+expectation of Eq. 8 under the posterior: every right meaning is a label, weighted by how likely it is.
+Where the arrangements of the modules can be enumerated, the right ones among them are found once, before the
+first step; if they are few, the sum is exact. Elsewhere it runs over what is found in a step: some of those at
+random, programs drawn from the network, their neighbours, and the likeliest that were found before.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from ngs.parsing.decode import PAD
 from ngs.perception.decoding import Policy
 from ngs.search.arrangement import Candidates, Edits, distinct, joined, places
 
-AT_ONCE = 4096
+AT_ONCE = 1024
 """Questions whose programs are enumerated in one go."""
 
 Meanings = Callable[[Tensor], Tensor]
@@ -37,7 +35,7 @@ Meanings = Callable[[Tensor], Tensor]
 
 
 class ProgramPosterior(Drawing):
-    """The posterior of programs, exact where they can be enumerated and sampled where not."""
+    """The posterior of programs: exact where few of them are right, searched elsewhere."""
 
     def __init__(
         self,

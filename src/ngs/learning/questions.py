@@ -17,7 +17,7 @@ from ngs.parsing.decode import PAD
 from ngs.perception.decoding import Policy
 from ngs.perception.pointer import Asked, Encoded
 
-Judge = Callable[[Tensor, Tensor], Tensor]
+QuestionJudge = Callable[[Tensor, Tensor], Tensor]
 """(questions [program], programs [program, time]) -> bool [program]: whether f(z) = y."""
 
 
@@ -32,7 +32,7 @@ class QuestionExamples:
     keywords: Tensor
     """int [question, word, few]: the modules that a word speaks of; PAD where there are fewer"""
     language: Arranging
-    judge: Judge
+    judge: QuestionJudge
     labels: Tensor | None = None
     """int [question, time]: the true programs, for those who may see them"""
 
@@ -92,7 +92,7 @@ class QuestionBatch:
     time: int
     """modules of the longest program"""
     language: Arranging
-    judge: Judge
+    judge: QuestionJudge
     labels: Tensor | None
     """[row, time]"""
 

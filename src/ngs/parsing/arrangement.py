@@ -21,6 +21,9 @@ class Arranging(Protocol):
     `prefix_automaton(grammar).legal_from` answers the same question for any grammar and one prefix.
     """
 
+    def arranges(self, counts: Tensor) -> Tensor:
+        """bool [row]: whether multisets [row, symbol] can be arranged; all else takes it for granted."""
+
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         """bool [..., symbol]: what may come next; false throughout when nothing is left.
 
@@ -31,6 +34,9 @@ class Arranging(Protocol):
 
 class AnyOrder:
     """No grammar: every order of the symbols. The policy of NS-RL (Li et al. 2020, Sec. 4.2)."""
+
+    def arranges(self, counts: Tensor) -> Tensor:
+        return (counts >= 0).all(1)
 
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return left > 0

@@ -3,7 +3,8 @@
     p(z|x) = product over t of p(z_t | z_1 .. z_t-1, x),    each factor over what the language allows there
 
 so that p is a distribution over the arrangements of the language, and what is sampled has exactly the
-probability that is reported with it.
+probability that is reported with it. (A network with dropout is another one at every call while it is
+trained: there the two agree on average.)
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Policy:
     def log_probs(self, rows: Tensor, columns: Tensor) -> Tensor:
         """log p(z|x) [sentence] of arrangements `columns` [sentence, time] of the questions `rows`.
 
-        -inf where one is not in the language. Differentiable.
+        -inf where one is not in the language; of one that is cut short, that of its beginning.
+        Differentiable.
         """
         scores = self.scores(rows, columns)
         legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)

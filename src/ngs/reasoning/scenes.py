@@ -15,6 +15,18 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 
 RELATIONS = ("left", "right", "front", "behind")
 
+COLORS: Mapping[str, str] = {
+    "gray": "#575757",
+    "red": "#ad2323",
+    "blue": "#2a4bd7",
+    "green": "#1d6914",
+    "brown": "#814a19",
+    "purple": "#8126c0",
+    "cyan": "#29d0d0",
+    "yellow": "#ffee33",
+}
+"""As they look in the images of CLEVR."""
+
 MOST_OBJECTS = 10
 
 ANSWERS: tuple[str, ...] = (

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ngs.parsing.decode import PAD
-from ngs.search.multi_step import SMALLEST, Walk
+from ngs.search.multi_step import Walk
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def distinct(candidates: Candidates) -> Candidates:
 
 
 def fingerprints(columns: Tensor) -> Tensor:
-    """int64 [sentence]: practically another number for every other sentence."""
+    """int64 [sentence]: practically another number for every other sentence of the same padded length."""
     weights = _WEIGHTS[: columns.shape[1]].to(columns.device)
     mixed = (columns + 2) * weights  # wraps around, as it should
     return (mixed ^ (mixed >> 29)).mul(weights.flip(0) | 1).sum(1)
@@ -207,7 +207,9 @@ def multi_step(
             for a, b in ((other, state), (state, other))
         )
         log_ratio = other.log_q(walk) - state.log_q(walk) + backwards - forwards
-        state = state.replaced(other, accept.clamp(min=SMALLEST).log() <= log_ratio)
+        # An edit that fails proposes the state itself, where the ratio may be 0 / 0: either way it stays.
+        smallest = torch.finfo(accept.dtype).tiny
+        state = state.replaced(other, accept.clamp(min=smallest).log() <= log_ratio)
     return Corrected(state.columns, state.right, state.right)
 
 

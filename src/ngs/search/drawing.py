@@ -39,15 +39,16 @@ def as_svg(correction: Correction) -> str:
     legend_top = tree_top + layout.height + 2 * LINE
     table_top = legend_top + (len(LEGEND) + 1) * LINE
     below = table_top + LINE * len(rows) if rows else legend_top - LINE
-    root = _page(across + 2 * MARGIN, below + MARGIN, title, _description(correction))
+    root = page(across + 2 * MARGIN, below + MARGIN, title, _description(correction))
+    add(root, "text", "result", title, x=MARGIN, y=MARGIN + 12)
     left = MARGIN + (across - layout.width) / 2
-    tree = _add(root, "g", transform=f"translate({left:.1f} {tree_top:.1f})")
+    tree = add(root, "g", transform=f"translate({left:.1f} {tree_top:.1f})")
     _draw_edges(tree, layout, correction)
     for place in layout.places:
         _draw_place(tree, place, correction, trials.get(place.path, ()))
     if rows:
         for k, line in enumerate(LEGEND):
-            _add(root, "text", "caption", line, x=MARGIN, y=legend_top + LINE * k)
+            add(root, "text", "caption", line, x=MARGIN, y=legend_top + LINE * k)
         _draw_table(root, rows, table_top)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -223,7 +224,7 @@ def _draw_edges(parent: ElementTree.Element, layout: Layout, correction: Correct
     for place, child in sorted(edges, key=lambda edge: _leads_to_change(edge[1], correction)):
         kind = "edge changed" if _leads_to_change(child, correction) else "edge"
         start, bend = f"{place.x:.1f} {place.bottom:.1f}", f"{place.bottom + STEP / 3:.1f}"
-        _add(parent, "path", kind, d=f"M{start}V{bend}H{child.x:.1f}V{child.top:.1f}")
+        add(parent, "path", kind, d=f"M{start}V{bend}H{child.x:.1f}V{child.top:.1f}")
 
 
 def _leads_to_change(place: Place, correction: Correction) -> bool:
@@ -238,49 +239,49 @@ def _draw_place(
     leaf = place.tree if isinstance(place.tree, Leaf) else None
     new = None if leaf is None else _replacement(correction, leaf)
     kind = "node" if leaf is None else "leaf" if new is None else "leaf changed"
-    group = _add(parent, "g", kind, transform=f"translate({place.x:.1f} {place.top:.1f})")
+    group = add(parent, "g", kind, transform=f"translate({place.x:.1f} {place.top:.1f})")
     if leaf is not None:
         group.set("data-position", str(leaf.position))
-    _add(group, "rect", "box", x=-place.width / 2, width=place.width, height=place.height, rx=7)
+    add(group, "rect", "box", x=-place.width / 2, width=place.width, height=place.height, rx=7)
     first = (place.height - LINE * len(place.lines)) / 2 + 12
     for k, (name, text) in enumerate(place.lines):
-        line = _add(group, "text", f"middle {name}", y=first + LINE * k)
+        line = add(group, "text", f"middle {name}", y=first + LINE * k)
         if leaf is not None and new is not None and name == "symbol":
-            _add(line, "tspan", "old", shown(leaf.symbol))
-            _add(line, "tspan", text=" → ")
-            _add(line, "tspan", "new", new)
+            add(line, "tspan", "old", shown(leaf.symbol))
+            add(line, "tspan", text=" → ")
+            add(line, "tspan", "new", new)
         else:
             line.text = text
     if leaf is not None:
-        _add(group, "text", "position", str(leaf.position), x=4, y=-4)
+        add(group, "text", "position", str(leaf.position), x=4, y=-4)
         for k, (trial, text) in enumerate(_candidates(tried)):
             _draw_candidate(group, trial, text, place.height + LINE * (k + 1))
     elif tried:
         if place.path:
-            _add(group, "text", "priority", shown_ratio(tried[0].log_priority), x=4, y=-6)
+            add(group, "text", "priority", shown_ratio(tried[0].log_priority), x=4, y=-6)
         _draw_circle(group, tried[0].order, -place.width / 2, 0.0)
 
 
 def _draw_candidate(group: ElementTree.Element, trial: Trial | None, text: str, y: float) -> None:
     fate = Action.PUSH if trial is None else trial.last
-    _add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
+    add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
     _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)
 
 
 def _draw_circle(group: ElementTree.Element, order: int | None, x: float, y: float) -> None:
     if order is not None:
-        _add(group, "circle", "order", cx=x, cy=y, r=7.5)
-        _add(group, "text", "middle order", str(order), x=x, y=y + 3)
+        add(group, "circle", "order", cx=x, cy=y, r=7.5)
+        add(group, "text", "middle order", str(order), x=x, y=y + 3)
 
 
 def _draw_table(root: ElementTree.Element, rows: Sequence[Row], top: float) -> None:
-    table = _add(root, "g", "table", transform=f"translate({MARGIN:.1f} {top:.1f})")
+    table = add(root, "g", "table", transform=f"translate({MARGIN:.1f} {top:.1f})")
     widths = _column_widths(rows)
     for k, row in enumerate(rows):
-        line = _add(table, "text", f"row {'header' if k == 0 else row[1]}", y=LINE * k)
+        line = add(table, "text", f"row {'header' if k == 0 else row[1]}", y=LINE * k)
         for n, cell in enumerate(row):
             if cell:
-                _add(line, "tspan", text=cell, x=SMALL * sum(widths[:n]))
+                add(line, "tspan", text=cell, x=SMALL * sum(widths[:n]))
 
 
 def _column_widths(rows: Sequence[Row]) -> list[int]:
@@ -295,16 +296,15 @@ def _shortened(rows: list[Row]) -> list[Row]:
     return [*rows[:FIRST_ROWS], ("", "…", f"{left_out} more", "", "", "", ""), *rows[-LAST_ROWS:]]
 
 
-def _page(across: float, down: float, title: str, description: str) -> ElementTree.Element:
-    """An empty page with its title at the top."""
+def page(across: float, down: float, title: str, description: str) -> ElementTree.Element:
+    """An empty page in the reader's light or dark colours; what it is called is said to who cannot see it."""
     size = {"width": f"{across:.0f}", "height": f"{down:.0f}", "viewBox": f"0 0 {across:.0f} {down:.0f}"}
     names = {"xmlns": "http://www.w3.org/2000/svg", "class": "ngs-correction", "role": "img"}
     root = ElementTree.Element("svg", names | size)
-    _add(root, "title", text=title)
-    _add(root, "desc", text=description)
-    _add(root, "style", text=STYLE)
-    _add(root, "rect", "page", width=across, height=down, rx=10)
-    _add(root, "text", "result", title, x=MARGIN, y=MARGIN + 12)
+    add(root, "title", text=title)
+    add(root, "desc", text=description)
+    add(root, "style", text=STYLE)
+    add(root, "rect", "page", width=across, height=down, rx=10)
     return root
 
 
@@ -318,7 +318,7 @@ def _description(correction: Correction) -> str:
     )
 
 
-def _add(
+def add(
     parent: ElementTree.Element, tag: str, kind: str = "", text: str = "", **attributes: float | str
 ) -> ElementTree.Element:
     """A new child; numbers are rounded to a tenth of a pixel."""

@@ -11,8 +11,8 @@ from math import dist
 import numpy as np
 import pytest
 
-from ngs.experiments.report.scene_drawing import COLOURS, drawing, seen_from_above
-from ngs.reasoning.scenes import ATTRIBUTES, Scene
+from ngs.experiments.report.scene_drawing import drawing, seen_from_above
+from ngs.reasoning.scenes import ATTRIBUTES, COLORS, Scene
 from ngs.tasks.clevr.scene_sampling import scenes
 from tests.experiments.report.documents import Document
 
@@ -20,7 +20,7 @@ SCENES = scenes(8, np.random.default_rng(0))
 
 
 def test_every_colour_is_known() -> None:
-    assert tuple(COLOURS) == ATTRIBUTES["color"]
+    assert tuple(COLORS) == ATTRIBUTES["color"]
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -55,7 +55,7 @@ def test_the_average_camera_is_near_each() -> None:
 def test_objects_are_drawn_as_they_are(scene: Scene) -> None:
     text = drawing(scene, {})
     fills = Counter(re.findall(r'class="thing" fill="(.*?)"', text))
-    assert fills == Counter(COLOURS[thing.color] for thing in scene.things)
+    assert fills == Counter(COLORS[thing.color] for thing in scene.things)
     outlines = Counter(re.findall(r'<(\w+) [^>]*class="thing"', text))
     spheres = sum(thing.shape == "sphere" for thing in scene.things)
     assert outlines == Counter({"circle": spheres, "polygon": len(scene.things) - spheres})

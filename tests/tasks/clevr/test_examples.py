@@ -102,13 +102,13 @@ def test_programs_of_questions_that_are_left_out_may_be_missing() -> None:
 
 def test_counts_are_those_of_the_dictionary() -> None:
     questions = some_questions().train
-    counts = counts_of(questions)
+    counts = counts_of(questions.modules)
     assert counts.shape == (len(questions), len(MODULES))
     for k in range(len(questions)):
         want = Counter(modules_of(questions.text_words(k)).modules)
         assert {m: n for m, n in zip(MODULES, counts[k].tolist(), strict=True) if n} == dict(want)
     assert int(counts.max()) > 1
-    assert counts_of(questions.select([])).shape == (0, len(MODULES))
+    assert counts_of(questions.select([]).modules).shape == (0, len(MODULES))
 
 
 def slow_keywords(questions: Questions, few: int) -> list[list[list[int]]]:

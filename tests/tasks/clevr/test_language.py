@@ -69,3 +69,17 @@ def test_every_program_of_the_shared_data_is_in_the_language(name: str) -> None:
         legal = legal_along(LANGUAGES[name], counts, columns)
         taken = legal.gather(2, columns.clamp(min=0)[..., None])[..., 0]
         assert (taken | (columns == PAD)).all()
+
+
+@pytest.mark.parametrize("name", ["grammar", "tidy"])
+def test_what_can_be_arranged_is_what_the_automaton_can_complete(name: str) -> None:
+    rng = random_source()
+    automaton = AUTOMATA[name]
+    multisets = []
+    for program in random_programs(rng, 150, 10):
+        changed = list(program)
+        for _ in range(rng.randrange(3)):
+            changed[rng.randrange(len(changed))] = rng.choice(MODULES)
+        multisets.append([changed.count(module) for module in MODULES])
+    want = [automaton.completes_with(automaton.start, dict(enumerate(each))) for each in multisets]
+    assert LANGUAGES[name].arranges(torch.tensor(multisets)).tolist() == want and len(set(want)) == 2

@@ -13,7 +13,8 @@ from ngs.parsing.arrangement import AnyOrder, arrangements
 from ngs.reasoning.batched_programs import SceneTables
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.language import Programs
-from ngs.tasks.clevr.reading import columns_of, program_of, understand
+from ngs.tasks.clevr.program import program_of
+from ngs.tasks.clevr.reading import columns_of, understand
 from tests.tasks.clevr.readers import random_reader, some_questions
 
 
@@ -25,7 +26,7 @@ def test_one_question_is_read_as_in_a_batch() -> None:
         columns, log_probs = batch.beliefs(reader.network(batch.inputs)).likeliest(1)
     for k in range(40):
         (found,) = reader.read(" ".join(data.train.text_words(k))).programs
-        assert found.program == program_of(columns[k, 0])
+        assert found.program == program_of(columns[k, 0].tolist())
         assert found.log_prob == pytest.approx(log_probs[k, 0].item(), abs=1e-4)
 
 
@@ -38,7 +39,9 @@ def test_the_likeliest_programs_are_those_of_an_enumeration() -> None:
     reading = reader.read(text, 1000)
     assert len(reading.programs) == len(every) > 5
     assert sum(each.probability for each in reading.programs) == pytest.approx(1)
-    assert [each.program for each in reading.programs] == [program_of(every[k]) for k in ranked.indices]
+    assert [each.program for each in reading.programs] == [
+        program_of(every[k].tolist()) for k in ranked.indices
+    ]
     assert [each.log_prob for each in reading.programs] == pytest.approx(ranked.values.tolist(), abs=1e-4)
 
 

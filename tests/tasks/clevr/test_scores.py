@@ -18,11 +18,10 @@ from ngs.tasks.clevr.dataset import QuestionRecord, Questions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.program import Kind
+from ngs.tasks.clevr.program import Kind, program_of
 from ngs.tasks.clevr.scores import (
     Outcome,
     ProgramScore,
-    as_program,
     measure,
     outcomes,
     read_programs,
@@ -125,7 +124,7 @@ def test_what_is_read_is_compared_with_the_true_program(case: str) -> None:
     first, second = outcomes(questions, encoded([read, read], extra=3), right)
     assert (first.same, first.equivalent, first.length, first.right) == (same, alike, len(read), True)
     assert (second.right, second.kind) == (False, first.kind)
-    assert as_program(encoded([read], extra=2)[0]) == read
+    assert program_of(encoded([read], extra=2)[0].tolist()) == read
 
 
 # Reading
@@ -173,7 +172,7 @@ def test_a_network_is_read_in_evaluation_mode_and_left_as_it_was(training: bool)
 def test_without_questions_there_is_nothing_to_read() -> None:
     data = some_questions()
     none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms(), CPU)
-    with pytest.raises(NGSError, match="there are no questions to read"):
+    with pytest.raises(NGSError, match="none of the questions has an answer and modules"):
         measure(random_reader(0).network, none)
 
 

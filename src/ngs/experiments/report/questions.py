@@ -20,9 +20,9 @@ from ngs.reasoning.programs import Unique
 from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
-from ngs.tasks.clevr.program import Kind
+from ngs.tasks.clevr.program import Kind, program_of
 from ngs.tasks.clevr.program_text import Executed
-from ngs.tasks.clevr.scores import Outcome, as_program, outcomes, read_programs
+from ngs.tasks.clevr.scores import Outcome, outcomes, read_programs
 
 LUCKY = 4
 """Places among the mistakes for those whose answer is right all the same."""
@@ -112,7 +112,7 @@ class Readings:
     def executed(self, k: int, columns: Tensor) -> Executed:
         """A program [time] on the scene of question k."""
         scene = self.sample.scenes[int(self.sample.questions.scenes[k])]
-        return Executed.of(as_program(columns), scene, self.sample.unique)
+        return Executed.of(program_of(columns.tolist()), scene, self.sample.unique)
 
     def answered(self, k: int, p: float) -> Answered:
         questions = self.sample.questions

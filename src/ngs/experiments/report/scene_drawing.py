@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import cos, hypot, pi, radians, sin
 
 from ngs.experiments.report.markup import Html, element
-from ngs.reasoning.scenes import Scene, Thing
+from ngs.reasoning.scenes import COLORS, Scene, Thing
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scene_sampling import CAMERA, RADIUS
 
@@ -23,17 +23,6 @@ MARGIN, LABEL = 1.1, 0.3
 FIRST_RING, NEXT_RING = 0.12, 0.09
 """How far the first ring is from its object, and the next from the last."""
 
-COLOURS = {
-    "gray": "#575757",
-    "red": "#ad2323",
-    "blue": "#2a4bd7",
-    "green": "#1d6914",
-    "brown": "#814a19",
-    "purple": "#8126c0",
-    "cyan": "#29d0d0",
-    "yellow": "#ffee33",
-}
-"""As the images of CLEVR have them."""
 CORNERS = {"cube": 4, "cylinder": 6}
 """Cylinders get corners: from above they would look like spheres, which have none."""
 
@@ -88,7 +77,7 @@ def _thing(scene: Scene, k: int, place: Point, rings: Mapping[str, frozenset[int
     drawn = [
         element("title", f"{k + 1}: {description(thing)}"),
         *(element("circle", cx=x, cy=y, r=r, class_=f"ring {c}") for r, c in zip(radii, around, strict=True)),
-        _outline(scene, thing, place, radius, class_="thing", fill=COLOURS[thing.color]),
+        _outline(scene, thing, place, radius, class_="thing", fill=COLORS[thing.color]),
         *[_outline(scene, thing, place, 0.72 * radius, class_="shine")] * (thing.material == "metal"),
         element("text", str(k + 1), x=x, y=y, dy=".35em", class_="number"),
     ]

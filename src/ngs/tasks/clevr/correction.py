@@ -24,9 +24,9 @@ from ngs.reasoning.programs import Type, groups, modules
 from ngs.reasoning.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.equivalence import Form, normal
 from ngs.tasks.clevr.language import RANK, TidyPrograms
-from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.clevr.program import MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
-from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of, program_of
+from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
 
 FEW = 2000
 """Arrangements up to which all are looked at."""
@@ -292,7 +292,7 @@ def _right_programs(
     every = arrangements(reader.language, policy.encoded.asked.modules, few)
     exact = bool(every.complete[0])
     rows = every.columns if exact else policy.likeliest(BEAM)[0][0]
-    programs = list(dict.fromkeys([*map(program_of, rows), *known]))
+    programs = list(dict.fromkeys([*map(program_of, rows.tolist()), *known]))
     programs = [program for program in programs if len(program) == policy.time]
     right = [p for p in programs if Executed.of(p, scene, reader.unique).answer == answer]
     found = map(LikelyProgram, right, _log_probs(policy, right))

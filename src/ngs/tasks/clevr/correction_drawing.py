@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 
 from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.programs import Step, Type, modules
-from ngs.reasoning.scenes import Scene, Thing
-from ngs.search.drawing import GAP, LETTER, LINE, MARGIN, SMALL, STYLE
+from ngs.reasoning.scenes import COLORS, Scene, Thing
+from ngs.search.drawing import GAP, LETTER, LINE, MARGIN, SMALL, add, page
 from ngs.search.explanation import width
 from ngs.tasks.clevr.correction import ProgramCorrection
 from ngs.tasks.clevr.correction_text import result
@@ -27,17 +27,6 @@ LEGEND = (
 SLOT, RISE = 24.0, 16.0
 """The width of an object, and the space between a box and the one below it."""
 RADIUS = {"small": 6.0, "large": 9.5}
-COLORS = {
-    "gray": "#575757",
-    "red": "#ad2323",
-    "blue": "#2a4bd7",
-    "green": "#1d6914",
-    "brown": "#814a19",
-    "purple": "#8126c0",
-    "cyan": "#29d0d0",
-    "yellow": "#ffee33",
-}
-"""As in the images of CLEVR (Johnson et al. 2017)."""
 PALE = 0.12
 WIDEST = 100
 """Letters of a question on one line."""
@@ -80,11 +69,11 @@ def drawn(question: str, title: str, panels: Sequence[Panel]) -> str:
     root = _page(max(across, texts) + 2 * MARGIN, below + MARGIN, asked, title)
     left = MARGIN + max(0.0, texts - across) / 2
     for panel, tree in zip(panels, trees, strict=True):
-        group = _add(root, "g", "program", transform=f"translate({left:.1f} {top:.1f})")
-        _add(group, "text", "middle name", panel.title, x=tree.width / 2, y=-LINE / 2)
+        group = add(root, "g", "program", transform=f"translate({left:.1f} {top:.1f})")
+        add(group, "text", "middle name", panel.title, x=tree.width / 2, y=-LINE / 2)
         _draw_tree(group, tree, panel)
         left += tree.width + 2 * MARGIN
-    _add(root, "text", "caption", LEGEND, x=MARGIN, y=below)
+    add(root, "text", "caption", LEGEND, x=MARGIN, y=below)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
@@ -175,17 +164,17 @@ def _draw_tree(group: ElementTree.Element, tree: _Tree, panel: Panel) -> None:
         if box.parent is not None:
             above = tree.boxes[box.parent]
             start, bend = f"{above.x:.1f} {above.y + above.height:.1f}", f"{box.y - RISE / 2:.1f}"
-            _add(group, "path", "edge", d=f"M{start}V{bend}H{box.x:.1f}V{box.y:.1f}")
+            add(group, "path", "edge", d=f"M{start}V{bend}H{box.x:.1f}V{box.y:.1f}")
     for position, box in enumerate(tree.boxes):
         _draw_box(group, box, panel.executed.scene, panel.marked.get(position, ""))
 
 
 def _draw_box(parent: ElementTree.Element, box: _Box, scene: Scene, mark: str) -> None:
-    group = _add(parent, "g", f"step {mark}".rstrip(), transform=f"translate({box.x:.1f} {box.y:.1f})")
-    _add(group, "rect", "box", x=-box.width / 2, width=box.width, height=box.height, rx=7)
-    _add(group, "text", f"middle {mark}".rstrip(), box.module, y=LINE)
+    group = add(parent, "g", f"step {mark}".rstrip(), transform=f"translate({box.x:.1f} {box.y:.1f})")
+    add(group, "rect", "box", x=-box.width / 2, width=box.width, height=box.height, rx=7)
+    add(group, "text", f"middle {mark}".rstrip(), box.module, y=LINE)
     if box.value:
-        _add(group, "text", "middle value", box.value, y=2 * LINE)
+        add(group, "text", "middle value", box.value, y=2 * LINE)
     if box.objects is not None:
         _draw_objects(group, box.objects, scene, 2.2 * LINE)
 
@@ -195,48 +184,32 @@ def _draw_objects(group: ElementTree.Element, chosen: Collection[int], scene: Sc
     left = -SLOT * (len(scene.things) - 1) / 2
     for k, thing in enumerate(scene.things):
         place = f"translate({left + SLOT * k:.1f} {y:.1f})"
-        glyph = _add(group, "g", "object" if k in chosen else "other", transform=place)
+        glyph = add(group, "g", "object" if k in chosen else "other", transform=place)
         if k not in chosen:
             glyph.set("opacity", str(PALE))
         _draw_thing(glyph, thing)
 
 
 def _draw_thing(glyph: ElementTree.Element, thing: Thing) -> None:
-    _add(glyph, "title", text=description(thing))
+    add(glyph, "title", text=description(thing))
     r, look = RADIUS[thing.size], {"fill": COLORS[thing.color], "stroke": "#808890"}
     if thing.shape == "sphere":
-        _add(glyph, "circle", r=r, **look)
+        add(glyph, "circle", r=r, **look)
     elif thing.shape == "cube":
-        _add(glyph, "rect", x=-0.88 * r, y=-0.88 * r, width=1.76 * r, height=1.76 * r, **look)
+        add(glyph, "rect", x=-0.88 * r, y=-0.88 * r, width=1.76 * r, height=1.76 * r, **look)
     else:
         bulge = f"a{0.7 * r:.1f} {0.3 * r:.1f} 0 0"
         side, down = f"{0.7 * r:.1f}", f"{1.4 * r:.1f}"
         outline = f"M-{side} -{side}v{down}{bulge} 0 {down} 0v-{down}{bulge} 0 -{down} 0{bulge} 0 {down} 0"
-        _add(glyph, "path", d=outline, **look)
+        add(glyph, "path", d=outline, **look)
     if thing.material == "metal":
-        _add(glyph, "circle", cx=-0.25 * r, cy=-0.3 * r, r=0.28 * r, fill="#ffffff", opacity="0.85")
+        add(glyph, "circle", cx=-0.25 * r, cy=-0.3 * r, r=0.28 * r, fill="#ffffff", opacity="0.85")
 
 
 def _page(across: float, down: float, asked: Sequence[str], title: str) -> ElementTree.Element:
-    size = {"width": f"{across:.0f}", "height": f"{down:.0f}", "viewBox": f"0 0 {across:.0f} {down:.0f}"}
-    names = {"xmlns": "http://www.w3.org/2000/svg", "class": "ngs-correction", "role": "img"}
-    root = ElementTree.Element("svg", names | size)
-    _add(root, "title", text=" ".join([*asked, title]))
-    _add(root, "desc", text="Programs from the root down; each step shows the objects that it found.")
-    _add(root, "style", text=STYLE)
-    _add(root, "rect", "page", width=across, height=down, rx=10)
+    told = "Programs from the root down; each step shows the objects that it found."
+    root = page(across, down, " ".join([*asked, title]), told)
     for k, line in enumerate(asked):
-        _add(root, "text", "result", line, x=MARGIN, y=MARGIN + 12 + LINE * k)
-    _add(root, "text", "", title, x=MARGIN, y=MARGIN + 12 + LINE * (len(asked) + 0.5))
+        add(root, "text", "result", line, x=MARGIN, y=MARGIN + 12 + LINE * k)
+    add(root, "text", "", title, x=MARGIN, y=MARGIN + 12 + LINE * (len(asked) + 0.5))
     return root
-
-
-def _add(
-    parent: ElementTree.Element, tag: str, kind: str = "", text: str = "", **attributes: float | str
-) -> ElementTree.Element:
-    """A new child; numbers are rounded to a tenth of a pixel."""
-    child = ElementTree.SubElement(parent, tag, {"class": kind} if kind else {})
-    child.text = text or None
-    for name, value in attributes.items():
-        child.set(name, value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0"))
-    return child

@@ -17,7 +17,7 @@ from torch import Tensor
 from ngs.errors import DataError, NGSError
 from ngs.parsing.decode import PAD
 from ngs.reasoning.scenes import ANSWERS, RELATIONS, Scene
-from ngs.tasks.clevr.program import MODULES, Kind, Program, kind_of
+from ngs.tasks.clevr.program import COLUMN, MODULES, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.words import words_of
 
 UNKNOWN = 0
@@ -29,7 +29,6 @@ UNKNOWN_WORD = "<unknown>"
 NO_ANSWER = -1
 """In place of an answer's number where the source gives none."""
 
-_COLUMN = {module: column for column, module in enumerate(MODULES)}
 _ANSWER = {text: number for number, text in enumerate(ANSWERS)}
 
 
@@ -208,11 +207,11 @@ class Questions:
 
     def program(self, k: int) -> Program | None:
         """None where the source gives none."""
-        return _named(self.programs.row(k)) or None
+        return program_of(self.programs.row(k).tolist()) or None
 
     def modules_of(self, k: int) -> tuple[str, ...]:
         """What the dictionary gives, in the order of MODULES."""
-        return _named(self.modules.row(k))
+        return program_of(self.modules.row(k).tolist())
 
     def keywords_of(self, k: int) -> tuple[tuple[int, str], ...]:
         return tuple((word, MODULES[column]) for word, column in self.keywords.row(k).tolist())
@@ -221,10 +220,6 @@ class Questions:
         """By its program, else by its modules; None where there are neither."""
         modules = self.program(k) or self.modules_of(k)
         return kind_of(modules) if modules else None
-
-
-def _named(columns: Tensor) -> tuple[str, ...]:
-    return tuple(MODULES[column] for column in columns.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,7 +351,7 @@ class _Gathering:
 
 def _columns(modules: Iterable[str], record: QuestionRecord) -> list[int]:
     try:
-        return [_COLUMN[module] for module in modules]
+        return [COLUMN[module] for module in modules]
     except KeyError as unknown:
         raise DataError(
             f"question {record.number}: there is no module {unknown}; give one of {', '.join(MODULES)}"

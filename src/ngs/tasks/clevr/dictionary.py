@@ -20,12 +20,11 @@ from typing import NamedTuple, NoReturn
 from ngs.errors import ParseError
 from ngs.tasks.clevr.cued_question import NOUNS, CuedQuestion, NounPhrase
 from ngs.tasks.clevr.cues import cues_of
-from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.program import COLUMN, MODULES
 
 Said = tuple[int, str]
 """The position of a word, and a module it speaks of."""
 
-_COLUMN = {module: column for column, module in enumerate(MODULES)}
 _FILTERS = frozenset(module for module in MODULES if module.startswith("filter_"))
 _EQUAL = frozenset(module for module in MODULES if module.startswith("equal_"))
 _BINARY = _EQUAL | {"greater_than", "less_than", "intersect", "union"}
@@ -83,7 +82,7 @@ def modules_of(words: Sequence[str]) -> Understood:
     said += ((position, "scene") for position in _ends(question, root, branches))
     return Understood(
         question.words,
-        tuple(sorted((module for _, module in said), key=_COLUMN.__getitem__)),
+        tuple(sorted((module for _, module in said), key=COLUMN.__getitem__)),
         tuple(sorted(set(said))),
         tuple((cue.start, cue.stop) for cue in question.cues),
     )

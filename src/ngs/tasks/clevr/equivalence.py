@@ -33,9 +33,18 @@ def normal(program: Sequence[str]) -> Form:
     try:
         form = _read(rest)
     except StopIteration:
-        raise ParseError(f"the program {' '.join(program)!r} ends before it is complete") from None
+        raise ParseError(
+            f"the program {' '.join(program)!r} ends before it is complete; give every module its arguments"
+        ) from None
+    except KeyError as unknown:
+        raise ParseError(
+            f"the program {' '.join(program)!r} has {unknown}, which is no module; give one of "
+            f"{', '.join(modules())}"
+        ) from None
     for module in rest:
-        raise ParseError(f"the program {' '.join(program)!r} is complete before `{module}`")
+        raise ParseError(
+            f"the program {' '.join(program)!r} is complete before `{module}`; leave out what is behind"
+        )
     return form
 
 

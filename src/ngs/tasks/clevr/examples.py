@@ -12,7 +12,8 @@ from ngs.parsing.arrangement import Arranging
 from ngs.parsing.decode import PAD
 from ngs.reasoning.batched_programs import SceneTables, execute_batch
 from ngs.reasoning.programs import Unique, strict
-from ngs.tasks.clevr.dataset import NO_ANSWER, Questions
+from ngs.search.arrangement import places
+from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
 from ngs.tasks.clevr.program import MODULES
 
 
@@ -52,10 +53,16 @@ class Part:
         *,
         unique: Unique = strict,
     ) -> Part:
-        """Without the questions that have no answer; `tables` are on the device."""
+        """Without the questions that have no answer; `tables` are on the device.
+
+        Questions whose modules make no program of the language ("red blue cubes" in the tidy one) are not
+        understood either.
+        """
         answered = questions.answers != NO_ANSWER
-        read = questions.select((answered & questions.understood).nonzero().flatten())
-        unread = questions.select((answered & ~questions.understood).nonzero().flatten())
+        counts = counts_of(questions.modules).long().to(device)
+        understood = questions.understood & language.arranges(counts).cpu()
+        read = questions.select((answered & understood).nonzero().flatten())
+        unread = questions.select((answered & ~understood).nonzero().flatten())
         return cls(read, _examples(read, tables, language, device, unique), unread)
 
     def __len__(self) -> int:
@@ -67,20 +74,23 @@ def _examples(
 ) -> QuestionExamples:
     scenes, answers = questions.scenes.long().to(device), questions.answers.long().to(device)
     labelled = bool((questions.programs.lengths > 0).all())
+    counts = counts_of(questions.modules)
+    labels = questions.programs.padded()
+    labels[(counts_of(questions.programs) != counts).any(1)] = PAD  # no arrangement of the known modules
     return QuestionExamples(
         questions.words.padded().to(device, torch.int32),
-        counts_of(questions).to(device),
+        counts.to(device),
         keywords_of(questions).to(device),
         language,
         SceneJudge(tables, scenes, answers, unique),
-        questions.programs.padded().to(device, torch.int8) if labelled else None,
+        labels.to(device, torch.int8) if labelled else None,
     )
 
 
-def counts_of(questions: Questions) -> Tensor:
-    """int8 [question, module]: how many of each module the dictionary gives."""
-    columns = questions.modules.padded()
-    counts = torch.zeros((len(questions), len(MODULES)), dtype=torch.int8)
+def counts_of(modules: Ragged) -> Tensor:
+    """int8 [question, module]: how many there are of each module."""
+    columns = modules.padded()
+    counts = torch.zeros((len(modules), len(MODULES)), dtype=torch.int8)
     return counts.scatter_add_(1, columns.clamp(min=0), (columns != PAD).to(torch.int8))
 
 
@@ -93,7 +103,7 @@ def keywords_of(questions: Questions) -> Tensor:
     slot = question * longest + word
     order = slot.argsort(stable=True)
     slot, module = slot[order], module[order]
-    place = torch.arange(len(slot)) - torch.searchsorted(slot, slot)
+    place = places(slot)
     few = int(place.max()) + 1 if len(place) else 1
     table = torch.full((len(questions) * longest, few), PAD, dtype=torch.int8)
     table[slot, place] = module.to(torch.int8)

@@ -14,7 +14,8 @@ stack nor a search is needed to know what may come next, by counting what is lef
   room for what is left of an attribute unless it is more than the noun phrases to come: the closing modules
   left, less that of the phrase we are in.
 
-The multiset must be that of a program of the language; `prefix_automaton(clevr()).completes_with` says so.
+All this for multisets that some program is made of (`arranges`): what is needed as an argument is there, one
+thing is left over for the whole, and no attribute is named more often than there are noun phrases.
 """
 
 from __future__ import annotations
@@ -60,13 +61,25 @@ _TOTALS = torch.stack(
 """[module, total]: scenes, branching modules, counts, queries, truths, modules that close a noun phrase"""
 
 
+_MADE = torch.nn.functional.one_hot(_MAKES, len(_TYPES)).float()
+_NEEDED = torch.nn.functional.one_hot(_NEEDS, len(_TYPES)).sum(1).float()
+"""[module, type]: how many of each type a module makes and needs"""
+
+
 class Programs:
     """Programs with filters in any order, as in the paper's grammar."""
 
     def __init__(self, device: torch.device | str = "cpu") -> None:
         self._makes, self._first_need, self._rank = (t.to(device) for t in (_MAKES, _NEEDS[:, 0], RANK))
         self._totals, self._of_rank = _TOTALS.to(device), _OF_RANK.to(device)
+        self._is_scene = _IS_SCENE.to(device)
         self._begins = (self._makes != OBJECTS) & (self._makes != OBJECT)
+
+    def arranges(self, counts: Tensor) -> Tensor:
+        made, needed = (counts.float() @ table.to(counts.device) for table in (_MADE, _NEEDED))
+        spare = made - needed
+        whole = spare[:, [TRUTH, INTEGER, CONCEPT]]
+        return (whole.sum(1) == 1) & (whole >= 0).all(1) & (spare[:, [OBJECT, OBJECTS]] == 0).all(1)
 
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return self._legal(left, last, left.float() @ self._totals)
@@ -84,11 +97,15 @@ class Programs:
         first = self._begins & ((truths == 0)[..., None] | (self._makes == TRUTH))
         fits = fits | (first & (last == PAD)[..., None])
         dead_end = (height == 1) & (left.sum(-1) > 1)
-        return fits & (left > 0) & ~(dead_end[..., None] & _IS_SCENE.to(left.device))
+        return fits & (left > 0) & ~(dead_end[..., None] & self._is_scene)
 
 
 class TidyPrograms(Programs):
     """Programs whose noun phrases name each attribute at most once, in a fixed order."""
+
+    def arranges(self, counts: Tensor) -> Tensor:
+        phrases = counts.float() @ self._totals[:, -1:]
+        return super().arranges(counts) & (counts.float() @ self._of_rank <= phrases).all(1)
 
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         modules_left = left.float()  # whole numbers; no GPU multiplies matrices of integers

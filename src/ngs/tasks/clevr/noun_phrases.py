@@ -12,6 +12,7 @@ from torch import Tensor
 from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.decode import PAD
 from ngs.search.arrangement import Candidates, Edits, fingerprints, joined, switches
+from ngs.tasks.clevr.equivalence import SYMMETRIC
 from ngs.tasks.clevr.language import CLOSES, RANK
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
 
@@ -135,6 +136,4 @@ def _ranks(columns: Tensor) -> Tensor:
     return torch.where(columns == PAD, -1, RANK.to(columns.device)[columns.clamp(min=0)])
 
 
-_SYMMETRIC = torch.tensor(
-    [m in ("union", "intersect", "equal_integer") or m.startswith("equal_") for m in MODULES]
-)
+_SYMMETRIC = torch.tensor([module in SYMMETRIC for module in MODULES])

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import clevr
+from ngs.parsing.decode import PAD
 
 GRAMMAR: Grammar = clevr()
 
 MODULES: tuple[str, ...] = GRAMMAR.symbols
 """The forty modules; a program's columns count them."""
 
+COLUMN: Mapping[str, int] = {module: column for column, module in enumerate(MODULES)}
+
 Program = tuple[str, ...]
 """Modules in prefix notation: ("count", "filter_color[red]", "scene")."""
+
+
+def program_of(columns: Iterable[int]) -> Program:
+    """The modules of some columns, without what is behind the end."""
+    return tuple(MODULES[column] for column in columns if column != PAD)
 
 
 class Kind(StrEnum):

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ngs.errors import ParseError
 from ngs.parsing.arrangement import Arranging
-from ngs.parsing.decode import PAD
 from ngs.perception.decoding import Policy
 from ngs.perception.pointer import Asked, PointerNetwork
 from ngs.reasoning.programs import Unique
@@ -19,10 +18,8 @@ from ngs.tasks.clevr.dataset import UNKNOWN
 from ngs.tasks.clevr.dictionary import Understood, modules_of
 from ngs.tasks.clevr.language import CLOSES
 from ngs.tasks.clevr.official import LONGEST
-from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.clevr.program import COLUMN, MODULES, Program, program_of
 from ngs.tasks.clevr.words import words_of
-
-_COLUMN = {module: column for column, module in enumerate(MODULES)}
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class QuestionReader:
     def _programs(self, understood: Understood, k: int) -> tuple[LikelyProgram, ...]:
         columns, log_probs = self._policy(understood).likeliest(k)
         found = zip(columns[0], log_probs[0].tolist(), strict=True)
-        programs = tuple(LikelyProgram(program_of(row), log_prob) for row, log_prob in found)
+        programs = tuple(LikelyProgram(program_of(row.tolist()), log_prob) for row, log_prob in found)
         # Where a multiset has no arrangement, decoding ends before all of it is used up.
         programs = tuple(each for each in programs if len(each.program) == len(understood.modules))
         if not programs:
@@ -90,10 +87,10 @@ class QuestionReader:
         words = [number.get(word, UNKNOWN) for word in understood.words]
         counts = torch.zeros(len(MODULES), dtype=torch.long)
         for module in understood.modules:
-            counts[_COLUMN[module]] += 1
+            counts[COLUMN[module]] += 1
         keywords = torch.zeros((len(words), len(MODULES)))
         for position, module in understood.keywords:
-            keywords[position, _COLUMN[module]] = 1.0
+            keywords[position, COLUMN[module]] = 1.0
         return Asked(torch.tensor([words]), torch.tensor([len(words)]), counts[None], keywords[None])
 
 
@@ -104,19 +101,14 @@ def understand(text: str) -> Understood:
     return modules_of(words_of(text))
 
 
-def program_of(columns: Tensor) -> Program:
-    """The modules of one row of columns [time]."""
-    return tuple(MODULES[column] for column in columns.tolist() if column != PAD)
-
-
 def columns_of(programs: list[Program]) -> Tensor:
     """int64 [program, time] of programs of one length; there is at least one."""
-    return torch.tensor([[_COLUMN[module] for module in program] for program in programs])
+    return torch.tensor([[COLUMN[module] for module in program] for program in programs])
 
 
 def _not_arrangeable(understood: Understood) -> ParseError:
     """The only reason there is: more values of an attribute than things that could have them."""
-    things = sum(CLOSES[_COLUMN[module]].item() for module in understood.modules)
+    things = sum(CLOSES[COLUMN[module]].item() for module in understood.modules)
     for attribute in ATTRIBUTES:
         prefix = f"filter_{attribute}["
         values = [m.removeprefix(prefix)[:-1] for m in understood.modules if m.startswith(prefix)]

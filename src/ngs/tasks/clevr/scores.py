@@ -15,7 +15,7 @@ from ngs.parsing.decode import PAD
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.examples import Part
-from ngs.tasks.clevr.program import MODULES, Kind, Program
+from ngs.tasks.clevr.program import Kind, Program, program_of
 
 AT_ONCE = 1024
 """Questions read in one go."""
@@ -98,17 +98,12 @@ def read_programs(network: nn.Module, examples: QuestionExamples) -> tuple[Tenso
     return programs, right
 
 
-def as_program(columns: Tensor) -> Program:
-    """The modules of one row [time]."""
-    return tuple(MODULES[column] for column in columns.tolist() if column != PAD)
-
-
 def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outcome]:
     """What became of each question, given what `read_programs` says."""
 
     def outcome(k: int) -> Outcome:
         true = questions.program(k)
-        read = as_program(programs[k])
+        read = program_of(programs[k].tolist())
         same = None if true is None else read == true
         alike = None if true is None else read == true or _means(read, true)
         return Outcome(questions.kind(k), len(read), bool(right[k]), same, alike)
