@@ -5,7 +5,7 @@
 where programs that mean the same are counted once, by the likeliest of them. Its gradient is the
 expectation of Eq. 8 under the posterior: every right meaning is a label, weighted by how likely it is.
 Where the arrangements of the modules can be enumerated, the right ones among them are found once, before the
-first step; if they are few, the sum is exact. Elsewhere it runs over what is found in a step: some of those at
+first step; if they are few, the sum is exact. Elsewhere it runs over what is found in a step: some of them at
 random, programs drawn from the network, their neighbours, and the likeliest that were found before.
 """
 
