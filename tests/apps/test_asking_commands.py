@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -177,6 +179,18 @@ def test_words_that_training_lacked_are_named(run, monkeypatch) -> None:
     for command in (("ask",), ("explain", "--answer", "0")):
         assert ngs(*command, run, question).stdout.endswith(told)
     assert json.loads(ngs("ask", run, question, "--json").stdout)["unseen"] == ["tiny", "balls", "ball"]
+
+
+def test_only_what_training_could_do_is_tried(run, tmp_path) -> None:
+    shutil.copytree(run, tmp_path / "switches")
+    config = json.loads((run / "config.json").read_text())
+    (tmp_path / "switches" / "config.json").write_text(json.dumps({**config, "moves": False}))
+    question, answer = "how many small red cubes are left of the large sphere", ("--answer", "7")
+    found = [
+        int(re.search(r"one step away: (\d+) program", ngs("explain", each, question, *answer).stdout)[1])
+        for each in (run, tmp_path / "switches")
+    ]
+    assert found[0] > found[1] > 0
 
 
 # What goes wrong

@@ -14,13 +14,13 @@ from rich.console import Console
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
 from ngs.errors import NGSError
-from ngs.experiments.clevr import load_reader
+from ngs.experiments.clevr import load_config, load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import CONFIG
 from ngs.reasoning.operation import UNDEFINED, Special
 from ngs.reasoning.programs import Step, Type, lenient, modules, spoken
 from ngs.reasoning.scenes import Scene
-from ngs.tasks.clevr.correction import correct
+from ngs.tasks.clevr.correction import correct, tidy_switches
 from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
 from ngs.tasks.clevr.correction_text import as_text
 from ngs.tasks.clevr.embedded import synthetic
@@ -107,7 +107,10 @@ def explain_question(
     run: Path, question: str, answer: str, given: GivenScene, is_lenient: bool, svg: Path | None
 ) -> None:
     """What was misread in a question whose answer is known."""
-    correction = correct(_reader(run, is_lenient), question, given.scene, answer.strip().lower())
+    config = load_config(run)
+    edits = tidy_switches if config.grammar == "tidy" and not config.moves else None  # as in training
+    reader = _reader(run, is_lenient)
+    correction = correct(reader, question, given.scene, answer.strip().lower(), edits=edits)
     console = Console()
     _tell_scene(console, given)
     tell(console, as_text(correction))

@@ -205,6 +205,11 @@ def tidy_edits(program: Program) -> Iterator[Edit]:
     return (edit for edit in edits if _is_tidy(edit.program))
 
 
+def tidy_switches(program: Program) -> Iterator[Edit]:
+    """Every switch, tidied; without what cannot be."""
+    return (edit for edit in _tidy_switches(program) if _is_tidy(edit.program))
+
+
 def distinct(edits: Iterator[Edit], program: Program) -> list[Edit]:
     """One edit for each program that is made, and none that changes nothing."""
     made = {program: Edit(program, (), ())}
