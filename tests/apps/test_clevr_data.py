@@ -140,3 +140,10 @@ def test_inspect_finds_what_is_wrong() -> None:
     assert found["train"]["wrong_answers"] == [0] and found["repeated"] == [5]
     assert found["train"]["not_understood"][0]["number"] == 1 and len(found["faulty"]) == 1
     assert found["kinds"][0] == {"of": "zero hops", "train": 2, "validation": 2}
+
+
+def test_what_is_not_there_is_told_of_both_formats(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name, told in (("nowhere", "there is no such file or folder"), ("empty", "is empty")):
+        result = CliRunner().invoke(data_app, ["import", str(tmp_path / name)])
+        assert result.exit_code == 1 and told in result.output and "CLEVR v1.0" in result.output

@@ -6,8 +6,8 @@ from contextlib import suppress
 # does not slow down by more than its share where other programs use the same cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# oneDNN prepares its LSTM for every new number of rows and keeps 1,024 such preparations: 3 GB after 800 steps
-# of a pointer network, which hardly ever meets the same number twice (torch 2.13).
+# oneDNN prepares its LSTM for every new number of rows and keeps 1,024 such preparations: 3 GB after 800
+# steps of a pointer network, which hardly ever meets the same number twice (torch 2.13).
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 
 # A training step allocates and frees the same large tensors every time. By default glibc hands memory of that

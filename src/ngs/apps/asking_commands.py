@@ -150,8 +150,8 @@ class GivenScene:
 
     title: str
     scene: Scene
-    known: bool
-    """whether whoever asks has it before them"""
+    hint: str = ""
+    """how to choose another"""
 
 
 def scene_given(path: Path | None, image_index: int | None, number: int | None) -> GivenScene:
@@ -160,11 +160,12 @@ def scene_given(path: Path | None, image_index: int | None, number: int | None) 
         if image_index is not None:
             raise NGSError(f"--image-index is {image_index}, and there is no file; give --scene as well")
         number = number or 0
-        return GivenScene(f"scene {number} of the embedded data", embedded_scene(number), known=False)
+        hint = " (give another with --scene or --scene-number)"
+        return GivenScene(f"scene {number} of the embedded data", embedded_scene(number), hint)
     if number is not None:
         raise NGSError(f"--scene-number is {number} and --scene {path}; give one of them")
     title = str(path) if image_index is None else f"{path}, scene {image_index}"
-    return GivenScene(title, read_scene(path, image_index), known=True)
+    return GivenScene(title, read_scene(path, image_index))
 
 
 def embedded_scene(number: int) -> Scene:
@@ -174,9 +175,8 @@ def embedded_scene(number: int) -> Scene:
 
 
 def _tell_scene(console: Console, given: GivenScene) -> None:
-    if not given.known:
-        things = "".join(f"\n  {description(thing)}" for thing in given.scene.things)
-        tell(console, f"{given.title} (give another with --scene or --scene-number):{things}\n")
+    things = "".join(f"\n  {description(thing)}" for thing in given.scene.things) or " no objects"
+    tell(console, f"{given.title}{given.hint}:{things}\n")
 
 
 # What is told

@@ -54,6 +54,7 @@ def import_(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the packed file.")] = False,
 ) -> None:
     """Check a published data set, and pack it into one file that loads at once."""
+    _check_there(source)
     of_scenes = clevr_data.is_ours(source)
     if of_scenes and rebuild:
         raise DataError(f"{source} holds questions about scenes; --leak-free is for handwritten formulas")
@@ -80,6 +81,19 @@ def inspect_(
 ) -> None:
     """Count what a data set holds, and check it: leaks, labels, modules, answers."""
     (clevr_data if clevr_data.is_ours(source) else hwf_data).show(source, as_json=as_json)
+
+
+def _check_there(source: Path) -> None:
+    if not source.exists():
+        raise DataError(
+            f"{source}: there is no such file or folder; give HWF.zip, the folder with its content, or a "
+            f"folder with scenes and questions in the format of CLEVR v1.0"
+        )
+    if source.is_dir() and not any(source.iterdir()):
+        raise DataError(
+            f"{source} is empty; data/expr_train.json and data/expr_test.json with their images are needed, "
+            f"or scenes and questions in the format of CLEVR v1.0"
+        )
 
 
 def _check_free(path: Path, overwrite: bool) -> None:

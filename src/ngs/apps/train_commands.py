@@ -30,7 +30,7 @@ from ngs.experiments import comparison
 from ngs.experiments import run as runs
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.curves_figure import draw_curves
-from ngs.experiments.folder import BEST, remove
+from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
 
 train_app = typer.Typer(help="Train a network from answers alone.", no_args_is_help=True)
@@ -97,6 +97,8 @@ def _train(
     console = Console()
     if resume is not None:
         config, folder = _resumed(config, resume, out is not None or overwrite), resume
+        if not (folder / CHECKPOINT).exists():
+            console.print("there is no checkpoint yet: from the beginning", soft_wrap=True)
     else:
         folder = Path("runs") / f"{config.task}-{config.method}-{config.seed}" if out is None else out
         if overwrite:
@@ -106,7 +108,11 @@ def _train(
         title = f"[bold]{config.method}[/] on {config.data}, into {folder}"
         result = _follow(events, console, title, VIEWS[config.task])
     except KeyboardInterrupt:
-        console.print(f"stopped; go on with: ngs train {config.task} --resume {folder}", soft_wrap=True)
+        begun = (folder / CONFIG).exists()
+        again = (
+            f"go on with: ngs train {config.task} --resume {folder}" if begun else "nothing was written yet"
+        )
+        console.print(f"stopped; {again}", soft_wrap=True)
         raise typer.Exit(130) from None
     console.print(VIEWS[config.task].table(result["test"], f"{result['data']}, test part"))
     console.print(

@@ -259,7 +259,9 @@ def _what_happens(found: Corrections, step: int, labelled: bool) -> str:
 
 def _edits(config: TrainCLEVR) -> str:
     moves = config.grammar == "tidy" and config.moves
-    more = ", or moves one filter to another noun phrase" if moves else ""
+    more = (
+        ", moves one filter to another noun phrase, or turns a chain of noun phrases round" if moves else ""
+    )
     return (
         f"1-BS sets out from the program that was read and takes the likeliest that is one change away: it "
         f"switches two modules that take and give the same{more}. m-BS is a random walk of such changes. "

@@ -149,8 +149,8 @@ def _near(word: str) -> list[str]:
 def _refuse_unknown(words: Sequence[str], positions: Iterable[int]) -> NoReturn:
     named = []
     for position in positions:
-        near = ", ".join(_near(words[position])) or "nothing"
-        named.append(f"{words[position]!r} (word {position + 1}; near: {near})")
+        near = ", ".join(_near(words[position]))
+        named.append(f"{words[position]!r} (word {position + 1}{f'; near: {near}' if near else ''})")
     raise ParseError(
         f"not in the dictionary: {', '.join(named)}, in {' '.join(words)!r}; say it with colors, sizes, "
         f"materials, shapes, relations (left of, right of, in front of, behind) and question words"

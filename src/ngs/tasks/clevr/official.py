@@ -267,7 +267,9 @@ def read_scene(path: Path, image_index: int | None = None) -> Scene:
         scene.get("image_index", k) if isinstance(scene, dict) else k for k, scene in enumerate(scenes)
     ]
     if image_index is None and len(scenes) > 1:
-        raise DataError(f"{path} holds {len(scenes)} scenes; say which, or give a file with one")
+        raise DataError(
+            f"{path} holds {len(scenes)} scenes; say which (--image-index), or give a file with one"
+        )
     if image_index is not None and image_index not in numbers:
         raise DataError(
             f"{path} holds no scene with image_index {image_index}; "
