@@ -123,7 +123,7 @@ def test_some_are_enumerated_and_others_searched(made: Task) -> None:
     assert torch.isclose(loss.value, posterior(made)(policy, batch).value, atol=1e-5)
     exact = mixed.exact[batch.questions]
     assert 0 < loss.measures["exact"] == exact.float().mean() < 1
-    empty = (mixed.memory[batch.questions] == PAD).all(2).all(1)
+    empty = (mixed.remembered(batch.questions) == PAD).all(2).all(1)
     assert torch.equal(empty, exact)
 
 
@@ -135,7 +135,9 @@ def test_the_likeliest_right_programs_are_remembered(made: Task) -> None:
     more = 0
     for question in range(len(made.programs)):
         best = ranked(made, policy, question)
-        kept = [program for program in decoded(objective.memory[question].long()) if program]
+        kept = [
+            program for program in decoded(objective.remembered(torch.tensor(question)).long()) if program
+        ]
         assert len(kept) == min(3, len(best))
         values = {program: log_p for log_p, program in best}
         assert [values[z] for z in kept] == pytest.approx([log_p for log_p, _ in best[:3]], abs=1e-5)
@@ -152,7 +154,7 @@ def test_what_is_remembered_is_used_and_not_forgotten(made: Task) -> None:
     losses = [step.value.item() for step in steps if step.measures["found"] == 1]
     assert all(after <= before + 1e-6 for before, after in pairwise(losses))
     assert len(losses) > 3 and losses[-1] < losses[0] - 1e-3
-    for question, kept in enumerate(objective.memory.long()):
+    for question, kept in enumerate(objective.remembered(torch.arange(len(objective.slots))).long()):
         programs = [program for program in decoded(kept) if program]
         assert len(programs) == len(set(programs))
         assert set(programs) <= set(made.right_programs(question))

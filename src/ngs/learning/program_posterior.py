@@ -65,10 +65,12 @@ class ProgramPosterior(Drawing):
         self.enumerated = Enumeration.of(examples, at_most)
         self.exact = self.enumerated.complete & (self.enumerated.numbers <= few)
         """bool [question]: whether its sum is exact"""
-        time = int(examples.lengths.max(initial=0))
-        shape = (len(examples), memory, time)
+        searched = int((~self.exact).sum())
+        self.slots = torch.where(self.exact, searched, (~self.exact).cumsum(0) - 1)
+        """[question]: its row of the memory; those that are not searched share the last, which stays empty"""
+        shape = (searched + 1, memory, int(examples.lengths.max(initial=0)))
         self.memory = torch.full(shape, PAD, dtype=torch.int8, device=examples.device)
-        """[question, place, time]: the likeliest right programs seen last, PAD where there are fewer"""
+        """[slot, place, time]: the likeliest right programs seen last, PAD where there are fewer"""
 
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         exact = self.exact[batch.questions]
@@ -86,7 +88,7 @@ class ProgramPosterior(Drawing):
     def _searched(self, policy: Policy, batch: QuestionBatch, rows: Tensor) -> Candidates:
         """Right programs of these rows: some that were enumerated, some that are drawn or next to such, and
         all that are remembered."""
-        remembered = self.memory[batch.questions[rows], :, : batch.time].long()
+        remembered = self.remembered(batch.questions[rows])[..., : batch.time].long()
         known = Candidates(rows.repeat_interleave(remembered.shape[1]), remembered.flatten(0, 1))
         known = known.select((known.columns != PAD).any(1))
         if not len(rows):
@@ -97,6 +99,10 @@ class ProgramPosterior(Drawing):
         new = new.select(batch.right(new.rows, new.columns))
         listed = self.enumerated.some_of_rows(batch, rows, self.fresh, self.generator)
         return distinct(joined(self._some(new), listed, known))
+
+    def remembered(self, questions: Tensor) -> Tensor:
+        """int8 [question, place, time]: the likeliest right programs that were found for some questions."""
+        return self.memory[self.slots[questions]]
 
     def _some(self, candidates: Candidates) -> Candidates:
         """At most `fresh` of each row, at random: a question can have hundreds of right neighbours."""
@@ -126,7 +132,7 @@ class ProgramPosterior(Drawing):
         table = self.memory.new_full((len(batch), *self.memory.shape[1:]), PAD)
         columns = pad(right.columns, (0, self.memory.shape[2] - batch.time), value=PAD).to(torch.int8)
         table[rows[kept], place[kept]] = columns[order[kept]]
-        self.memory[gathered(batch.questions)] = gathered(table)
+        self.memory[self.slots[gathered(batch.questions)]] = gathered(table)
 
     def state(self) -> dict[str, Tensor]:
         return {**super().state(), "memory": self.memory}
