@@ -44,6 +44,7 @@ from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.scores import ProgramScore, ProgramScores, measure
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from tests.experiments.left_by_runs import facts_of
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.readers import row
 
@@ -115,22 +116,6 @@ def weights(folder: Path, name: str = BEST) -> dict[str, Tensor]:
 
 def same_tensors(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
-
-
-def facts_of(folder: Path) -> dict[str, Any]:
-    """All that a run leaves, but for its seconds and its memory."""
-    tensors, facts = tensor_file.load(folder / CHECKPOINT, A_CHECKPOINT, "")
-    result = json.loads((folder / RESULT).read_text())
-    return {
-        "rows": [{k: v for k, v in row.items() if k != "seconds"} for row in read_rows(folder / METRICS)],
-        "result": {k: v for k, v in result.items() if k not in ("training_seconds", "peak_memory_mb")},
-        "best": (folder / BEST).read_bytes(),
-        "early": (folder / EARLY).read_bytes(),
-        "config": (folder / CONFIG).read_bytes(),
-        "checkpoint": tensor_file.checksum(tensors, {}),
-        "place": facts["place"],
-        "choice": facts["best"],
-    }
 
 
 @pytest.fixture(scope="module")

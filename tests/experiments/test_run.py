@@ -22,7 +22,6 @@ from ngs.experiments import hwf, record
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import commit, environment
 from ngs.experiments.folder import (
-    A_CHECKPOINT,
     A_NETWORK,
     BEST,
     CHECKPOINT,
@@ -42,6 +41,7 @@ from ngs.learning.scores import Score, Scores, measure
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
 from ngs.tasks.hwf.embedded import embedded
+from tests.experiments.left_by_runs import facts_of
 
 ROOT = Path(__file__).parents[2]
 CPU = torch.device("cpu")
@@ -76,23 +76,6 @@ def finished(config: TrainHWF, folder: Path, *, resume: bool = False) -> dict[st
     """Run to the end; the result."""
     *_, last = train(config, folder, resume=resume)
     return dict(last.row)
-
-
-def facts_of(folder: Path) -> dict[str, Any]:
-    """All that a run leaves, but for its seconds and its memory."""
-    tensors, facts = tensor_file.load(folder / CHECKPOINT, A_CHECKPOINT, "")
-    result = json.loads((folder / RESULT).read_text())
-    rows = read_rows(folder / METRICS)
-    return {
-        "rows": [{k: v for k, v in row.items() if k != "seconds"} for row in rows],
-        "result": {k: v for k, v in result.items() if k not in ("training_seconds", "peak_memory_mb")},
-        "best": (folder / BEST).read_bytes(),
-        "early": (folder / EARLY).read_bytes(),
-        "config": (folder / CONFIG).read_bytes(),
-        "checkpoint": tensor_file.checksum(tensors, {}),
-        "place": facts["place"],
-        "choice": facts["best"],
-    }
 
 
 @pytest.fixture(scope="module")
