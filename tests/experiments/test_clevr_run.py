@@ -44,7 +44,7 @@ from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.scores import ProgramScore, ProgramScores, measure
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
-from tests.experiments.left_by_runs import facts_of
+from tests.experiments.finished_runs import facts_of, finished
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.readers import row
 
@@ -102,12 +102,6 @@ def config(data: str) -> TrainCLEVR:
         walk_steps=2,
         seed=1,
     )
-
-
-def finished(config: TrainCLEVR | TrainHWF, folder: Path, *, resume: bool = False) -> dict[str, Any]:
-    """Run to the end; the result."""
-    *_, last = train(config, folder, resume=resume)
-    return dict(last.row)
 
 
 def weights(folder: Path, name: str = BEST) -> dict[str, Tensor]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.comparison import SHARES, Spread, compare
+from ngs.experiments.comparison import Spread, compare
 from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.counted import COUNTED
 from ngs.experiments.run import Config
 
 
@@ -19,7 +20,7 @@ def made(
 ) -> Path:
     """The folder of a run with these test scores; `curve` has (seconds, test accuracy)."""
     folder.mkdir()
-    names = SHARES[config.task]
+    names = COUNTED[config.task].shares
     test = {**dict.fromkeys(names, share), **shares}
     result = {"data": "toy", "digest": digest, "training_seconds": 2.0, "test": test}
     for name, facts in (

@@ -41,7 +41,7 @@ from ngs.learning.scores import Score, Scores, measure
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
 from ngs.tasks.hwf.embedded import embedded
-from tests.experiments.left_by_runs import facts_of
+from tests.experiments.finished_runs import facts_of, finished
 
 ROOT = Path(__file__).parents[2]
 CPU = torch.device("cpu")
@@ -70,12 +70,6 @@ def config(data: str) -> TrainHWF:
         validation=0.2,
         seed=1,
     )
-
-
-def finished(config: TrainHWF, folder: Path, *, resume: bool = False) -> dict[str, Any]:
-    """Run to the end; the result."""
-    *_, last = train(config, folder, resume=resume)
-    return dict(last.row)
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,10 @@ from typing import Any
 
 from ngs.errors import DataError
 from ngs.experiments.config import read_facts
+from ngs.experiments.counted import COUNTED
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import Config, load_config
-
-SHARES = {"hwf": ("calculation", "formula", "symbol"), "clevr": ("answers", "programs", "equivalent")}
-"""What is measured in each task, answers first."""
 
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
 """Settings that have a place of their own in a group, or change no result."""
@@ -89,7 +87,7 @@ def _group(config: Config, runs: Sequence[Path], shared: set[str], goal: float) 
             f"experiment twice; give one of them"
         )
     environments = [read_facts(run / ENVIRONMENT) for run in runs]
-    reached = [_seconds_to(run, SHARES[config.task][0], goal) for run in runs]
+    reached = [_seconds_to(run, COUNTED[config.task].answers, goal) for run in runs]
     default = type(config)().as_facts()
     settings = {
         name: value
@@ -100,7 +98,9 @@ def _group(config: Config, runs: Sequence[Path], shared: set[str], goal: float) 
     def tested(name: str) -> Spread:
         return Spread.of([result["test"][name] for result in results])
 
-    known = [name for name in SHARES[config.task] if all(r["test"][name] is not None for r in results)]
+    known = [
+        name for name in COUNTED[config.task].shares if all(r["test"][name] is not None for r in results)
+    ]
     return Group(
         task=config.task,
         settings={"method": config.method, **settings},
@@ -121,7 +121,7 @@ def _result(run: Path) -> Any:
     result = read_facts(run / RESULT)
     needed = {"data", "digest", "training_seconds", "test"}
     whole = isinstance(result, dict) and needed <= result.keys() and isinstance(result["test"], dict)
-    if not whole or not set(SHARES[load_config(run).task]) <= result["test"].keys():
+    if not whole or not set(COUNTED[load_config(run).task].shares) <= result["test"].keys():
         raise DataError(f"{run / RESULT} is damaged, or of another version of NGS; train again")
     return result
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.comparison import SHARES
+from ngs.experiments.counted import COUNTED
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import load_config
 
 
 def curve(folder: Path) -> tuple[list[int], list[float]]:
     """Steps and the share of right test answers there, of a run with --test-curve."""
-    share = SHARES[load_config(folder).task][0]
+    share = COUNTED[load_config(folder).task].answers
     rows = [row for row in read_rows(folder / METRICS) if "test" in row]
     if not rows:
         raise DataError(f"{folder} has no test curve; train it with --test-curve")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,20 @@ def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
     if checksum(tensors, description) != stated:
         raise DataError(f"{path} is damaged: its content does not have the checksum it states; {remedy}")
     return tensors, description["facts"]
+
+
+Layout = Mapping[str, tuple[torch.dtype, int]]
+"""The type and the number of dimensions of each tensor, by name."""
+
+
+def layout_faults(tensors: Mapping[str, Tensor], layout: Layout) -> Iterator[str]:
+    """Where tensors differ from what is needed."""
+    for name, (dtype, dimensions) in layout.items():
+        if name not in tensors:
+            yield f"the tensor {name} is missing"
+        elif tensors[name].dtype != dtype or tensors[name].ndim != dimensions:
+            given = f"{tensors[name].dtype} with {tensors[name].ndim} dimensions"
+            yield f"{name} is {given}, and {dtype} with {dimensions} is needed"
 
 
 def checksum(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from ngs.errors import DataError
 from ngs.experiments.config import Training, read_facts
+from ngs.experiments.counted import COUNTED, Counted
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import load_config
@@ -18,25 +19,6 @@ Config = TypeVar("Config", bound=Training, covariant=True)
 
 Z = 1.959964
 """95% of the standard normal distribution lie within this of 0."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What a task counts in its scores."""
-
-    answers: str
-    """the share of right answers"""
-    labels: tuple[str, ...]
-    """shares that only labels can tell"""
-    groups: tuple[str, ...]
-    """what the same is counted by"""
-
-
-COUNTED: Mapping[str, Counted] = {
-    "hwf": Counted("calculation", ("formula", "symbol"), ("by_length",)),
-    "clevr": Counted("answers", ("programs", "equivalent"), ("by_kind", "by_length")),
-}
-"""By the task of a run."""
 
 
 @dataclass(frozen=True)

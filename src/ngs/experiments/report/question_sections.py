@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.counted import COUNTED
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP
 from ngs.experiments.report.headline import headline, title
 from ngs.experiments.report.markup import (
@@ -19,7 +20,7 @@ from ngs.experiments.report.markup import (
     table_head,
     table_line,
 )
-from ngs.experiments.report.outcome import COUNTED, Run, Shares
+from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.programs import Working, differing, program_table
 from ngs.experiments.report.question_corrections import CorrectedQuestion, Corrections, Verdict
 from ngs.experiments.report.question_gallery import QuestionExam, QuestionGallery

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
+from ngs.experiments.counted import COUNTED
 from ngs.experiments.hwf import PRETRAIN_STEPS
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, POSTERIOR, Corrected, Fate, Fates
 from ngs.experiments.report.formulas import confusion_table, corrected_formula, misread_formula
@@ -26,7 +27,7 @@ from ngs.experiments.report.markup import (
     table_line,
 )
 from ngs.experiments.report.mistakes import Misreading
-from ngs.experiments.report.outcome import COUNTED, Run, Shares
+from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.recorded import Section, about, curves, setup
 from ngs.learning.examples import Examples
 from ngs.parsing.decode import PAD

@@ -41,7 +41,7 @@ _OF_PART = {
     "lexicon": (torch.uint8, 1),
 }
 
-LAYOUT: Mapping[str, tuple[torch.dtype, int]] = {
+LAYOUT: tensor_file.Layout = {
     **packed_scenes.LAYOUT,
     **{f"{part}.{name}": layout for part in PARTS for name, layout in _OF_PART.items()},
 }
@@ -104,12 +104,7 @@ def _faults(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Iterator
     name, known = facts.get("name"), facts.get("known")
     if not isinstance(name, str) or not name.isprintable():
         yield f"the name {name!r} cannot be printed"
-    for name, (dtype, dimensions) in LAYOUT.items():
-        if name not in tensors:
-            yield f"the tensor {name} is missing"
-        elif tensors[name].dtype != dtype or tensors[name].ndim != dimensions:
-            given = f"{tensors[name].dtype} with {tensors[name].ndim} dimensions"
-            yield f"{name} is {given}, and {dtype} with {dimensions} is needed"
+    yield from tensor_file.layout_faults(tensors, LAYOUT)
     yield from packed_scenes.faults(tensors)
     for part in PARTS:
         words = count(tensors[f"{part}.lexicon"])

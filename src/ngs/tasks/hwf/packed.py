@@ -21,7 +21,7 @@ REMEDY = "pack an archive with `ngs data import ARCHIVE`"
 LIMIT = 1 << 63
 """Numbers of 64 bits, with their sign, lie below."""
 
-LAYOUT: Mapping[str, tuple[torch.dtype, int]] = {
+LAYOUT: tensor_file.Layout = {
     "images": (torch.uint8, 3),
     "columns": (torch.uint8, 1),
     "sources": (torch.uint8, 1),
@@ -100,12 +100,7 @@ def _as_texts(tensor: Tensor) -> tuple[str, ...]:
 
 def _faults(tensors: Mapping[str, Tensor]) -> Iterator[str]:
     """What keeps the tensors from being a data set; what comes later relies on what came before."""
-    for name, (dtype, dimensions) in LAYOUT.items():
-        if name not in tensors:
-            yield f"the tensor {name} is missing"
-        elif tensors[name].dtype != dtype or tensors[name].ndim != dimensions:
-            given = f"{tensors[name].dtype} with {tensors[name].ndim} dimensions"
-            yield f"{name} is {given}, and {dtype} with {dimensions} is needed"
+    yield from tensor_file.layout_faults(tensors, LAYOUT)
     images, columns = tensors["images"], tensors["columns"]
     if images.shape[1:] != (SIDE, SIDE):
         yield f"the images are {list(images.shape[1:])}, and {[SIDE, SIDE]} is needed"

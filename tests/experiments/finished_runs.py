@@ -1,4 +1,4 @@
-"""What a run leaves, to be compared with what another leaves."""
+"""Runs to the end, and what they leave, to be compared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Any
 
 from ngs.experiments.folder import A_CHECKPOINT, BEST, CHECKPOINT, CONFIG, EARLY, RESULT
 from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.run import Config, train
 from ngs.learning import tensor_file
+
+
+def finished(config: Config, folder: Path, *, resume: bool = False) -> dict[str, Any]:
+    """Run to the end; the result."""
+    *_, last = train(config, folder, resume=resume)
+    return dict(last.row)
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
