@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import ngs
+from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.parsing.arrangement import arrangements
@@ -170,3 +171,16 @@ def test_the_posterior_of_programs():
             objective(program_tasks.beliefs(asking.network().to(device), batch), batch).value.item()
         )
     assert losses[0] == pytest.approx(losses[1], rel=1e-2)
+
+
+def test_the_average_of_a_recurrent_network():
+    """Is read as it is: cuDNN warns, and a warning fails here, where a copy's weights lie apart in memory."""
+    examples = program_tasks.moved(program_tasks.task(12, 0).examples, GPU)
+    how = Searching(TIDY_EDITS, meanings)
+    objective = PROGRAM_METHODS["supervised"](examples, how, torch.Generator(GPU).manual_seed(0))
+    settings = Settings(batch_size=4, learning_rate=0.01, averaging=0.5)
+    trainer = Trainer(asking.network(), [Lesson("supervised", examples, objective, 2)], settings)
+    assert len(list(trainer)) == 2
+    batch = program_tasks.whole(examples)
+    columns, _ = program_tasks.beliefs(trainer.learned, batch).likeliest()
+    assert columns.shape[0] == len(batch)

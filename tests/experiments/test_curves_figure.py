@@ -9,7 +9,7 @@ import pytest
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.curves_figure import curve, draw_curves
+from ngs.experiments.curves_figure import curve, draw_curves, seeds_curve
 
 
 def made(folder: Path, config: TrainHWF | TrainCLEVR, share: str) -> Path:
@@ -25,10 +25,22 @@ def test_a_curve_is_what_was_tested(config, share, tmp_path: Path) -> None:
     assert curve(made(tmp_path / "run", config, share)) == ([10, 20, 30], [0.25, 0.5, 0.75])
 
 
-def test_each_run_has_its_line(tmp_path: Path) -> None:
-    runs = [made(tmp_path / name, TrainCLEVR(), "answers") for name in ("slow", "fast")]
+def test_seeds_are_put_together_where_all_were_tested(tmp_path: Path) -> None:
+    runs = [made(tmp_path / f"run-{seed}", TrainCLEVR(seed=seed), "answers") for seed in range(2)]
+    row = {"step": 20, "test": {"answers": 1.0}}
+    (runs[1] / "metrics.jsonl").write_text(json.dumps(row) + "\n")
+    assert seeds_curve(runs) == ([20], [[0.5, 1.0]])
+
+
+def test_each_configuration_has_its_line(tmp_path: Path) -> None:
+    methods = {"slow": "reinforce", "fast": "1-bs"}
+    runs = [
+        made(tmp_path / f"{name}-{seed}", TrainCLEVR(method=method, seed=seed), "answers")
+        for name, method in methods.items()
+        for seed in range(2)
+    ]
     draw_curves(runs, tmp_path / "curves.svg")
-    draw_curves(runs[:1], tmp_path / "one.svg")
+    draw_curves(runs[:2], tmp_path / "one.svg")
     both, one = ((tmp_path / name).read_text() for name in ("curves.svg", "one.svg"))
     assert both.startswith("<?xml") and len(both) > len(one)
 

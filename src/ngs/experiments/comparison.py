@@ -54,10 +54,7 @@ class Group:
 
 def compare(folders: Sequence[Path], goal: float = 0.985) -> list[Group]:
     """The groups of finished runs, in the order their first run was given."""
-    groups: dict[Config, list[Path]] = {}
-    for folder in folders:
-        config = load_config(folder)
-        groups.setdefault(_without_seed(config), []).append(folder)
+    groups = seeds_together(folders)
     facts = [config.as_facts() for config in groups]
     return [
         _group(config, runs, _shared([f for f in facts if f["task"] == config.task]), goal)
@@ -65,8 +62,13 @@ def compare(folders: Sequence[Path], goal: float = 0.985) -> list[Group]:
     ]
 
 
-def _without_seed(config: Config) -> Config:
-    return replace(config, seed=0, test_curve=False)  # neither makes it another experiment
+def seeds_together(folders: Sequence[Path]) -> dict[Config, list[Path]]:
+    """The runs of each configuration, whatever its seed, in the order they were given."""
+    groups: dict[Config, list[Path]] = {}
+    for folder in folders:
+        config = replace(load_config(folder), seed=0, test_curve=False)  # neither makes it another experiment
+        groups.setdefault(config, []).append(folder)
+    return groups
 
 
 def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:

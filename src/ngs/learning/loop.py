@@ -183,6 +183,12 @@ class Trainer:
             if settings.averaging
             else None
         )
+        if self.average is not None:
+            for module in self.average.modules():
+                if isinstance(
+                    module, nn.RNNBase
+                ):  # a copy's weights lie apart; cuDNN wants them side by side
+                    module.flatten_parameters()
         # Each process changes its own examples in its own way; dropout uses the global numbers.
         self.generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "augmentation"))
         torch.manual_seed(own_seed(settings.seed, "dropout"))
