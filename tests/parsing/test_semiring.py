@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs.parsing.circuit import Edges
-from ngs.parsing.semiring import IMPOSSIBLE, LOG, MAX, Semiring, drawing, segment_argmax, segment_max
+from ngs.parsing.semiring import (
+    IMPOSSIBLE,
+    LOG,
+    MAX,
+    Semiring,
+    drawing,
+    exponential,
+    segment_argmax,
+    segment_max,
+)
 
 SEED = 20_200_713
 
@@ -102,7 +111,7 @@ def test_the_winner_is_the_first_best_edge_or_one_past_the_last(case: Case) -> N
 
 @given(cases(), st.integers(0, 2**32 - 1))
 def test_a_drawn_edge_is_possible(case: Case, seed: int) -> None:
-    ring = drawing(torch.Generator().manual_seed(seed))
+    ring = drawing(exponential(torch.Generator().manual_seed(seed)))
     totals = ring.plus(case.scores, case.edges)
     assert totals.equal(LOG.plus(case.scores, case.edges))
     shares = ring.share(case.scores, totals, case.edges)
@@ -110,7 +119,7 @@ def test_a_drawn_edge_is_possible(case: Case, seed: int) -> None:
         if possible(scores):
             assert sorted(own.tolist()) == [0.0] * (len(own) - 1) + [1.0]
             assert (own * scores).sum() > IMPOSSIBLE / 2
-    again = drawing(torch.Generator().manual_seed(seed))
+    again = drawing(exponential(torch.Generator().manual_seed(seed)))
     assert again.share(case.scores, totals, case.edges).equal(shares)
 
 
@@ -121,14 +130,14 @@ def test_edges_are_drawn_as_often_as_they_share() -> None:
     wanted = LOG.share(scores, LOG.plus(scores, edges), edges)[:, 0]
     number = 20_000
     many = scores.expand(-1, number)
-    ring = drawing(torch.Generator().manual_seed(SEED))
+    ring = drawing(exponential(torch.Generator().manual_seed(SEED)))
     drawn = ring.share(many, ring.plus(many, edges), edges).sum(1)
     error = ((drawn - number * wanted) ** 2 / (number * wanted))[wanted > 0].sum()
     assert drawn[2] == 0
     assert error < 20, f"chi-square {error:.1f} with 3 degrees of freedom, seed {SEED}"
 
 
-@pytest.mark.parametrize("ring", [LOG, MAX, drawing(None)])
+@pytest.mark.parametrize("ring", [LOG, MAX, drawing(exponential(None))])
 def test_no_edges_and_no_examples_are_fine(ring: Semiring) -> None:
     none = edges_to(torch.empty(0, dtype=torch.int64), 2)
     scores = torch.empty(0, 3)

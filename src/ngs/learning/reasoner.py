@@ -19,11 +19,10 @@ from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Batch, Examples
-from ngs.parsing.chart import inside, log_total
+from ngs.parsing.chart import log_total
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
-from ngs.parsing.decode import PAD, best_columns, chosen_columns
+from ngs.parsing.decode import PAD, best_columns, sampled_columns
 from ngs.parsing.k_best import k_best_sentences
-from ngs.parsing.semiring import drawing
 from ngs.parsing.sentence import parse
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
@@ -108,7 +107,7 @@ class Parsing:
 
     def sample(self, log_probs: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
         roots = self._whole(self._sentences, batch)
-        return chosen_columns(inside(self._sentences, log_probs.detach(), roots, drawing(generator)))
+        return sampled_columns(self._sentences, log_probs.detach(), roots, generator)
 
     def log_partition(self, log_probs: Tensor, batch: Batch) -> Tensor:
         return log_total(self._sentences, log_probs, self._whole(self._sentences, batch))

@@ -21,7 +21,7 @@ from ngs.parsing.chart import Chart, inside, log_total, outside
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.k_best import k_best_sentences
 from ngs.parsing.lattice import check_lattice, check_lengths
-from ngs.parsing.semiring import MAX, drawing
+from ngs.parsing.semiring import MAX, drawing, exponential
 from ngs.parsing.sentence import parse
 
 Lengths = Tensor | Sequence[int] | None
@@ -69,7 +69,7 @@ def sample(
 ) -> Sentences:
     """A sentence drawn exactly from p(z | x, z in L(G)); `log_probs` of the result are log p(z|x)."""
     scores, _, circuit, roots = prepare(grammar, log_probs, lengths)
-    columns = chosen_columns(inside(circuit, scores.detach(), roots, drawing(generator)))
+    columns = sampled_columns(circuit, scores.detach(), roots, generator)
     return Sentences(grammar, columns, score_of(scores, columns))
 
 
@@ -131,6 +131,27 @@ def best_columns(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
 
     roots = roots.to(scores.device).padded()
     (columns,) = circuit.replays("best", passes, (scores, roots.left, roots.right, roots.out))
+    return columns
+
+
+def sampled_columns(
+    circuit: Circuit, scores: Tensor, roots: Edges, generator: torch.Generator | None
+) -> Tensor:
+    """A derivation drawn from the posterior under each example's root, as columns [batch, time]."""
+    roots = roots.to(scores.device)
+    if scores.is_cuda:
+        roots = roots.padded()
+    # Before the recording, as `outside` will ask for it: of the roots, then of the levels from the top.
+    sizes = [(len(roots.out),), *((len(level.out), len(scores)) for level in reversed(circuit.levels))]
+    noise = [exponential(generator)(scores.new_empty(size)) for size in sizes]
+
+    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor, *noise: Tensor) -> tuple[Tensor]:
+        parts = iter(noise)
+        ring = drawing(lambda _: next(parts))
+        return (chosen_columns(inside(circuit, scores, Edges(left, right, out, roots.segments), ring)),)
+
+    inputs = scores, roots.left, roots.right, roots.out, *noise
+    (columns,) = circuit.replays("sample", passes, inputs)
     return columns
 
 

@@ -58,13 +58,25 @@ def winner_share(scores: Tensor, best: Tensor, edges: Edges) -> Tensor:
     return (winner == _numbers(scores)).to(scores.dtype)
 
 
-def drawn_share(generator: torch.Generator | None) -> Callable[[Tensor, Tensor, Edges], Tensor]:
+Noise = Callable[[Tensor], Tensor]
+"""Standard exponential numbers for scores, in their shape."""
+
+
+def exponential(generator: torch.Generator | None) -> Noise:
+    """Drawn where the generator is, so that it need not be on the device of the scores."""
+
+    def noise(scores: Tensor) -> Tensor:
+        device = scores.device if generator is None else generator.device
+        return torch.empty_like(scores, device=device).exponential_(generator=generator).to(scores.device)
+
+    return noise
+
+
+def drawn_share(noise: Noise) -> Callable[[Tensor, Tensor, Edges], Tensor]:
     """One for an edge drawn from p(edge | segment), by adding Gumbel noise and taking the winner."""
 
     def share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
-        device = scores.device if generator is None else generator.device
-        noise = torch.empty_like(scores, device=device).exponential_(generator=generator)
-        noisy = scores - noise.log_().to(scores.device)
+        noisy = scores - noise(scores).log()
         return winner_share(noisy, segment_max(noisy, edges), edges)
 
     return share
@@ -86,6 +98,6 @@ MAX = Semiring(segment_max, winner_share)
 """Totals: log-probability of the best derivation. Shares: that derivation, as zeros and ones."""
 
 
-def drawing(generator: torch.Generator | None) -> Semiring:
+def drawing(noise: Noise) -> Semiring:
     """Totals as LOG. Shares: one derivation drawn from the posterior, as zeros and ones."""
-    return Semiring(segment_logsumexp, drawn_share(generator))
+    return Semiring(segment_logsumexp, drawn_share(noise))

@@ -20,7 +20,7 @@ from ngs.errors import NGSError
 from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import no_such_length, normal_form
-from ngs.parsing.chart import inside, log_total
+from ngs.parsing.chart import log_total
 from ngs.parsing.circuit import Circuit, Edges
 from ngs.parsing.decode import (
     PAD,
@@ -28,13 +28,12 @@ from ngs.parsing.decode import (
     Sentences,
     best_columns,
     checked_scores,
-    chosen_columns,
     ranked,
+    sampled_columns,
     score_of,
 )
 from ngs.parsing.k_best import k_best_sentences
 from ngs.parsing.lattice import check_normalised
-from ngs.parsing.semiring import drawing
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.beam import beam_circuit
@@ -95,10 +94,7 @@ class Posterior:
 
     def sample(self, generator: torch.Generator | None = None) -> Sentences:
         """A sentence drawn exactly from p(z|x,y) (Eq. 9)."""
-        ring = drawing(generator)
-        return self._choose(
-            lambda circuit, scores, roots: chosen_columns(inside(circuit, scores, roots, ring))
-        )
+        return self._choose(lambda circuit, scores, roots: sampled_columns(circuit, scores, roots, generator))
 
     def k_best(self, k: int) -> Sentences:
         """The k likeliest sentences that give the answer [batch, k]; -inf and PAD where there are fewer."""
