@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,11 @@ def course_of(config: Config, device: torch.device) -> Course:
 def train(
     config: Config, folder: Path, *, resume: bool = False, command: Sequence[str] | None = None
 ) -> Iterator[Progress]:
-    """Train and test, writing `folder` as it goes. Runs as it is iterated; `command` goes on record."""
-    if resume and load_config(folder) != config:
+    """Train and test, writing `folder` as it goes. Runs as it is iterated; `command` goes on record.
+
+    What is resumed must be the same run, but its data may have been moved.
+    """
+    if resume and replace(load_config(folder), data=config.data) != config:
         raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     if not resume and (folder / CONFIG).exists():
         raise NGSError(f"{folder} already holds a run; --resume it, --overwrite it, or choose another folder")
@@ -104,8 +107,8 @@ class _Run:
             self.folder / CHECKPOINT, A_CHECKPOINT, "train anew into another folder"
         )
         own = json.loads(json.dumps(self.config.as_facts()))
-        if facts["config"] != own:
-            others = [name for name in own if facts["config"].get(name) != own[name]]
+        others = [name for name in own if name != "data" and facts["config"].get(name) != own[name]]
+        if others:
             raise DataError(
                 f"{self.folder / CHECKPOINT} is of another configuration ({', '.join(others)} differ); "
                 f"restore {CONFIG}, or train anew"
@@ -121,6 +124,7 @@ class _Run:
         self.seconds, self.best = facts["seconds"], facts["best"]
         if self.best_weights:
             self._keep(BEST, self.best_weights, self.best["step"])
+        self.record.write(CONFIG, self.config.as_facts())  # with where the data are now
         self.record.open(after=self.trainer.steps_done)
 
     def go(self) -> Iterator[Progress]:

@@ -11,7 +11,19 @@ SIDE = 45
 """Height and width, in pixels, of the symbol images these networks are made for."""
 
 
-class PaperLeNet(nn.Sequential):
+class ChannelsLast(nn.Sequential):
+    """Layers one behind the other, on images in the layout that convolutions are fastest in."""
+
+    def __init__(self, *layers: nn.Module) -> None:
+        super().__init__(*layers)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, ink: Tensor) -> Tensor:
+        scores: Tensor = super().forward(ink.contiguous(memory_format=torch.channels_last))  # type: ignore[no-untyped-call]
+        return scores
+
+
+class PaperLeNet(ChannelsLast):
     """The network of the paper as its authors released it: no pooling between its two convolutions."""
 
     def __init__(self, symbols: int, side: int = SIDE) -> None:
@@ -29,7 +41,7 @@ class PaperLeNet(nn.Sequential):
         )
 
 
-class LeNet(nn.Sequential):
+class LeNet(ChannelsLast):
     """Three 3x3 convolutions, each halved by max-pooling, and a hidden layer, all with batch norm.
 
     Every pixel is looked at before the first halving: strokes are one pixel wide, and a stride there
@@ -49,12 +61,6 @@ class LeNet(nn.Sequential):
             nn.Dropout(dropout),
             nn.Linear(8 * width, symbols),
         )
-        # The layout convolutions are fastest in.
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-    def forward(self, ink: Tensor) -> Tensor:
-        scores: Tensor = super().forward(ink.contiguous(memory_format=torch.channels_last))  # type: ignore[no-untyped-call]
-        return scores
 
 
 def _block(inputs: int, outputs: int) -> tuple[nn.Module, ...]:

@@ -1,0 +1,71 @@
+"""A piece of work whose result is worth keeping: known by what it depends on, and done once, wherever."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.folder import CONFIG
+from ngs.experiments.run import Config, Progress, train
+from ngs.tasks.clevr.source import load as load_questions
+from ngs.tasks.hwf.source import EMBEDDED
+from ngs.tasks.hwf.source import load as load_formulas
+
+
+class Job(Protocol):
+    """Some work. A frozen value that can be sent to another process."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All that the result depends on, for JSON, without places on this machine."""
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        """Jobs that must be done before, and whose folders it reads."""
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        """Do it, or go on with what an earlier attempt left in `folder`, as it is iterated.
+
+        `needed` are the folders of what it needs. Last of all it writes result.json, whole or not at all,
+        and before that environment.json.
+        """
+
+
+def address(job: Job) -> str:
+    """The name of a job's folder: the same on every machine, another as soon as a setting differs."""
+    text = json.dumps(job.facts, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def data_facts(task: str, source: str) -> str:
+    """What stands for a data set in the facts of a job: its contents, wherever they lie."""
+    return source if source == EMBEDDED else _digest(task, str(Path(source).resolve()))
+
+
+@lru_cache(maxsize=64)
+def _digest(task: str, source: str) -> str:
+    return load_questions(source).digest if task == TrainCLEVR.task else load_formulas(source).digest
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A training run."""
+
+    config: Config
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {**self.config.as_facts(), "data": data_facts(self.config.task, self.config.data)}
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return ()
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        return train(self.config, folder, resume=(folder / CONFIG).exists())
