@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -36,7 +37,7 @@ from ngs.experiments.record import METRICS, Record, read_rows
 from ngs.experiments.run import evaluate_run, load_config, train
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
-from ngs.learning.reasoner import Reasoner
+from ngs.learning.reasoner import Reasoner, Substituting, Tabled
 from ngs.learning.scores import Score, Scores, measure
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
@@ -196,6 +197,41 @@ def test_lengths_restrict_all_parts(config: TrainHWF) -> None:
     assert set(parts_of(replace(config, lengths=(1, 2, 9)), CPU).train.examples.lengths) == {1}
     with pytest.raises(NGSError, match="no formulas are left to train on"):
         parts_of(replace(config, lengths=(2,)), CPU)
+
+
+@pytest.fixture(scope="module")
+def all_symbols(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A packed file with images of every symbol in both parts."""
+    path = tmp_path_factory.mktemp("data") / "all.ngs"
+    packed.write(path, embedded(train=80, test=60, lengths={3: 1.0}))
+    return str(path)
+
+
+def test_new_formulas_take_the_place_of_those_of_the_data(all_symbols: str, config: TrainHWF) -> None:
+    """As many as before, in equal shares of all lengths, and the same whatever else is set."""
+    asked = replace(config, data=all_symbols, longest=11)
+    parts, other = parts_of(asked, CPU), parts_of(replace(asked, seed=7, method="1-bs"), CPU)
+    assert isinstance(parts.train, Substituting) and isinstance(parts.test, Substituting)
+    assert len(parts.train.examples) + len(parts.validation.examples) == 80
+    counted = Counter(parts.test.examples.lengths.tolist())
+    assert counted == {1: 10, 3: 10, 5: 10, 7: 10, 9: 10, 11: 10}
+    assert parts.data.digest == other.data.digest != packed.read(Path(all_symbols)).digest
+    assert parts.data.digest != parts_of(replace(asked, longest=3), CPU).data.digest
+    assert isinstance(parts_of(replace(asked, longest=3), CPU).train, Tabled)
+
+
+@pytest.mark.parametrize("method", ["m-bs", "1-bs"])
+def test_formulas_too_long_for_tables_can_be_learned_from(
+    method: str, all_symbols: str, config: TrainHWF, tmp_path: Path
+) -> None:
+    asked = replace(config, data=all_symbols, method=method, longest=15, steps=3)
+    result = finished(asked, tmp_path / "run")
+    assert result["digest"] == parts_of(asked, CPU).data.digest
+    assert set(result["test"]["by_length"]) == {str(length) for length in range(1, 16, 2)}
+    name, scores = evaluate_run(tmp_path / "run")
+    assert name == "embedded, new formulas" and scores.as_facts() == result["test"]
+    name, scores = evaluate_run(tmp_path / "run", all_symbols)  # other data are read as they are
+    assert name == "embedded" and set(scores.by_length) == {3}
 
 
 def test_without_validation_there_is_nothing_to_choose_by(config: TrainHWF) -> None:

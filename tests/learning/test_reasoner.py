@@ -1,4 +1,4 @@
-"""The symbolic questions of learning: tables, the way without tables, and enumeration give one answer."""
+"""The symbolic questions of learning: tables, both ways without, and enumeration give one answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ngs.errors import NGSError, ParseError
 from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.learning.examples import Batch, Examples
-from ngs.learning.reasoner import Reasoner, Tabled, Untabled, reasoner
+from ngs.learning.reasoner import Reasoner, Substituting, Tabled, Untabled, reasoner
 from ngs.parsing.decode import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
@@ -35,8 +35,11 @@ from tests.learning.tasks import (
     value_of,
     whole,
 )
+from tests.search.slow_values import slow
 
 SEEDS = range(2)
+
+Case = tuple[tuple[Reasoner, ...], Batch, Tensor]
 
 
 def examples_with(answers: list[Value], lengths: list[int]) -> Examples:
@@ -53,17 +56,23 @@ def ragged(seed: int) -> Examples:
 
 
 @pytest.fixture(params=SEEDS, ids=lambda seed: f"seed {seed}")
-def case(request: pytest.FixtureRequest) -> tuple[Tabled, Untabled, Batch, Tensor]:
+def case(request: pytest.FixtureRequest) -> Case:
+    """By tables, without, and by batched values."""
     examples = ragged(request.param)
-    by_tables, without = tiny_reasoner(examples), tiny_reasoner(examples, budget=1)
-    assert isinstance(by_tables, Tabled) and isinstance(without, Untabled)
+    values = slow(Arithmetic)
+    engines = (
+        reasoner(GRAMMAR, Arithmetic, examples, batched_values=values),
+        reasoner(GRAMMAR, Arithmetic, examples, budget=1),
+        reasoner(GRAMMAR, Arithmetic, examples, budget=1, batched_values=values),
+    )
+    assert [type(engine) for engine in engines] == [Tabled, Untabled, Substituting]
     batch = examples.batch(np.random.default_rng(request.param).permutation(len(examples)))
-    return by_tables, without, batch, lattice(batch, request.param)
+    return engines, batch, lattice(batch, request.param)
 
 
-def both(case: tuple[Tabled, Untabled, Batch, Tensor]) -> list[tuple[Reasoner, Batch, Tensor]]:
-    by_tables, without, batch, log_probs = case
-    return [(by_tables, batch, log_probs), (without, batch, log_probs)]
+def all_of(case: Case) -> list[tuple[Reasoner, Batch, Tensor]]:
+    engines, batch, log_probs = case
+    return [(engine, batch, log_probs) for engine in engines]
 
 
 def each_example(batch: Batch, log_probs: Tensor, examples: Examples) -> list[tuple[Tensor, int, Value]]:
@@ -76,8 +85,8 @@ def each_example(batch: Batch, log_probs: Tensor, examples: Examples) -> list[tu
     ]
 
 
-def test_read_is_the_argmax_over_the_language(case: tuple[Tabled, Untabled, Batch, Tensor]) -> None:
-    for engine, batch, log_probs in both(case):
+def test_read_is_the_argmax_over_the_language(case: Case) -> None:
+    for engine, batch, log_probs in all_of(case):
         read = engine.read(log_probs, batch)
         for columns, (scores, length, _) in zip(
             read, each_example(batch, log_probs, engine.examples), strict=True
@@ -87,9 +96,9 @@ def test_read_is_the_argmax_over_the_language(case: tuple[Tabled, Untabled, Batc
             assert (columns[length:] == PAD).all()
 
 
-def test_right_is_what_executing_says(case: tuple[Tabled, Untabled, Batch, Tensor]) -> None:
+def test_right_is_what_executing_says(case: Case) -> None:
     random = Random(1)
-    for engine, batch, log_probs in both(case):
+    for engine, batch, log_probs in all_of(case):
         places = each_example(batch, log_probs, engine.examples)
         drawn = [random.choice([*right_sentences(n, y), *sentences(GRAMMAR, n)[:5]]) for _, n, y in places]
         columns = torch.full((len(drawn), batch.time), PAD)
@@ -101,8 +110,8 @@ def test_right_is_what_executing_says(case: tuple[Tabled, Untabled, Batch, Tenso
         assert not engine.right(torch.full_like(columns, PAD), batch).any()  # no sentence is never right
 
 
-def test_the_evidence_is_the_sum_over_right_sentences(case: tuple[Tabled, Untabled, Batch, Tensor]) -> None:
-    for engine, batch, log_probs in both(case):
+def test_the_evidence_is_the_sum_over_right_sentences(case: Case) -> None:
+    for engine, batch, log_probs in all_of(case):
         evidence = engine.log_evidence(log_probs, batch)
         for found, (scores, length, answer) in zip(
             evidence, each_example(batch, log_probs, engine.examples), strict=True
@@ -112,8 +121,8 @@ def test_the_evidence_is_the_sum_over_right_sentences(case: tuple[Tabled, Untabl
             assert torch.isclose(found, expected)
 
 
-def test_the_partition_is_the_sum_over_the_language(case: tuple[Tabled, Untabled, Batch, Tensor]) -> None:
-    for engine, batch, log_probs in both(case):
+def test_the_partition_is_the_sum_over_the_language(case: Case) -> None:
+    for engine, batch, log_probs in all_of(case):
         for found, (scores, length, _) in zip(
             engine.log_partition(log_probs, batch),
             each_example(batch, log_probs, engine.examples),
@@ -124,8 +133,8 @@ def test_the_partition_is_the_sum_over_the_language(case: tuple[Tabled, Untabled
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_the_likeliest_are_those_of_enumeration(case: tuple[Tabled, Untabled, Batch, Tensor], k: int) -> None:
-    for engine, batch, log_probs in both(case):
+def test_the_likeliest_are_those_of_enumeration(case: Case, k: int) -> None:
+    for engine, batch, log_probs in all_of(case):
         found = engine.likeliest(log_probs, batch, k)
         assert found.shape == (len(batch.numbers), k, batch.time)
         for ranked, (scores, length, answer) in zip(
@@ -137,8 +146,8 @@ def test_the_likeliest_are_those_of_enumeration(case: tuple[Tabled, Untabled, Ba
             assert (ranked[len(expected) :] == PAD).all()
 
 
-def test_back_search_is_that_of_the_public_functions(case: tuple[Tabled, Untabled, Batch, Tensor]) -> None:
-    for engine, batch, log_probs in both(case):
+def test_back_search_is_that_of_the_public_functions(case: Case) -> None:
+    for engine, batch, log_probs in all_of(case):
         answers = [engine.examples.answers[k] for k in batch.numbers.tolist()]
         asked = GRAMMAR, Arithmetic, log_probs.detach(), batch.lengths, answers
         one = one_step_batch(*asked)

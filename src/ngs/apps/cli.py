@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ngs.apps import asking_commands, reading_commands, train_commands
+from ngs.apps import asking_commands, reading_commands, reproduce_commands, train_commands
 from ngs.apps.data_commands import data_app
 from ngs.apps.errors import reporting_errors
 from ngs.apps.tour import take_tour
@@ -37,6 +37,8 @@ app.command()(asking_commands.ask)
 app.command()(reading_commands.explain)
 app.command()(train_commands.report)
 app.command()(train_commands.compare)
+app.command()(reproduce_commands.reproduce)
+app.command()(reproduce_commands.results)
 app.add_typer(data_app, name="data")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -94,7 +95,8 @@ def _train(
 ) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
-    console = Console()
+    # Of several processes that a launcher started, the first speaks for all.
+    console = Console(quiet=os.environ.get("RANK", "0") != "0")
     if resume is not None:
         config, folder = _resumed(config, resume, out is not None or overwrite), resume
         if not (folder / CHECKPOINT).exists():
@@ -121,6 +123,8 @@ def _train(
         soft_wrap=True,
     )
     console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()  # or PyTorch warns about what is left behind
 
 
 def _resumed(given: runs.Config, folder: Path, more_given: bool) -> runs.Config:

@@ -131,6 +131,9 @@ class TrainHWF(Training):
     augment: bool | None = setting(
         None, "Learn from slightly changed images too; by default for imported data, not for the embedded."
     )
+    longest: int = setting(
+        0, "Write new formulas of 1, 3, ... up to this many symbols with the images of the data; 0: do not."
+    )
     lengths: tuple[int, ...] = setting((), "Only formulas of this length; may be given several times.")
     pretrain: float = setting(
         0.0, "First, in steps of its own, train with labels until this share of symbols is right; 0: do not."
@@ -145,6 +148,11 @@ class TrainHWF(Training):
         super().__post_init__()
         if not isinstance(self.lengths, tuple) or not all(isinstance(n, int) for n in self.lengths):
             raise NGSError(f"the lengths are {self.lengths!r}; give whole numbers")
+        if self.longest < 0 or (self.longest and self.longest % 2 == 0):
+            raise NGSError(
+                f"longest is {self.longest}; formulas have 1, 3, 5, ... symbols: give such a number, or 0 to "
+                f"use the formulas of the data"
+            )
         if not 0 <= self.pretrain <= 1:
             raise NGSError(f"pretrain is {self.pretrain}; it must be from 0 to 1")
         self.check_positive("pretrain_formulas", "best", "samples", "memory")

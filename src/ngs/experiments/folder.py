@@ -33,7 +33,7 @@ def remove(folder: Path) -> None:
     for name in (CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT, REPORT):
         (folder / name).unlink(missing_ok=True)
     for events in (folder / TENSORBOARD).glob("events.out.tfevents.*"):
-        events.unlink()
+        events.unlink(missing_ok=True)  # another process of the run may have been quicker
 
 
 def read_network(path: Path, task: str, make: Callable[[Any, Path], NetworkT]) -> tuple[NetworkT, Any]:

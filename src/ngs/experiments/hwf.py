@@ -13,20 +13,27 @@ from torch import nn
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import BEST, read_network
+from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
 from ngs.learning.objective import Supervised
 from ngs.learning.processes import own_seed
-from ngs.learning.reasoner import Reasoner, reasoner
+from ngs.learning.reasoner import BEAM, Reasoner, Substituting, reasoner
 from ngs.learning.scores import Scores, measure
 from ngs.perception.augmentation import Augmentation, Handwriting
 from ngs.perception.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.residues import residues
+from ngs.search.compiled import BUDGET
+from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.source import EMBEDDED, divided, load
 
 PRETRAIN_STEPS = 2000
 """Pre-training that has not reached its accuracy by then is over anyway."""
+
+LONGEST_TABLED = 9
+"""Symbols of the longest formulas whose tables fit the budget. `reasoner` would take seconds to find out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +50,7 @@ class Parts:
 
 def parts_of(config: TrainHWF, device: torch.device) -> Parts:
     """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
-    data = load(config.data)
-    if config.lengths:
-        data = data.restricted(config.lengths)
+    data = formulas_of(config)
     used, _ = divided(data.train, config.fraction, seed=0)
     held_out, train = divided(used, config.validation, seed=1)
     for name, formulas in (("train", train), ("validate", held_out), ("test", data.test)):
@@ -54,12 +59,28 @@ def parts_of(config: TrainHWF, device: torch.device) -> Parts:
 
     there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
 
-    def reasoner_of(formulas: Formulas) -> Reasoner:
-        return reasoner(GRAMMAR, Arithmetic, there.examples(formulas).to(device))
+    def part(formulas: Formulas) -> Reasoner:
+        return reasoner_of(there.examples(formulas).to(device))
 
     share = min(1.0, config.pretrain_formulas / len(train))
-    labelled = reasoner_of(divided(train, share, seed=2)[0]) if config.pretrain else None
-    return Parts(data, labelled, reasoner_of(train), reasoner_of(held_out), reasoner_of(data.test))
+    labelled = part(divided(train, share, seed=2)[0]) if config.pretrain else None
+    return Parts(data, labelled, part(train), part(held_out), part(data.test))
+
+
+def formulas_of(config: TrainHWF) -> HandwrittenFormulas:
+    """The formulas a configuration is about: those of its data, or new ones with the same images."""
+    data = load(config.data)
+    if config.longest:
+        lengths = {length: 1.0 for length in range(1, config.longest + 1, 2)}
+        data = composed(data, lengths, len(data.train), len(data.test))
+    return data.restricted(config.lengths) if config.lengths else data
+
+
+def reasoner_of(examples: Examples) -> Reasoner:
+    """By tables where they fit, and by residues where formulas are too long for them."""
+    if examples.time > LONGEST_TABLED:
+        return Substituting(GRAMMAR, Arithmetic, examples, BUDGET, BEAM, residues)
+    return reasoner(GRAMMAR, Arithmetic, examples)
 
 
 class HWFCourse:
@@ -122,9 +143,7 @@ def _made(facts: Any, path: Path) -> nn.Module:
 
 def evaluate(config: TrainHWF, folder: Path, data: str | None) -> tuple[str, Scores]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
-    formulas = load(config.data if data is None else data)
-    if config.lengths and data is None:
-        formulas = formulas.restricted(config.lengths)
+    formulas = formulas_of(config) if data is None else load(data)
     device = Accelerator().device
-    test = reasoner(GRAMMAR, Arithmetic, formulas.examples(formulas.test).to(device))
+    test = reasoner_of(formulas.examples(formulas.test).to(device))
     return formulas.name, measure(load_network(folder).to(device), test)

@@ -17,6 +17,9 @@ from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.source import EMBEDDED
 from ngs.tasks.hwf.source import load as load_formulas
 
+DEFAULTS = 1
+"""To be counted up when a default of a training run changes: runs that relied on it are others then."""
+
 
 class Job(Protocol):
     """Some work. A frozen value that can be sent to another process."""
@@ -61,7 +64,15 @@ class Trained:
 
     @property
     def facts(self) -> dict[str, Any]:
-        return {**self.config.as_facts(), "data": data_facts(self.config.task, self.config.data)}
+        """Without what has its default, so that a setting which is added later changes no address."""
+        given, default = self.config.as_facts(), type(self.config)().as_facts()
+        settings = {
+            name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
+            for name, value in given.items()
+            if value != default[name]
+        }
+        data = data_facts(self.config.task, self.config.data)
+        return {"task": self.config.task, **settings, "data": data, "defaults": DEFAULTS}
 
     @property
     def needs(self) -> tuple[Job, ...]:

@@ -202,6 +202,10 @@ class _Run:
             "data": self.course.data_name,
             "digest": self.course.digest,
             "method": self.config.method,
+            "steps": self.trainer.steps_done,
+            "epochs": round(
+                self.config.steps * self.config.batch_size / len(self.trainer.lessons[-1].examples), 2
+            ),
             "chosen_step": self.best["step"],
             "training_seconds": round(self.seconds, 3),
             **self.course.result_facts(),

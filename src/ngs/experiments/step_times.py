@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
 from ngs.learning.methods import METHODS
-from ngs.learning.reasoner import reasoner
+from ngs.learning.reasoner import Reasoner, reasoner
 from ngs.perception.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.tasks.hwf.dataset import GRAMMAR
@@ -32,17 +32,14 @@ def step_times(
     """
     device = Accelerator().device
     data = embedded(train=1000, test=1)
-    examples = data.examples(data.train).to(device)
-    reasons = reasoner(GRAMMAR, Arithmetic, examples)
-
-    def steps_of(method: str) -> Iterator[Step]:
-        torch.manual_seed(0)
-        objective = METHODS[method](reasons, torch.Generator(device).manual_seed(0))
-        lesson = Lesson(method, examples, objective, WARM_UP + rounds)
-        return iter(Trainer(NETWORKS[network](len(GRAMMAR.symbols)), [lesson], Settings(batch_size)))
-
-    spent, memory = _timed({method: steps_of(method) for method in ("supervised", *METHODS)}, rounds, device)
-    seconds = {method: median(times) for method, times in spent.items()}
+    reasons = reasoner(GRAMMAR, Arithmetic, data.examples(data.train).to(device))
+    steps = {
+        method: formula_steps(method, reasons, network, Settings(batch_size), WARM_UP + rounds)
+        for method in ("supervised", *METHODS)
+    }
+    timed(steps, WARM_UP, device)
+    before = memory_mb(device)
+    seconds = {method: median(times) for method, times in timed(steps, rounds, device).items()}
     return {
         "environment": environment(device, command),
         "network": network,
@@ -50,26 +47,36 @@ def step_times(
         "rounds": rounds,
         "seconds": seconds,
         "times_supervised": {method: s / seconds["supervised"] for method, s in seconds.items()},
-        "memory_mb": dict(zip(("after_warm_up", "at_the_end"), memory, strict=True)),
+        "memory_mb": {"after_warm_up": before, "at_the_end": memory_mb(device)},
     }
 
 
-def _timed(
-    methods: Mapping[str, Iterator[Step]], rounds: int, device: torch.device
-) -> tuple[dict[str, list[float]], tuple[float | None, float | None]]:
-    """Seconds of each step, the methods in turn so that a slow moment hits all; memory before and after."""
+def formula_steps(
+    method: str, reasons: Reasoner, network: str, settings: Settings, steps: int
+) -> Iterator[Step]:
+    """Training steps on formulas from the start, the same ones each time."""
+    torch.manual_seed(0)
+    device = reasons.examples.inputs.device
+    objective = METHODS[method](reasons, torch.Generator(device).manual_seed(0))
+    lesson = Lesson(method, reasons.examples, objective, steps)
+    accelerator = Accelerator(cpu=device.type == "cpu")
+    made = NETWORKS[network](len(GRAMMAR.symbols))
+    return iter(Trainer(made, [lesson], settings, accelerator=accelerator))
+
+
+def timed(
+    methods: Mapping[str, Iterator[object]], rounds: int, device: torch.device
+) -> dict[str, list[float]]:
+    """Seconds of each of the next steps, the methods in turn so that a slow moment hits all."""
     spent: dict[str, list[float]] = {method: [] for method in methods}
-    before = None
-    for number in range(WARM_UP + rounds):
-        before = memory_mb(device) if number == WARM_UP else before
+    for _ in range(rounds):
         for method, steps in methods.items():
             _wait(device)
             begin = perf_counter()
             next(steps)
             _wait(device)
-            if number >= WARM_UP:
-                spent[method].append(perf_counter() - begin)
-    return spent, (before, memory_mb(device))
+            spent[method].append(perf_counter() - begin)
+    return spent
 
 
 def memory_mb(device: torch.device) -> float | None:

@@ -20,6 +20,7 @@ from ngs.learning.scores import Scores, measure
 from ngs.parsing.decode import PAD
 from ngs.perception.augmentation import Augmentation
 from ngs.reasoning.semantics import Meaning
+from ngs.search.substitution import Compile
 
 
 def fit(
@@ -32,13 +33,15 @@ def fit(
     steps: int = 500,
     settings: Settings | None = None,
     augment: Augmentation | None = None,
+    batched_values: Compile | None = None,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> nn.Module:
     """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
 
     The network maps inputs [input, ...] to scores [input, symbol], one column for each of
     `grammar.symbols`. `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and
-    seed. `on_step` is called after each step, with its loss. Returns the network that was learned: the
+    seed. `batched_values` are for sentences too long for tables. `on_step` is called after each step, with
+    its loss. Returns the network that was learned: the
     moving average, where `settings` ask for one.
     """
     if settings is not None and not isinstance(settings, Settings):
@@ -51,7 +54,7 @@ def fit(
     examples = examples.to(device)
     _check_network(network.to(device), grammar, examples)
     generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "objective"))
-    objective = method(reasoner(grammar, semantics, examples), generator)
+    objective = method(reasoner(grammar, semantics, examples, batched_values=batched_values), generator)
     if not hasattr(objective, "state"):  # ngs.methods.reinforce itself takes two arguments as well
         raise _no_method(method)
     lessons = [Lesson("fit", examples, objective, steps)]
@@ -65,12 +68,20 @@ def fit(
     return trainer.learned
 
 
-def score(network: nn.Module, grammar: Grammar, semantics: Meaning, examples: Examples) -> Scores:
+def score(
+    network: nn.Module,
+    grammar: Grammar,
+    semantics: Meaning,
+    examples: Examples,
+    *,
+    batched_values: Compile | None = None,
+) -> Scores:
     """How many answers (and, where `examples` have labels, formulas and symbols) the network gets right."""
     _check_labels(grammar, examples)
     parameter = next(network.parameters(), None)
     device = torch.device("cpu") if parameter is None else parameter.device
-    return measure(network, reasoner(grammar, semantics, examples.to(device)))
+    reads = reasoner(grammar, semantics, examples.to(device), batched_values=batched_values)
+    return measure(network, reads)
 
 
 def _check_outcome(last: Step, found: Tensor, examples: Examples) -> None:

@@ -17,7 +17,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from ngs.errors import DataError, NGSError
 from ngs.learning.objective import Objective
-from ngs.learning.processes import as_the_first_says, own_seed, own_state, states_of_all
+from ngs.learning.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
 from ngs.learning.schedule import Schedule, one_cycle
 from ngs.perception.augmentation import Augmentation
 
@@ -105,7 +105,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Step:
-    """What one step did. Its tensors are on the device: reading them waits for it."""
+    """What one step did, over all processes. Its tensors are on the device: reading them waits for it."""
 
     number: int
     """steps done, over all lessons"""
@@ -251,7 +251,8 @@ class Trainer:
         if isinstance(output, Tensor):
             # A chart takes NaN for "impossible", so some objectives would report no loss at all: say it here.
             value = value + 0 * output.detach().float().sum()
-        return Step(self.steps_done, lesson.name, rate, value, loss.measures)
+        measures = means_over_processes({"loss": value, **loss.measures})
+        return Step(self.steps_done, lesson.name, rate, measures.pop("loss"), measures)
 
     def _autocast(self) -> Any:
         if self.settings.precision == torch.float32:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -40,6 +42,14 @@ def mean_over_processes(value: Tensor) -> Tensor:
     total = value.detach().clone()
     dist.all_reduce(total)
     return total / together()
+
+
+def means_over_processes(scalars: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Of each scalar, in one exchange; all processes have the same ones."""
+    if together() == 1:
+        return dict(scalars)
+    means = mean_over_processes(torch.stack([scalar.detach().float() for scalar in scalars.values()]))
+    return dict(zip(scalars, means, strict=True))
 
 
 def gathered(rows: Tensor) -> Tensor:

@@ -1,12 +1,14 @@
 """Everything symbolic that learning asks about a batch, prepared once for a set of examples.
 
 The tables of a grammar do not depend on what the network says, and neither does the place of an answer in
-them: both are looked up here before the first step. Where formulas are too long for tables, the same
-questions go to the public functions, which manage without (`Untabled`).
+them: both are looked up here before the first step (`Tabled`). Where sentences are too long for tables,
+back-search asks the task for the values of whole batches (`Substituting`), or, where it has none to offer,
+the same questions go to the public functions, one example at a time (`Untabled`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -32,7 +34,12 @@ from ngs.search.batched_walk import multi_step_batch, walk_batch
 from ngs.search.compiled import BUDGET, exact_length, value_circuit
 from ngs.search.evaluator import Evaluator, evaluator
 from ngs.search.multi_step import Draws, Walk
+from ngs.search.neighbours import Engine
 from ngs.search.posterior import Posterior, posterior
+from ngs.search.substitution import Compile, Substitutions
+
+BEAM = 32
+"""Values that each span keeps where there are no tables."""
 
 
 class Reasoner(Protocol):
@@ -75,12 +82,23 @@ class Reasoner(Protocol):
 
 
 def reasoner(
-    grammar: Grammar, semantics: Meaning, examples: Examples, *, budget: int = BUDGET, beam: int = 32
+    grammar: Grammar,
+    semantics: Meaning,
+    examples: Examples,
+    *,
+    budget: int = BUDGET,
+    beam: int = BEAM,
+    batched_values: Compile | None = None,
 ) -> Reasoner:
-    """By tables where those of as many symbols as `examples` have room for have at most `budget` entries."""
+    """By tables where those of as many symbols as `examples` have room for have at most `budget` entries.
+
+    Elsewhere by `batched_values` of the same semantics, if there are any, and one by one if not.
+    """
     lengths = normal_form(grammar).lengths(examples.time)
     if exact_length(grammar, semantics, examples.time, budget) >= max(lengths, default=0):
         return Tabled(grammar, semantics, examples, budget)
+    if batched_values is not None:
+        return Substituting(grammar, semantics, examples, budget, beam, batched_values)
     return Untabled(grammar, semantics, examples, budget, beam)
 
 
@@ -117,8 +135,35 @@ class Parsing:
         return circuit.select([circuit.root(n) for n in self.examples.lengths[batch.numbers].tolist()])
 
 
+class BackSearching(Parsing, ABC):
+    """Back-search for whole batches, by whatever engine says which changes of one symbol are right."""
+
+    @property
+    @abstractmethod
+    def _engine(self) -> Engine: ...
+
+    @property
+    @abstractmethod
+    def _answers(self) -> Tensor:
+        """[example, ...]: the answers as the engine writes them"""
+
+    def one_step(self, log_probs: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        fixes = correct(self._search(log_probs, batch), self.read(log_probs, batch))
+        return fixes.columns, fixes.found
+
+    def multi_step(
+        self, log_probs: Tensor, batch: Batch, walk: Walk, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        draws = Draws.of(walk, len(batch.numbers), batch.time, generator)
+        return walk_batch(self._search(log_probs, batch), self.read(log_probs, batch), walk, draws)
+
+    def _search(self, log_probs: Tensor, batch: Batch) -> batched.Batch:
+        answers = self._answers[batch.examples]
+        return batched.Batch(self._engine, log_probs.detach(), batch.lengths, answers)
+
+
 @dataclass(frozen=True, eq=False)
-class Tabled(Parsing):
+class Tabled(BackSearching):
     """By compiled tables: no Python for single examples."""
 
     def __post_init__(self) -> None:
@@ -169,40 +214,12 @@ class Tabled(Parsing):
         behind = torch.arange(batch.time, device=scores.device) >= batch.lengths[:, None, None]
         return columns.masked_fill(behind | torch.isneginf(totals)[..., None], PAD)
 
-    def one_step(self, log_probs: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        fixes = correct(self._search(log_probs, batch), self.read(log_probs, batch))
-        return fixes.columns, fixes.found
-
-    def multi_step(
-        self, log_probs: Tensor, batch: Batch, walk: Walk, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
-        draws = Draws.of(walk, len(batch.numbers), batch.time, generator)
-        return walk_batch(self._search(log_probs, batch), self.read(log_probs, batch), walk, draws)
-
-    def _search(self, log_probs: Tensor, batch: Batch) -> batched.Batch:
-        answers = self._answers[batch.examples]
-        return batched.Batch(self._engine, log_probs.detach(), batch.lengths, answers)
-
 
 @dataclass(frozen=True, eq=False)
-class Untabled(Parsing):
-    """One by one where a formula is too long for tables, with a beam of values for the posterior."""
+class Beamed(Parsing):
+    """The posterior of sentences too long for tables: one by one, with a beam of values."""
 
     beam: int
-
-    def _wanted(self, batch: Batch) -> list[Value]:
-        return [self.examples.answers[k] for k in batch.numbers.tolist()]
-
-    def right(self, columns: Tensor, batch: Batch) -> Tensor:
-        def gives(sentence: list[int], answer: Value) -> bool:
-            symbols = self.grammar.decode(column for column in sentence if column != PAD)
-            if not symbols:
-                return False
-            value = evaluate(parse(self.grammar, symbols), self.semantics)
-            return value is not UNDEFINED and bool(value == answer)
-
-        pairs = zip(columns.tolist(), self._wanted(batch), strict=True)
-        return torch.tensor([gives(*pair) for pair in pairs], dtype=torch.bool, device=columns.device)
 
     def log_evidence(self, log_probs: Tensor, batch: Batch) -> Tensor:
         return self._posterior(log_probs, batch).log_evidence
@@ -220,6 +237,44 @@ class Untabled(Parsing):
             budget=self.budget,
             beam=self.beam,
         )
+
+    def _wanted(self, batch: Batch) -> list[Value]:
+        return [self.examples.answers[k] for k in batch.numbers.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Substituting(Beamed, BackSearching):
+    """By batched values: long sentences are judged and corrected without tables, many at once."""
+
+    batched_values: Compile
+
+    @cached_property
+    def _engine(self) -> Substitutions:
+        device = self.examples.inputs.device
+        return Substitutions.of(self.grammar, self.examples.time, device, self.batched_values)
+
+    @cached_property
+    def _answers(self) -> Tensor:
+        return self._engine.values.targets(self.examples.answers)
+
+    def right(self, columns: Tensor, batch: Batch) -> Tensor:
+        return self._engine.neighbours(columns, batch.lengths, self._answers[batch.examples]).right
+
+
+@dataclass(frozen=True, eq=False)
+class Untabled(Beamed):
+    """One by one, by the public functions."""
+
+    def right(self, columns: Tensor, batch: Batch) -> Tensor:
+        def gives(sentence: list[int], answer: Value) -> bool:
+            symbols = self.grammar.decode(column for column in sentence if column != PAD)
+            if not symbols:
+                return False
+            value = evaluate(parse(self.grammar, symbols), self.semantics)
+            return value is not UNDEFINED and bool(value == answer)
+
+        pairs = zip(columns.tolist(), self._wanted(batch), strict=True)
+        return torch.tensor([gives(*pair) for pair in pairs], dtype=torch.bool, device=columns.device)
 
     def one_step(self, log_probs: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         found = one_step_batch(

@@ -14,8 +14,8 @@ from ngs.learning.examples import Examples
 from ngs.learning.reasoner import Reasoner
 from ngs.parsing.decode import PAD
 
-AT_ONCE = 512
-"""Examples read in one go."""
+AT_ONCE = 4096
+"""Symbols read in one go, so that longer formulas do not take more memory."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,9 @@ def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
     network.eval()
     parts = []
     with torch.inference_mode():
-        for first in range(0, len(examples), AT_ONCE):
-            batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
+        step = max(1, AT_ONCE // max(1, examples.time))
+        for first in range(0, len(examples), step):
+            batch = examples.batch(np.arange(first, min(first + step, len(examples))))
             log_probs = batch.beliefs(network(batch.inputs))
             columns = reasoner.read(log_probs, batch)
             parts.append((columns, reasoner.right(columns, batch), log_probs))

@@ -3,7 +3,8 @@
 1-BS is a widest-path problem: the queue of Algorithm 1 pops the leaf whose path from the root has
 the strongest weakest link. That link is always the leaf itself, with p(alpha) / p(leaf): for a node A
 above it, 1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf), so (1 - p(A)) / p(A) is no less.
-Every change of one symbol is parsed and executed (`evaluator.py`) and the likeliest right one is kept.
+Every change of one symbol is parsed and executed by an engine (`neighbours.py`), and the likeliest right one
+is kept.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import BUDGET, exact_length
-from ngs.search.evaluator import ABSENT, Evaluator, evaluator
+from ngs.search.evaluator import evaluator
+from ngs.search.neighbours import Engine
 from ngs.search.one_step import one_step
 
 
@@ -65,12 +67,12 @@ def one_step_batch(
 class Batch:
     """What one call of the tensor engine works on."""
 
-    engine: Evaluator
+    engine: Engine
     log_probs: Tensor
     """[batch, time, symbol], zero behind the end"""
     lengths: Tensor
     targets: Tensor
-    """[batch]: numbers of the answers among sentences of the example's length"""
+    """[batch, ...]: the answers as the engine writes them"""
 
     @classmethod
     def of(
@@ -172,28 +174,19 @@ def correct(batch: Batch, columns: Tensor) -> Fixes:
 
 def corrected(batch: Batch, columns: Tensor) -> Fixes:
     """`correct` as plain tensor operations, to be part of a longer recording."""
-    engine, sentence = batch.engine, columns.T
+    near = batch.engine.neighbours(columns, batch.lengths, batch.targets)
     log_probs = batch.log_probs.double()  # as the reference computes: no other ties than its own
-    size, time, _ = log_probs.shape
-    positions, symbols = engine.edits.unbind(1)
-    edits = len(positions)
-    changed = sentence[:, None].repeat(1, 1 + edits, 1)  # [time, the sentence and its edits, batch]
-    changed[positions, torch.arange(1, 1 + edits, device=columns.device)] = symbols[:, None]
-    values = engine.values(changed.view(time, -1))
-    answers = engine.answer_numbers(values, batch.lengths.repeat(1 + edits)).view(1 + edits, size)
-    answers = answers.masked_fill(columns[:, 0] == PAD, ABSENT)  # where no sentence was possible at all
-    right = answers[0] == batch.targets
-
-    by_edit = log_probs.permute(1, 2, 0)[positions, symbols]  # [edit, batch]
-    current = log_probs.gather(2, columns.clamp(min=0)[..., None])[..., 0].T  # [time, batch]
+    _, time, symbols = log_probs.shape
+    position, symbol = (torch.arange(size, device=columns.device) for size in (time, symbols))
     valid = (
-        (answers[1:] == batch.targets)
-        & (symbols[:, None] != sentence[positions])
-        & (positions[:, None] < batch.lengths)
-        & (by_edit > -torch.inf)
-    )
-    ratio = (by_edit - current[positions]).masked_fill(~valid, -torch.inf)
-    chosen = ratio.argmax(0)  # ties go to the first
-    fix = valid.any(0) & ~right
-    edited = columns.scatter(1, positions[chosen][:, None], symbols[chosen][:, None])
-    return Fixes(torch.where(fix[:, None], edited, columns), fix | right, right, answers[0] != ABSENT)
+        near.changed
+        & (symbol != columns[..., None])
+        & (position < batch.lengths[:, None])[..., None]
+        & (log_probs > -torch.inf)
+    ).flatten(1)
+    current = log_probs.gather(2, columns.clamp(min=0)[..., None])
+    ratio = (log_probs - current).flatten(1).masked_fill(~valid, -torch.inf)
+    chosen = ratio.argmax(1, keepdim=True)  # ties go to the first
+    fix = valid.any(1) & ~near.right
+    edited = columns.scatter(1, chosen // symbols, chosen % symbols)
+    return Fixes(torch.where(fix[:, None], edited, columns), fix | near.right, near.right, near.in_language)

@@ -16,16 +16,17 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.ambiguity import unambiguous
-from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import no_such_length
 from ngs.grammar.rules import Terminal
 from ngs.parsing.circuit import Cell, cells, splits
+from ngs.parsing.decode import PAD
 from ngs.parsing.replay import Replays
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import remembered, value_tables
+from ngs.search.neighbours import Neighbours, usable_symbols
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
@@ -135,6 +136,19 @@ class Evaluator:
         """The number of each sentence's answer [sentence]; ABSENT for what is no sentence."""
         return rows.gather(0, self.root_row[lengths][None])[0]
 
+    def neighbours(self, columns: Tensor, lengths: Tensor, targets: Tensor) -> Neighbours:
+        size, time = columns.shape
+        positions, symbols = self.edits.unbind(1)
+        edits = len(positions)
+        tried = columns.T[:, None].repeat(1, 1 + edits, 1)  # [time, the sentence and its edits, batch]
+        tried[positions, torch.arange(1, 1 + edits, device=columns.device)] = symbols[:, None]
+        rows = self.values(tried.view(time, -1))
+        answers = self.answer_numbers(rows, lengths.repeat(1 + edits)).view(1 + edits, size)
+        answers = answers.masked_fill(columns[:, 0] == PAD, ABSENT)  # where no sentence was possible at all
+        changed = torch.zeros(size, time, len(self.grammar.symbols), dtype=torch.bool, device=columns.device)
+        changed[:, positions, symbols] = (answers[1:] == targets).T
+        return Neighbours(answers[0] == targets, answers[0] != ABSENT, changed)
+
     def _is_first(self, made: Tensor, layer: Layer) -> Tensor:
         """Whether the edge is the first of its cell that applies."""
         none = len(layer.out)
@@ -162,7 +176,7 @@ def evaluator(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -
     root_row = torch.zeros(longest + 1, dtype=torch.long)
     for cell in roots:
         root_row[cell[2]] = row[cell]
-    usable = _usable(grammar, longest)
+    usable = usable_symbols(grammar, longest)
     answers = {
         length: {value: 1 + index for value, index in tables.values[form.start, length].items()}
         for _, _, length in roots
@@ -237,12 +251,3 @@ def _words(grammar: Grammar, tables: Tables, level: Sequence[Cell]) -> Words:
             column = grammar.column(word.name)
             value[k, column] = int(table.out[0, 0]) + 1
     return Words(torch.tensor([cell[1] for cell in level], dtype=torch.long), value)
-
-
-def _usable(grammar: Grammar, longest: int) -> Tensor:
-    table = torch.zeros(longest + 1, longest, len(grammar.symbols), dtype=torch.bool)
-    automaton = prefix_automaton(grammar)
-    for length in range(1, longest + 1):
-        for position, columns in enumerate(automaton.symbols_at(length)):
-            table[length, position, list(columns)] = True
-    return table

@@ -99,7 +99,7 @@ def corrections(
 
     Of each fate, the lengths take turns, and those that the posterior gets right with those it does not.
     """
-    searches = _Searches.of(reading, part, walk, generator)
+    searches = Searches.of(reading, part, walk, generator)
     counts = {name: Counter(found) for name, found in searches.fates.items()}
     shown = {}
     for fate in Fate:
@@ -112,7 +112,7 @@ def corrections(
 
 
 @dataclass(frozen=True, eq=False)
-class _Searches:
+class Searches:
     """The wrong answers of a reading after every search; `k` counts them."""
 
     reading: Reading
@@ -122,35 +122,39 @@ class _Searches:
     one: tuple[Tensor, Tensor]
     walked: tuple[Tensor, Tensor]
     """corrections [wrong, time], and whether they give the answer [wrong]"""
-    posterior: Posterior
-    likeliest: Sentences
-    """[wrong, rank] of the posterior"""
 
     @classmethod
-    def of(cls, reading: Reading, part: Reasoner, walk: Walk, generator: torch.Generator) -> _Searches:
+    def of(cls, reading: Reading, part: Reasoner, walk: Walk, generator: torch.Generator) -> Searches:
         numbers = torch.nonzero(~reading.right)[:, 0]
         log_probs, batch = reading.log_probs[numbers], part.examples.batch(numbers.numpy())
-        answers = [part.examples.answers[k] for k in numbers.tolist()]
-        found = posterior(part.grammar, Arithmetic, log_probs, batch.lengths, answers)
-        return cls(
-            reading,
-            part,
-            numbers,
-            part.one_step(log_probs, batch),
-            part.multi_step(log_probs, batch, walk, generator),
-            found,
-            found.k_best(ALTERNATIVES),
-        )
+        one = part.one_step(log_probs, batch)
+        return cls(reading, part, numbers, one, part.multi_step(log_probs, batch, walk, generator))
 
     @cached_property
     def labels(self) -> Tensor:
         return labels_of(self.part.examples)[self.numbers]
 
     @cached_property
+    def posterior(self) -> Posterior:
+        batch = self.part.examples.batch(self.numbers.numpy())
+        answers = [self.part.examples.answers[k] for k in self.numbers.tolist()]
+        log_probs = self.reading.log_probs[self.numbers]
+        return posterior(self.part.grammar, Arithmetic, log_probs, batch.lengths, answers)
+
+    @cached_property
+    def likeliest(self) -> Sentences:
+        """[wrong, rank] of the posterior"""
+        return self.posterior.k_best(ALTERNATIVES)
+
+    def judged(self, found: tuple[Tensor, Tensor]) -> list[Fate]:
+        """What became of each wrong answer in one of the searches."""
+        return judged(*found, self.labels)
+
+    @cached_property
     def fates(self) -> Mapping[str, list[Fate]]:
         mode = self.likeliest.columns[:, 0], self.posterior.found
         searches = {ONE_STEP: self.one, MULTI_STEP: self.walked, POSTERIOR: mode}
-        return {name: judged(*found, self.labels) for name, found in searches.items()}
+        return {name: self.judged(found) for name, found in searches.items()}
 
     @cached_property
     def p_written(self) -> Tensor:

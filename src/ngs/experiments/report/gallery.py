@@ -12,14 +12,13 @@ from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import A_NETWORK, BEST, EARLY
-from ngs.experiments.hwf import load_network, parts_of
+from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.report.corrections import Fates, corrections
 from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
 from ngs.learning import tensor_file
 from ngs.learning.examples import Examples
-from ngs.learning.reasoner import Reasoner, reasoner
+from ngs.learning.reasoner import Reasoner
 from ngs.learning.scores import Reading, Scores, read_all, scores_of
-from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.multi_step import Walk
 from ngs.tasks.hwf.dataset import GRAMMAR
 
@@ -90,7 +89,7 @@ def _practice(folder: Path, config: TrainHWF, part: Reasoner) -> Practice:
     """With the network of the first validation, which has much to learn; with the best if it has not."""
     formulas = len(part.examples)
     chosen = sorted(Random(0).sample(range(formulas), min(SAMPLE, formulas)))
-    sample = reasoner(GRAMMAR, Arithmetic, part.examples.select(chosen))
+    sample = reasoner_of(part.examples.select(chosen))
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
         step, reading = _step_of(folder / name), read_all(load_network(folder, name), sample)
         if not reading.right.all():

@@ -74,8 +74,8 @@ class Corrections:
 def corrections(readings: Readings, how: Searching, generator: torch.Generator, limit: int) -> Corrections:
     """Correct every wrong answer in two ways; show at most `limit` for each verdict on 1-BS."""
     numbers = readings.wrong
-    one, walked = _searched(readings, how, generator)
-    judged = {name: _judged(readings, found) for name, found in ((ONE_STEP, one), (MULTI_STEP, walked))}
+    one, walked = searched(readings, how, generator)
+    judged = {name: verdicts_on(readings, found) for name, found in ((ONE_STEP, one), (MULTI_STEP, walked))}
     return Corrections(
         len(readings.outcomes),
         len(numbers),
@@ -85,7 +85,7 @@ def corrections(readings: Readings, how: Searching, generator: torch.Generator, 
     )
 
 
-def _searched(readings: Readings, how: Searching, generator: torch.Generator) -> tuple[Corrected, Corrected]:
+def searched(readings: Readings, how: Searching, generator: torch.Generator) -> tuple[Corrected, Corrected]:
     """1-BS and m-BS from what was read, of all wrong answers."""
     one, walked = [], []
     numbers, time = readings.wrong, readings.programs.shape[1]
@@ -100,12 +100,15 @@ def _searched(readings: Readings, how: Searching, generator: torch.Generator) ->
 
 
 def _joined(parts: list[Corrected], time: int) -> Corrected:
-    columns = [pad(part.columns, (0, time - part.columns.shape[1]), value=PAD) for part in parts]
-    found, right = [part.found for part in parts], [part.right for part in parts]
-    return Corrected(torch.cat(columns), torch.cat(found), torch.cat(right))
+    nothing = torch.empty((0, time), dtype=torch.long), *torch.empty((2, 0), dtype=torch.bool)
+    padded = (pad(part.columns, (0, time - part.columns.shape[1]), value=PAD) for part in parts)
+    found, right = (part.found for part in parts), (part.right for part in parts)
+    joined = (torch.cat([first, *rest]) for first, rest in zip(nothing, (padded, found, right), strict=True))
+    return Corrected(*joined)
 
 
-def _judged(readings: Readings, found: Corrected) -> list[Verdict]:
+def verdicts_on(readings: Readings, found: Corrected) -> list[Verdict]:
+    """What one of the searches is worth for each wrong answer."""
     asked = readings.sample.questions.select(readings.wrong)
     return [verdict(outcome) for outcome in outcomes(asked, found.columns, found.found)]
 

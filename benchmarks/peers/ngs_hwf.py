@@ -1,0 +1,71 @@
+"""NGS learns to read handwritten formulas, with the settings A of docs/handwriting.md.
+
+Run by run.py; the folder of the run itself is left beside OUT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.environment import peak_memory_mb
+from ngs.experiments.folder import remove
+from ngs.experiments.run import train
+
+
+def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> TrainHWF:
+    """With a test at each validation, every 50 steps, off the clock; nothing is chosen by it."""
+    return TrainHWF(
+        data=data,
+        batch_size=256,
+        learning_rate=4e-3,
+        steps=steps,
+        augment=False,
+        validate_every=50,
+        test_curve=True,
+        lengths=lengths,
+        seed=seed,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", help="what `ngs data import` made")
+    parser.add_argument("out", type=Path, help="the JSON file to write")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=700)
+    parser.add_argument("--lengths", type=int, nargs="*", default=[])
+    options = parser.parse_args()
+    config = settings(options.data, options.seed, options.steps, tuple(options.lengths))
+    folder = options.out.with_suffix("")
+    remove(folder)  # of an earlier comparison
+    *measured, result = [event.row for event in train(config, folder)]
+    tests = [row for row in measured if "test" in row]
+    on_gpu = torch.cuda.is_available()
+    facts = {
+        "seed": options.seed,
+        "answers": result["test"]["calculation"],
+        "symbols": result["test"]["symbol"],
+        "training_seconds": result["training_seconds"],
+        "curve": [
+            {
+                "seconds": row["seconds"],
+                "answers": row["test"]["calculation"],
+                "symbols": row["test"]["symbol"],
+            }
+            for row in tests
+        ],
+        "peak_memory_mb": peak_memory_mb(),
+        "peak_gpu_mb": torch.cuda.max_memory_allocated() / 2**20 if on_gpu else None,
+        "device": torch.cuda.get_device_name() if on_gpu else "cpu",
+        "torch": torch.__version__,
+    }
+    options.out.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""NGS beside ABLkit: the same formulas, seeds and machine; accuracy, seconds and memory in one table.
+
+    python benchmarks/peers/run.py --data data/HWF.ngs --seeds 5
+
+makes an environment of its own for ABLkit, runs every contestant with every seed in a process of its own, one
+after the other, and writes table.md and results.json. README.md says what is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ngs.experiments.comparison import Spread
+from ngs.experiments.environment import commit
+from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.source import load
+
+HERE = Path(__file__).parent
+GOAL = 0.985
+ABLKIT = "1.0.0"
+PEER_PACKAGES = [f"ablkit=={ABLKIT}", "zoopt==0.4.2", "termcolor==3.3.0"]
+"""ABLkit and what it imports. It also asks for pyswip and torchvision, which only other examples need."""
+SHARED_PACKAGES = ["torch", "numpy", "matplotlib"]
+"""What both use, in our versions; the last by zoopt."""
+
+Run = Mapping[str, Any]
+"""What a contestant says of one seed, with the wall-clock seconds of its process."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """How to start one: the command without DATA, OUT and the seed, and the environment variables."""
+
+    name: str
+    file: str
+    command: list[str]
+    variables: dict[str, str]
+    data: str
+    options: list[str]
+
+    def run(self, seed: int, out: Path) -> Run:
+        """Train and test with one seed, in a new process."""
+        told = out / f"{self.file}-{seed}.json"
+        words = [*self.command, self.data, str(told), "--seed", str(seed), *self.options]
+        begin = time.perf_counter()
+        with (out / f"{self.file}-{seed}.log").open("w") as log:
+            # In `out`: ABLkit keeps its own logs in the folder it is started from.
+            done = subprocess.run(words, env=self.variables, cwd=out, stdout=log, stderr=subprocess.STDOUT)
+        seconds = time.perf_counter() - begin
+        if done.returncode:
+            sys.exit(f"{self.name}, seed {seed}, failed with {done.returncode}; see {log.name}")
+        return {**json.loads(told.read_text()), "wall_seconds": seconds}
+
+
+def write_formulas(data: HandwrittenFormulas, path: Path) -> None:
+    """The data set for somebody who has NumPy and nothing of ours."""
+
+    def part(name: str, formulas: Formulas) -> dict[str, Any]:
+        values = np.array([float(answer) for answer in formulas.answers])
+        return {f"{name}_where": formulas.where.numpy(), f"{name}_values": values}
+
+    symbols = np.array(GRAMMAR.decode(data.columns.tolist()))
+    np.savez(
+        path,
+        images=data.images.numpy(),
+        symbols=symbols,
+        **part("train", data.train),
+        **part("test", data.test),
+    )
+
+
+def make_environment(folder: Path) -> Path:
+    """The Python of a virtual environment with ABLkit and our PyTorch, made where there is none yet."""
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    ready = folder / "ready"
+    if not ready.exists():
+        venv.create(folder, with_pip=True)
+        pip = [str(python), "-m", "pip", "install", "-q"]
+        shared = [f"{name}=={version(name).partition('+')[0]}" for name in SHARED_PACKAGES]
+        subprocess.run([*pip, *shared], check=True)
+        subprocess.run([*pip, "--no-deps", *PEER_PACKAGES], check=True)
+        ready.touch()
+    return python
+
+
+def seconds_to_goal(run: Run) -> float | None:
+    return next((point["seconds"] for point in run["curve"] if point["answers"] >= GOAL), None)
+
+
+def best_on_test(run: Run) -> float:
+    return float(max(point["answers"] for point in run["curve"]))
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is told of a run, what it is multiplied by, and how many digits are shown."""
+
+    value: Callable[[Run], float | None]
+    factor: float = 1
+    digits: int = 2
+
+
+COLUMNS = {
+    "test accuracy, %": Column(lambda run: run["answers"], 100),
+    "symbols, %": Column(lambda run: run["symbols"], 100),
+    "best on test, %": Column(best_on_test, 100),
+    f"s to {GOAL:.1%}": Column(seconds_to_goal),
+    "training s": Column(lambda run: run["training_seconds"]),
+    "whole process s": Column(lambda run: run["wall_seconds"], digits=1),
+    "peak memory, MB": Column(lambda run: run["peak_memory_mb"], digits=0),
+    "peak GPU memory, MB": Column(lambda run: run["peak_gpu_mb"], digits=0),
+}
+
+
+def cell(column: Column, runs: Sequence[Run]) -> str:
+    """Mean and standard deviation over the seeds, and of how many where not all have a value."""
+    values, digits = [column.value(run) for run in runs], column.digits
+    known = [column.factor * value for value in values if value is not None]
+    if not known:
+        return "-"
+    spread = Spread.of(known)
+    deviation = "" if spread.deviation is None else f" ± {spread.deviation:.{digits}f}"
+    missing = "" if len(known) == len(values) else f" ({len(known)} of {len(values)})"
+    return f"{spread.mean:.{digits}f}{deviation}{missing}"
+
+
+def table(runs: Mapping[str, Sequence[Run]]) -> str:
+    """Markdown: a row for each contestant, and the two sentences that matter."""
+    lines = [
+        "| | " + " | ".join(["seeds", *COLUMNS]) + " |",
+        "|---" * (len(COLUMNS) + 2) + "|",
+    ]
+    for name, its_runs in runs.items():
+        cells = [cell(column, its_runs) for column in COLUMNS.values()]
+        lines.append("| " + " | ".join([name, str(len(its_runs)), *cells]) + " |")
+    return "\n".join([*lines, "", *verdict(runs)]) + "\n"
+
+
+def verdict(runs: Mapping[str, Sequence[Run]]) -> list[str]:
+    """How the first compares to the second, where both have finished seeds."""
+    ours, peer = runs.values()
+    if not ours or not peer:
+        return []
+    gap = 100 * (Spread.of([r["answers"] for r in ours]).mean - Spread.of([r["answers"] for r in peer]).mean)
+    lines = [f"Test accuracy, ours minus the peer's: {gap:+.2f} points."]
+    (fast, slow) = ([s for run in some if (s := seconds_to_goal(run)) is not None] for some in (ours, peer))
+    if fast and slow:
+        ratio = Spread.of(slow).mean / Spread.of(fast).mean
+        lines.append(f"Ours reaches {GOAL:.1%} {ratio:.1f} times as fast, of the seeds that reach it.")
+    return lines
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """What the numbers hang on."""
+    on_gpu = torch.cuda.is_available()
+    return {
+        "device": torch.cuda.get_device_name() if on_gpu else "cpu",
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "ablkit": ABLKIT,
+        "threads": threads,
+        "commit": commit(),
+    }
+
+
+def contestants(options: argparse.Namespace, out: Path) -> list[Contestant]:
+    variables = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
+    # They run in another folder, where a relative path leads elsewhere.
+    paths = [str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    ours = {**variables, "PYTHONPATH": os.pathsep.join(paths)}
+    peers = {name: value for name, value in variables.items() if name != "PYTHONPATH"}
+    if options.site is not None:
+        python, peers["PYTHONPATH"] = Path(sys.executable), str(options.site.resolve())
+    else:
+        python = make_environment(options.environment or out / "environment").absolute()
+    lengths = ["--lengths", *map(str, options.lengths)] if options.lengths else []
+    data = str(Path(options.data).resolve()) if Path(options.data).exists() else options.data
+    own = Contestant(
+        "NGS",
+        "ngs",
+        [sys.executable, str(HERE.resolve() / "ngs_hwf.py")],
+        ours,
+        data,
+        ["--steps", str(options.steps), *lengths],
+    )
+    peer = Contestant(
+        f"ABLkit {ABLKIT}",
+        "ablkit",
+        [str(python), str(HERE.resolve() / "ablkit_hwf.py")],
+        peers,
+        str(out / "formulas.npz"),
+        [],
+    )
+    return [own, peer]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--data", default="data/HWF.ngs", help="made by `ngs data import`, or `embedded`")
+    parser.add_argument("--seeds", type=int, default=5, help="how many: 0, 1, ...")
+    parser.add_argument("--out", type=Path, default=Path("bench/peers"), help="folder to write")
+    parser.add_argument("--environment", type=Path, help="where ABLkit is, or is installed; default: in OUT")
+    parser.add_argument("--site", type=Path, help="a folder that has ABLkit, for this Python; no installing")
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of each contestant")
+    parser.add_argument("--steps", type=int, default=700, help="ours; fewer to try the script")
+    parser.add_argument("--lengths", type=int, nargs="*", default=[], help="only formulas of these")
+    options = parser.parse_args()
+    out = options.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    data = load(options.data)
+    if options.lengths:
+        data = data.restricted(options.lengths)
+    write_formulas(data, out / "formulas.npz")
+    entered = contestants(options, out)
+    runs: dict[str, list[Run]] = {contestant.name: [] for contestant in entered}
+    for seed in range(options.seeds):
+        for contestant in entered:
+            runs[contestant.name].append(contestant.run(seed, out))
+            facts = {"data": data.name, "goal": GOAL, **machine(options.threads), "runs": runs}
+            (out / "results.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+            (out / "table.md").write_text(table(runs), encoding="utf-8")  # after each: it may be stopped
+            print(f"{contestant.name}, seed {seed}: {runs[contestant.name][-1]['answers']:.2%}", flush=True)
+    print(table(runs))
+
+
+if __name__ == "__main__":
+    main()

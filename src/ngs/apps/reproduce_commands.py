@@ -1,0 +1,156 @@
+"""`ngs reproduce` and `ngs results`: run experiments of the catalogue, and write down what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+
+from ngs.apps.errors import reporting_errors
+from ngs.errors import NGSError
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
+from ngs.experiments.catalogue.gathering import gathered
+from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
+from ngs.experiments.catalogue.page import illustrated, listed, records, write_page
+from ngs.experiments.job import Job, address
+from ngs.experiments.results.outcome import Outcome, write_outcome
+from ngs.experiments.results.tables import provenance
+from ngs.experiments.sweep.event import Began, Died, Done, Event, Failed, Found, Waiting, WentOn
+from ngs.experiments.sweep.local import run_here
+from ngs.experiments.sweep.on_ray import run_on_ray
+from ngs.experiments.sweep.store import Store, ordered
+
+Sweep = Callable[[Sequence[Job], Store, int | None], Iterator[Event]]
+
+
+def _here(jobs: Sequence[Job], store: Store, workers: int | None) -> Iterator[Event]:
+    return run_here(jobs, store, workers=workers)
+
+
+def _on_ray(jobs: Sequence[Job], store: Store, workers: int | None) -> Iterator[Event]:
+    return run_on_ray(jobs, store, per_gpu=workers or 1)
+
+
+WHERE: Mapping[str, Sweep] = {"here": _here, "ray": _on_ray}
+
+RESULTS = Path("runs/reproduce")
+QUICK_SEEDS, SEEDS = 1, 3
+
+
+@reporting_errors
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Which; see --list.")
+    ] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Embedded data and few steps: minutes on two cores.")
+    ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Runs of each setting. [default: {SEEDS}; {QUICK_SEEDS} if quick]"),
+    ] = None,
+    results: Annotated[
+        Path, typer.Option(help="Folder of all runs; what it holds is not done again.")
+    ] = RESULTS,
+    record: Annotated[
+        Path | None, typer.Option(help="Folder for the records. [default: the folder of the runs]")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Runs at a time; on Ray, runs that share a GPU. [default: one for each GPU]"
+        ),
+    ] = None,
+    on: Annotated[
+        str, typer.Option(help=f"Where to run: {', '.join(WHERE)} (an existing cluster).")
+    ] = "here",
+    hwf: Annotated[str, typer.Option(help="HWF, as imported.")] = Means.hwf,
+    hwf_clean: Annotated[str, typer.Option(help="HWF-clean, as imported.")] = Means.hwf_clean,
+    clevr: Annotated[str, typer.Option(help="CLEVR, as imported.")] = Means.clevr,
+    only_gather: Annotated[
+        bool, typer.Option("--only-gather", help="Run nothing: show and record what is there.")
+    ] = False,
+) -> None:
+    """Rerun experiments of the paper, and our own: only what is missing is done.
+
+    Interrupt it at any time; the same command goes on. Several machines may share the folder of the runs.
+    """
+    if list_them or not names:
+        for each in EXPERIMENTS.values():
+            typer.echo(listed(each))
+        return
+    if on not in WHERE:
+        raise NGSError(f"--on is {on!r}; choose from {', '.join(WHERE)}")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    means = Means(hwf, hwf_clean, clevr, seeds or (QUICK_SEEDS if quick else SEEDS), device)
+    wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
+    store = Store(results)
+    failed = 0
+    if not only_gather:
+        jobs = [job for _, cells in wanted.values() for job in jobs_of(cells)]
+        failed = _run(jobs, store, WHERE[on], workers, _labels(wanted))
+    scale = "-quick" if quick else ""
+    for each, cells in wanted.values():
+        outcome = gathered(each, cells, store, quick=quick)
+        path = (record or results) / f"{each.name}{scale}.json"
+        write_outcome(outcome, path)
+        _print(each, outcome, results / f"figures{scale}")
+        typer.echo(f"written to {path}")
+    if failed:
+        raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
+
+
+@reporting_errors
+def results(
+    docs: Annotated[Path, typer.Argument(help="The folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Write results.md and its figures from the records in results/ of the same folder."""
+    outcomes = records(docs / "results")
+    if not outcomes:
+        raise NGSError(f"{docs / 'results'} holds no records; make some: ngs reproduce NAME --record DIR")
+    typer.echo(f"written to {write_page(outcomes, docs)}")
+
+
+def _labels(wanted: Mapping[str, tuple[Experiment, Sequence[Cell]]]) -> dict[str, str]:
+    """What a job is for, by its address."""
+    return {
+        address(job): f"{name}: {cell.row} {cell.column}".rstrip() + (f", seed {seed}" if several else "")
+        for name, (_, cells) in wanted.items()
+        for cell in cells
+        for several in [len(cell.jobs) > 1]
+        for seed, job in enumerate(cell.jobs)
+    }
+
+
+def _run(
+    jobs: Sequence[Job], store: Store, sweep: Sweep, workers: int | None, labels: Mapping[str, str]
+) -> int:
+    """Do the jobs, telling what happens; how many failed."""
+    failed = done = 0
+    number = len(list(ordered(jobs)))
+    for event in sweep(jobs, store, workers):
+        label = labels.get(address(event.job), "a run that others need")
+        match event:
+            case Done() | Found():
+                done += 1
+                what = "done" if isinstance(event, Done) else "found"
+                typer.echo(f"[{done}/{number}] {what}: {label}")
+            case Failed(error=error):
+                failed += 1
+                typer.echo(f"failed: {label}\n{error}", err=True)
+            case Died(reason=reason):
+                typer.echo(f"its process died ({reason}), another goes on: {label}", err=True)
+            case Waiting():
+                typer.echo(f"somebody else is at it: {label}")
+            case Began() | WentOn():
+                pass
+    return failed
+
+
+def _print(each: Experiment, outcome: Outcome, images: Path) -> None:
+    text = illustrated(each.show(outcome), images, str(images))
+    typer.echo(f"\n{each.title}\n\n{text}\n\n{provenance(outcome)}")

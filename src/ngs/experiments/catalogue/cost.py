@@ -1,0 +1,120 @@
+"""cost: how time and memory of a step grow with formulas, batches, grammars and programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.jobs.step_cost import StepCost
+from ngs.experiments.jobs.workloads import (
+    BatchSize,
+    Digits,
+    FormulaLength,
+    PrecedenceLevels,
+    ProgramLength,
+)
+from ngs.experiments.results.outcome import Outcome, Place
+from ngs.experiments.results.section import Section
+
+LEARNING = ("supervised", "m-bs", "posterior")
+PROGRAMS = ("supervised", "1-bs", "posterior")
+PARSING = ("best", "log_partition")
+
+
+def full(means: Means) -> list[Cell]:
+    return _cells(
+        means.device,
+        {
+            "formula length, by tables": StepCost(FormulaLength(), (1, 3, 5, 7), LEARNING),
+            "formula length, beyond tables": StepCost(
+                FormulaLength(), (11, 15, 19, 23, 27, 31), ("supervised", "m-bs")
+            ),
+            "batch size": StepCost(BatchSize(), (16, 32, 64, 128, 256, 512), LEARNING),
+            "levels of precedence": StepCost(PrecedenceLevels(), (2, 4, 8, 16), PARSING),
+            "digits": StepCost(Digits(), (10, 20, 40, 80), PARSING),
+            "program modules": StepCost(ProgramLength(), (5, 8, 11, 14), PROGRAMS),
+        },
+    )
+
+
+def quick(means: Means) -> list[Cell]:
+    return _cells(
+        means.device,
+        {
+            "formula length, by tables": StepCost(FormulaLength(), (3, 5), LEARNING, rounds=3, warm_up=1),
+            "batch size": StepCost(BatchSize(length=3), (16, 64), LEARNING, rounds=3, warm_up=1),
+            "levels of precedence": StepCost(PrecedenceLevels(), (2, 4), PARSING, rounds=3, warm_up=1),
+            "digits": StepCost(Digits(), (10, 20), PARSING, rounds=3, warm_up=1),
+        },
+    )
+
+
+def _cells(device: str, costs: dict[str, StepCost]) -> list[Cell]:
+    return [Cell(row, device, (replace(cost, device=device),)) for row, cost in costs.items()]
+
+
+def show(outcome: Outcome) -> Section:
+    lines = [
+        "| growing | method | from, to | seconds | exponent of seconds | MB | exponent of MB |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for place in outcome.places:
+        lines += _lines(place)
+    figure = _figure(outcome)
+    name = outcome.experiment
+    return Section("\n".join(lines) + f"\n\n![Seconds of a step against size]({{{name}}})", {name: figure})
+
+
+def _lines(place: Place) -> list[str]:
+    if not place.runs:
+        return [f"| {place.row} | not run yet | | | | | |"]
+    costs: dict[str, Any] = place.runs[0].result["costs"]
+    unit = place.runs[0].result["unit"]
+
+    def line(method: str) -> str:
+        first, last = costs[method]["measured"][0], costs[method]["measured"][-1]
+        laws = costs[method]["exponents"]
+
+        def law(name: str) -> str:
+            error = laws[name]["standard_error"]
+            return f"{laws[name]['exponent']:.2f}" + ("" if error is None else f" ± {error:.2f}")
+
+        return (
+            f"| {place.row} | {method} | {first['x']} to {last['x']} {unit} "
+            f"| {first['seconds']:.4f} to {last['seconds']:.4f} | {law('seconds')} "
+            f"| {first['memory_mb']:.1f} to {last['memory_mb']:.1f} | {law('memory_mb')} |"
+        )
+
+    return [line(method) for method in costs]
+
+
+def _figure(outcome: Outcome) -> Figure:
+    figure = Figure(figsize=(9, 2.6 * ((len(outcome.places) + 2) // 3)), layout="constrained")
+    for number, place in enumerate(outcome.places, 1):
+        axes = figure.add_subplot(
+            (len(outcome.places) + 2) // 3, 3, number, xscale="log", yscale="log", title=place.row
+        )
+        for run in place.runs:
+            for method, cost in run.result["costs"].items():
+                points = [(row["x"], row["seconds"]) for row in cost["measured"]]
+                axes.plot(*zip(*points, strict=True), marker=".", label=method)
+            axes.set_xlabel(run.result["unit"])
+            axes.legend(fontsize="x-small")
+        axes.set_ylabel("seconds")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    "cost",
+    "What a step costs",
+    "Median seconds of a step of 64 examples, and the most that tensors took during its first, as one thing "
+    "grows; the exponents are least squares of logarithms. *Beyond tables* formulas are too long for all "
+    "their values to be listed.",
+    (),
+    full,
+    quick,
+    show,
+)

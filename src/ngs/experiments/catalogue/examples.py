@@ -1,0 +1,103 @@
+"""hwf-examples and clevr-examples: corrections of each kind that the paper shows, and how frequent it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.catalogue.settings import our_clevr, our_hwf, quick_clevr, quick_hwf
+from ngs.experiments.jobs.corrections import Corrections
+from ngs.experiments.jobs.question_corrections import QuestionCorrections
+from ngs.experiments.results.outcome import Outcome, Run
+from ngs.experiments.results.section import Section
+
+PLACE = ("corrections", "")
+EARLY_FORMULAS = {"method": "m-bs", "steps": 80, "validate_every": 40}
+EARLY_QUESTIONS = {"method": "m-bs", "steps": 100, "validate_every": 50}
+"""A network that has learned something, and still makes mistakes of every kind."""
+
+
+def full_formulas(means: Means) -> list[Cell]:
+    return [Cell(*PLACE, (Corrections(our_hwf(means.hwf, **EARLY_FORMULAS)),))]
+
+
+def quick_formulas(means: Means) -> list[Cell]:
+    return [Cell(*PLACE, (Corrections(quick_hwf(**EARLY_FORMULAS), formulas=300),))]
+
+
+def full_questions(means: Means) -> list[Cell]:
+    return [Cell(*PLACE, (QuestionCorrections(our_clevr(means, **EARLY_QUESTIONS)),))]
+
+
+def quick_questions(means: Means) -> list[Cell]:
+    return [Cell(*PLACE, (QuestionCorrections(quick_clevr(**EARLY_QUESTIONS), questions=200),))]
+
+
+def show(outcome: Outcome) -> Section:
+    runs = list(outcome.runs)
+    return _shown(outcome.experiment, runs[0]) if runs else Section("Not run yet.")
+
+
+def _shown(name: str, run: Run) -> Section:
+    result = run.result
+    counted = result["kinds"]
+    lines = ["| kind | count | share |", "|---|---|---|"]
+    for kind, found in counted.items():
+        share = "" if found["share"] is None else f"{100 * found['share']:.1f}%"
+        lines.append(f"| {kind} | {found['count']} | {share} |")
+    shown, drawings = [], {}
+    for kind in counted:
+        example = next((each for each in result["examples"] if each["kind"] == kind), None)
+        if example is not None:
+            stem = example["drawing"].removesuffix(".svg")
+            drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
+            shown.append(f"**{kind}**: {_told(example)}\n\n![{kind}]({{{name}-{stem}}})")
+    head = (
+        f"Of {result.get('formulas', result.get('questions'))} read by the network of step {result['step']}, "
+    )
+    head += f"{result['wrong']} were wrong."
+    return Section("\n\n".join([head, "\n".join(lines), *shown]), drawings=drawings)
+
+
+def _told(example: dict[str, Any]) -> str:
+    """What was written, read and found, in the order it happened."""
+    told = {
+        "question": "asked",
+        "written": "written",
+        "true": "which means",
+        "read": "read",
+        "value": "which gives",
+        "answer": "instead of",
+        "one_step": "1-BS finds",
+        "multi_step": "m-BS finds",
+    }
+    if example.get("true") is None:  # of a formula, or nobody knows it
+        del told["true"]
+    return "; ".join(
+        f"{phrase} nothing" if example[name] is None else f"{phrase} `{example[name]}`"
+        for name, phrase in told.items()
+        if name in example
+    )
+
+
+HWF_EXAMPLES = Experiment(
+    "hwf-examples",
+    "Handwritten formulas: corrections",
+    "The paper's `fig_HME_examples`: what back-search makes of wrong answers of a network that has just "
+    "begun to learn. A digit or an operator set right; nothing found in one step, but in more; nothing at "
+    "all; and a spurious correction, which gives the answer but is not what is written.",
+    ("hwf",),
+    full_formulas,
+    quick_formulas,
+    show,
+)
+CLEVR_EXAMPLES = Experiment(
+    "clevr-examples",
+    "CLEVR: corrections",
+    "The same for programs: what back-search makes of wrong answers of a network that has just begun to "
+    "learn.",
+    ("clevr",),
+    full_questions,
+    quick_questions,
+    show,
+)

@@ -1,0 +1,61 @@
+"""From the folder of results to the outcome of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ngs.errors import DataError
+from ngs.experiments.catalogue.experiment import Cell, Experiment
+from ngs.experiments.config import read_facts
+from ngs.experiments.folder import ENVIRONMENT, RESULT
+from ngs.experiments.job import Job, address
+from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.results.outcome import Outcome, Place, Run
+from ngs.experiments.sweep.store import Store
+
+ENVIRONMENT_KEPT = ("device", "threads", "python", "packages", "commit")
+
+
+def gathered(experiment: Experiment, cells: Sequence[Cell], store: Store, *, quick: bool) -> Outcome:
+    """What the store holds of it."""
+    return Outcome(experiment.name, quick, tuple(_place(cell, store) for cell in cells))
+
+
+def _place(cell: Cell, store: Store) -> Place:
+    done = [run_of(job, store.folder(job)) for job in cell.jobs if store.done(job)]
+    if done or not cell.instead:
+        return Place(cell.row, cell.column, len(cell.jobs), tuple(done))
+    instead = [run_of(job, store.folder(job)) for job in cell.instead if store.done(job)]
+    return Place(cell.row, cell.column, len(cell.jobs), tuple(instead), instead=bool(instead))
+
+
+def run_of(job: Job, folder: Path) -> Run:
+    """A finished job as it goes on record: without what only the machine it ran on can use."""
+    result = {name: value for name, value in _facts(folder / RESULT).items() if name != "validation"}
+    environment = _facts(folder / ENVIRONMENT, *ENVIRONMENT_KEPT)
+    kept = {name: environment[name] for name in ENVIRONMENT_KEPT}
+    drawings = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.svg"))}
+    return Run(address(job), job.facts, result, kept, _curve(folder), drawings or None)
+
+
+def _facts(path: Path, *needed: str) -> dict[str, Any]:
+    facts = read_facts(path)
+    if not isinstance(facts, dict) or not set(needed) <= facts.keys():
+        raise DataError(f"{path} is damaged, or of another version of NGS; delete its folder and run again")
+    return facts
+
+
+def _curve(folder: Path) -> tuple[dict[str, Any], ...]:
+    if not (folder / METRICS).exists():
+        return ()
+    tested = (row for row in read_rows(folder / METRICS) if "test" in row)
+    return tuple(
+        {
+            "step": row["step"],
+            "seconds": row["seconds"],
+            **{name: round(share, 5) for name, share in row["test"].items() if isinstance(share, float)},
+        }
+        for row in tested
+    )

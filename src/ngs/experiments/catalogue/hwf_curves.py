@@ -1,0 +1,70 @@
+"""hwf-curves: how accuracy rises, beside the logs that the paper's authors released."""
+
+from __future__ import annotations
+
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.catalogue.settings import HWF_ROWS, paper_hwf, quick_hwf, seeds
+from ngs.experiments.results.curves import curves_figure, together
+from ngs.experiments.results.outcome import Outcome
+from ngs.experiments.results.published import released_curves
+from ngs.experiments.results.section import Section
+
+SHARES = {"calculation": 1, "symbol": 2}
+"""What is drawn, and where it stands in a released point."""
+
+
+def full(means: Means) -> list[Cell]:
+    return [
+        Cell(
+            row,
+            "100%",
+            seeds(paper_hwf(means, **settings, steps=100_000, validate_every=2500), means.seeds),
+            instead=seeds(paper_hwf(means, **settings), means.seeds),
+        )
+        for row, settings in HWF_ROWS.items()
+    ]
+
+
+def quick(means: Means) -> list[Cell]:
+    return [
+        Cell(row, "100%", seeds(quick_hwf(**settings), means.seeds)) for row, settings in HWF_ROWS.items()
+    ]
+
+
+def show(outcome: Outcome) -> Section:
+    lines = {
+        share: {
+            place.row: together([{row["step"]: row[share] for row in run.curve} for run in place.runs])
+            for place in outcome.places
+        }
+        for share in SHARES
+    }
+    beside = {
+        share: {
+            name: [(point[0], point[at]) for point in points] for name, points in released_curves().items()
+        }
+        for share, at in SHARES.items()
+    }
+    figures = {
+        f"{outcome.experiment}-{share}": curves_figure(
+            lines[share], f"right {share}s of the test", {} if outcome.quick else beside[share], "log"
+        )
+        for share in SHARES
+    }
+    text = "\n\n".join(
+        f"![{share} accuracy against training steps, by method]({{{outcome.experiment}-{share}}})"
+        for share in SHARES
+    )
+    return Section(text, figures)
+
+
+EXPERIMENT = Experiment(
+    "hwf-curves",
+    "Handwritten formulas: learning curves",
+    "The paper's `fig_HME_result_acc`, with its settings, for 100,000 iterations (until these are done, the "
+    "15,000 of `hwf-table`). Dotted: the authors' released logs.",
+    ("hwf",),
+    full,
+    quick,
+    show,
+)

@@ -1,0 +1,54 @@
+"""hwf-lengths: trained and tested on formulas of one length only, where other systems time out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.catalogue.settings import our_hwf, quick_hwf, seeds
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.results.outcome import Outcome, tested
+from ngs.experiments.results.published import published
+from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import table
+
+METHODS = ("posterior", "m-bs", "supervised")
+LENGTHS = (1, 3, 5, 7)
+
+
+def cells(config: Callable[..., TrainHWF], number: int) -> list[Cell]:
+    return [
+        Cell(method, str(length), seeds(config(method=method, lengths=(length,)), number))
+        for method in METHODS
+        for length in LENGTHS
+    ]
+
+
+def full(means: Means) -> list[Cell]:
+    def config(**settings: Any) -> TrainHWF:
+        return our_hwf(means.hwf, steps=900, augment=None, **settings)
+
+    return cells(config, means.seeds)
+
+
+def quick(means: Means) -> list[Cell]:
+    return cells(quick_hwf, means.seeds)
+
+
+def show(outcome: Outcome) -> Section:
+    return Section(table(outcome, tested("calculation"), published("one_length_only"), "length"))
+
+
+EXPERIMENT = Experiment(
+    "hwf-lengths",
+    "Handwritten formulas: one length only",
+    "Share of test formulas with the right value, in percent, when only formulas of one length are trained "
+    "and tested on: without short formulas there is nothing easy to begin with. In italics what ABLkit's "
+    "authors publish. HWF has 1,000 training formulas of length 1 and 6,000 of length 7, so the columns "
+    "differ in more than length.",
+    ("hwf",),
+    full,
+    quick,
+    show,
+)

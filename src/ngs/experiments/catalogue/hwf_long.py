@@ -1,0 +1,113 @@
+"""hwf-long: formulas of up to 31 symbols, read by networks that were trained on much shorter ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from statistics import mean
+from typing import Any
+
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.catalogue.settings import our_hwf, quick_hwf
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.job import Job, Trained
+from ngs.experiments.jobs.long_test import LongTest
+from ngs.experiments.power_law import power_law
+from ngs.experiments.results.outcome import Outcome, Place, Run, tested
+from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import in_percent, plain
+
+LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
+TRAINED, READ = "trained", "read"
+"""The columns: the run itself, and what it makes of longer formulas."""
+
+
+def cells(configs: dict[str, TrainHWF], number: int, formulas: int) -> list[Cell]:
+    def both(row: str, config: TrainHWF) -> Iterator[Cell]:
+        runs = [replace(config, seed=seed) for seed in range(number)]
+        yield Cell(row, TRAINED, tuple(map(Trained, runs)))
+        tests: list[Job] = [LongTest(run, LENGTHS, formulas) for run in runs]
+        yield Cell(row, READ, tuple(tests))
+
+    return [cell for row, config in configs.items() for cell in both(row, config)]
+
+
+def _configs(config: Callable[..., TrainHWF]) -> dict[str, TrainHWF]:
+    return {
+        "up to 7, posterior": config(),
+        "up to 15, m-BS": config(longest=15, method="m-bs"),
+        "up to 19, m-BS": config(longest=19, method="m-bs"),
+    }
+
+
+def full(means: Means) -> list[Cell]:
+    def config(**settings: Any) -> TrainHWF:
+        return our_hwf(means.hwf, steps=1000, **settings)
+
+    return cells(_configs(config), means.seeds, formulas=1000)
+
+
+def quick(means: Means) -> list[Cell]:
+    return cells(_configs(quick_hwf), means.seeds, formulas=50)
+
+
+def show(outcome: Outcome) -> Section:
+    parts = [
+        "**Trained**\n\n"
+        "| formulas | their test: calculation | symbols | seconds an epoch | MB of the process |\n"
+        "|---|---|---|---|---|\n" + "\n".join(map(_trained, outcome.rows_of(TRAINED)))
+    ]
+    for place in outcome.rows_of(READ):
+        if place.runs:
+            parts.append(f"**Trained on formulas of {place.row}, reading new ones**\n\n{_read(place)}")
+    return Section("\n\n".join(parts))
+
+
+def _trained(place: Place) -> str:
+    def epoch(run: Run) -> float:
+        seconds: float = run.result["training_seconds"]
+        return seconds / float(run.result["epochs"])
+
+    shares = [place.spread(tested(name)) for name in ("calculation", "symbol")]
+    costs = [place.spread(epoch), place.spread(lambda run: run.result["peak_memory_mb"])]
+    texts = [
+        *("not run yet" if each is None else in_percent(each) for each in shares),
+        *("" if each is None else plain(each) for each in costs),
+    ]
+    return f"| {' | '.join([place.row, *texts])} |"
+
+
+def _read(place: Place) -> str:
+    """Means over the runs, by length, and how memory grows."""
+    lengths = list(place.runs[0].result["by_length"])
+
+    def of(name: str, length: str) -> float:
+        values: list[float] = [run.result["by_length"][length][name] for run in place.runs]
+        return mean(values)
+
+    named = {
+        "symbols right": "symbol",
+        "calculations right": "calculation",
+        "as the symbols predict": "predicted",
+        "read without mistake": "formula",
+    }
+    lines = [f"| length | {' | '.join(lengths)} |", "|---" * (1 + len(lengths)) + "|"]
+    for title, name in named.items():
+        lines.append(f"| {title} | {' | '.join(f'{100 * of(name, n):.2f}' for n in lengths)} |")
+    memory = [of("peak_tensor_mb", length) for length in lengths]
+    lines.append(f"| MB of tensors | {' | '.join(f'{each:.0f}' for each in memory)} |")
+    law = power_law([float(length) for length in lengths], memory)
+    return "\n".join(lines) + f"\n\nMemory grows as the length to the power {law.exponent:.2f}."
+
+
+EXPERIMENT = Experiment(
+    "hwf-long",
+    "Handwritten formulas: beyond length 7",
+    "Networks trained on HWF (up to 7 symbols), or on new formulas of up to 15 and 19 symbols written with "
+    "its training images, read new formulas written with its test images: 1,000 of each length. *As the "
+    "symbols predict* is the share of right symbols to the power of the length.",
+    ("hwf",),
+    full,
+    quick,
+    show,
+)

@@ -1,0 +1,58 @@
+"""hwf-table: accuracy by method and share of the training data, the paper's two tables of formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.catalogue.settings import FRACTIONS, HWF_ROWS, paper_hwf, quick_hwf, seeds
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.results.outcome import Outcome, tested
+from ngs.experiments.results.published import published
+from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import table
+
+
+def cells(config: Callable[..., TrainHWF], number: int) -> list[Cell]:
+    """Every method with every share, by what `config` makes of their settings."""
+    return [
+        Cell(row, column, seeds(config(**settings, fraction=fraction), number))
+        for row, settings in HWF_ROWS.items()
+        for column, fraction in FRACTIONS.items()
+    ]
+
+
+def full(means: Means) -> list[Cell]:
+    def config(**settings: Any) -> TrainHWF:
+        return paper_hwf(means, **settings)
+
+    return cells(config, means.seeds)
+
+
+def quick(means: Means) -> list[Cell]:
+    return cells(quick_hwf, means.seeds)
+
+
+def show(outcome: Outcome) -> Section:
+    parts = []
+    for share, label in (
+        ("calculation", "tab_HME_reult_acc_data_percentage"),
+        ("symbol", "tab_HME_symbol_acc_data_percentage"),
+    ):
+        known = published(label)
+        parts.append(f"**{known.caption}** (`{label}`)\n\n{table(outcome, tested(share), known)}")
+    return Section("\n\n".join(parts))
+
+
+EXPERIMENT = Experiment(
+    "hwf-table",
+    "Handwritten formulas: methods and data",
+    "Share of test formulas with the right value, and of symbols read rightly, in percent. The paper's "
+    "network, batches of 64, Adam at 5e-4, 15,000 iterations. Unlike the paper we hold out 5% of the "
+    "training formulas and choose the checkpoint on them.",
+    ("hwf",),
+    full,
+    quick,
+    show,
+)

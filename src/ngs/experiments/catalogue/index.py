@@ -1,0 +1,44 @@
+"""All experiments, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ngs.errors import NGSError
+from ngs.experiments.catalogue import (
+    clevr_curves,
+    clevr_table,
+    cost,
+    hwf_curves,
+    hwf_leak,
+    hwf_lengths,
+    hwf_long,
+    hwf_steps,
+    hwf_table,
+)
+from ngs.experiments.catalogue.examples import CLEVR_EXAMPLES, HWF_EXAMPLES
+from ngs.experiments.catalogue.experiment import Experiment
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    each.name: each
+    for each in (
+        hwf_table.EXPERIMENT,
+        hwf_curves.EXPERIMENT,
+        hwf_steps.EXPERIMENT,
+        HWF_EXAMPLES,
+        clevr_table.EXPERIMENT,
+        clevr_curves.EXPERIMENT,
+        CLEVR_EXAMPLES,
+        hwf_lengths.EXPERIMENT,
+        hwf_leak.EXPERIMENT,
+        hwf_long.EXPERIMENT,
+        cost.EXPERIMENT,
+    )
+}
+
+
+def experiment(name: str) -> Experiment:
+    """By its name."""
+    if name not in EXPERIMENTS:
+        raise NGSError(f"there is no experiment {name!r}; choose from {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]

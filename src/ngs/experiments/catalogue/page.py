@@ -1,0 +1,68 @@
+"""The page of results: every experiment with what is known of it, made from the records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ngs.experiments.catalogue.experiment import Experiment
+from ngs.experiments.catalogue.index import EXPERIMENTS
+from ngs.experiments.curves_figure import save
+from ngs.experiments.results.outcome import Outcome, read_outcome
+from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import provenance
+
+PAGE, IMAGES = "results.md", "images/results"
+
+HEAD = """# Results
+
+Every table and curve of the paper (Li et al., ICML 2020) and of our own experiments, as far as they have been
+run: mean and standard deviation of the seeds, with the paper's value and the difference beside it. **Bold**:
+more than a point below the paper. †: not what was asked for, see the text above the table. `ngs results`
+makes this page from the records in [results/](results/), which hold every run's settings (those that are not
+the default), scores, curve, commit and machine; nothing here is typed by hand.
+
+The checkpoint of every run is chosen on training data held out for that, never on the test. How to run or
+extend any of this, on one machine or several: [several_machines.md](several_machines.md#many-runs).
+"""
+
+
+def records(folder: Path) -> dict[str, Outcome]:
+    """The outcomes whose records lie in a folder, by experiment."""
+    paths = {name: folder / f"{name}.json" for name in EXPERIMENTS}
+    return {name: read_outcome(path) for name, path in paths.items() if path.exists()}
+
+
+def write_page(outcomes: Mapping[str, Outcome], docs: Path) -> Path:
+    """Write the page and its figures into the folder of the documentation."""
+    parts = [HEAD]
+    for name, experiment in EXPERIMENTS.items():
+        parts.append(f"## {experiment.title}\n\n{experiment.about}")
+        if name in outcomes:
+            section = experiment.show(outcomes[name])
+            parts.append(f"{illustrated(section, docs / IMAGES, IMAGES)}\n\n{provenance(outcomes[name])}")
+        else:
+            parts.append(f"Not run yet: `ngs reproduce {name}`.")
+    page = docs / PAGE
+    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+    return page
+
+
+def illustrated(section: Section, images: Path, called: str) -> str:
+    """The text of a section, with its figures written into a folder that the text calls `called`."""
+    text = section.text
+    if section.figures or section.drawings:
+        images.mkdir(parents=True, exist_ok=True)
+    for name, figure in section.figures.items():
+        for suffix in (".svg", ".png"):
+            save(figure, images / f"{name}{suffix}")
+    for name, drawing in section.drawings.items():
+        (images / f"{name}.svg").write_text(drawing, encoding="utf-8")
+    for name in (*section.figures, *section.drawings):
+        text = text.replace(f"{{{name}}}", f"{called}/{name}.svg")
+    return text
+
+
+def listed(experiment: Experiment) -> str:
+    """One line about an experiment."""
+    return f"{experiment.name:<15} {experiment.title}"

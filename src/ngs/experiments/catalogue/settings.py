@@ -1,0 +1,95 @@
+"""The settings that experiments share: the paper's, ours, and those that take minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ngs.experiments.catalogue.experiment import Means
+from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.job import Trained
+from ngs.experiments.run import Config
+
+FRACTIONS: Mapping[str, float] = {"25%": 0.25, "50%": 0.5, "75%": 0.75, "100%": 1.0}
+
+HWF_ROWS: Mapping[str, Mapping[str, Any]] = {
+    "NGS-RL": {"method": "reinforce"},
+    "NGS-MAPO": {"method": "mapo"},
+    "NGS-RL-Pretrain": {"method": "reinforce", "pretrain": 0.6},
+    "NGS-MAPO-Pretrain": {"method": "mapo", "pretrain": 0.6},
+    "NGS-m-BS": {"method": "m-bs"},
+    "posterior": {"method": "posterior"},
+    "supervised": {"method": "supervised"},
+}
+"""The methods of the paper's tables, ours, and the ceiling. The authors' released logs of pre-trained
+networks begin with 58 to 63% of symbols right."""
+
+
+def paper_hwf(means: Means, **changes: Any) -> TrainHWF:
+    """The paper's network, batch, optimiser and iterations (supplement); one in twenty formulas chooses."""
+    config = TrainHWF(
+        data=means.hwf,
+        network="paper",
+        steps=15_000,
+        batch_size=64,
+        learning_rate=5e-4,
+        schedule="constant",
+        augment=False,
+        validate_every=500,
+        test_curve=True,
+    )
+    return replace(config, **changes)
+
+
+def our_hwf(data: str, **changes: Any) -> TrainHWF:
+    """A small network, large batches and one cycle of the learning rate: docs/handwriting.md."""
+    config = TrainHWF(
+        data=data, batch_size=256, learning_rate=4e-3, steps=700, augment=False, test_curve=True
+    )
+    return replace(config, **changes)
+
+
+def quick_hwf(**changes: Any) -> TrainHWF:
+    """Embedded formulas, a small network."""
+    return replace(TrainHWF(steps=100, validate_every=25, test_curve=True), **changes)
+
+
+def paper_clevr(means: Means, **changes: Any) -> TrainCLEVR:
+    """The paper's grammar, network, batch, optimiser and iterations, and its plain back-search."""
+    config = TrainCLEVR(
+        data=means.clevr,
+        network="paper",
+        steps=30_000,
+        batch_size=64,
+        learning_rate=1e-5,
+        schedule="constant",
+        copies=False,
+        moves=False,
+        grammar="free",
+        samples=1,
+        validate_every=1000,
+        test_curve=True,
+    )
+    return replace(config, **changes)
+
+
+def short_clevr(means: Means, **changes: Any) -> TrainCLEVR:
+    """The same for 2,000 steps, with a learning rate that leads somewhere in so few."""
+    return paper_clevr(means, **{"steps": 2000, "learning_rate": 1e-3, "validate_every": 250, **changes})
+
+
+def our_clevr(means: Means, **changes: Any) -> TrainCLEVR:
+    """Tidy grammar, copy score, large batches: docs/clevr.md."""
+    config = TrainCLEVR(data=means.clevr, network="paper", batch_size=256, steps=900, test_curve=True)
+    return replace(config, **changes)
+
+
+def quick_clevr(**changes: Any) -> TrainCLEVR:
+    """Embedded questions, a small network."""
+    return replace(TrainCLEVR(steps=100, validate_every=25, test_curve=True), **changes)
+
+
+def seeds(config: Config, number: int) -> tuple[Trained, ...]:
+    """The same run with seeds from 0."""
+    return tuple(Trained(replace(config, seed=seed)) for seed in range(number))

@@ -1,0 +1,97 @@
+"""How a trained network reads formulas longer than any it was trained on.
+
+Each symbol is read by itself, so a longer formula is no harder to look at: it has more places for a mistake.
+With a share s of symbols right, were mistakes independent and each of them the end of the answer, a share s^n
+of the formulas of n symbols would come out right. Mistakes that do not matter (in 0 times something) make it
+more; symbols of which some are read worse than others make it less, because a mean hides them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from ngs.errors import NGSError
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.environment import environment
+from ngs.experiments.folder import ENVIRONMENT, RESULT
+from ngs.experiments.hwf import load_network
+from ngs.experiments.job import Job, Trained
+from ngs.experiments.record import Record
+from ngs.experiments.run import Progress
+from ngs.experiments.tensor_memory import peak_tensor_mb
+from ngs.learning.reasoner import BEAM, Substituting
+from ngs.learning.scores import measure
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.residues import residues
+from ngs.search.compiled import BUDGET
+from ngs.tasks.hwf.composition import written
+from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
+from ngs.tasks.hwf.source import load
+
+
+@dataclass(frozen=True)
+class LongTest:
+    """New formulas of each length, written with the test images of a run's data, read by its network."""
+
+    config: TrainHWF
+    lengths: tuple[int, ...] = (7, 11, 15, 19, 23, 27, 31)
+    formulas: int = 500
+    """of each length"""
+
+    def __post_init__(self) -> None:
+        if not self.lengths or self.formulas < 1:
+            raise NGSError(
+                f"{self.formulas} formulas of each of the lengths {self.lengths} were asked for; ask for at "
+                f"least one formula and one length"
+            )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        (run,) = self.needs
+        own = {"lengths": list(self.lengths), "formulas": self.formulas}
+        return {"job": "long-test", "run": run.facts, **own}
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return (Trained(self.config),)
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        (run,) = needed
+        device = Accelerator().device
+        network, data = load_network(run).to(device), load(self.config.data)
+        record = Record(folder, writes=True)
+        record.write(ENVIRONMENT, environment(device))
+        by_length: dict[str, dict[str, Any]] = {}
+        for done, length in enumerate(self.lengths, 1):
+            by_length[str(length)] = row = self._read(network, data, length, device)
+            if done < len(self.lengths):
+                yield Progress(done, len(self.lengths), {"length": length, **row})
+        result = {"data": data.name, "digest": data.digest, "by_length": by_length}
+        record.write(RESULT, result)
+        yield Progress(len(self.lengths), len(self.lengths), result)
+
+    def _read(
+        self, network: nn.Module, data: HandwrittenFormulas, length: int, device: torch.device
+    ) -> dict[str, Any]:
+        formulas = written(data, data.test, {length: 1}, self.formulas, f"long test {length}")
+        examples = data.examples(formulas).to(device)
+        exam = Substituting(GRAMMAR, Arithmetic, examples, BUDGET, BEAM, residues)
+        memory = peak_tensor_mb(lambda: measure(network, exam), device)  # and the parser is compiled then
+        begin = time.perf_counter()
+        score = measure(network, exam).total  # waits for the device
+        seconds = time.perf_counter() - begin
+        assert score.symbol is not None  # the formulas were written here: the labels are known
+        return {
+            **score.as_facts(),
+            "predicted": score.symbol**length,
+            "seconds": round(seconds, 4),
+            "peak_tensor_mb": round(memory, 2),
+        }

@@ -1,0 +1,109 @@
+"""What a step costs in seconds and in memory as its work grows, with the exponents of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from ngs.errors import NGSError
+from ngs.experiments.environment import environment
+from ngs.experiments.folder import ENVIRONMENT, RESULT
+from ngs.experiments.job import Job
+from ngs.experiments.jobs.workloads import Work, Workload
+from ngs.experiments.power_law import power_law
+from ngs.experiments.record import Record
+from ngs.experiments.run import Progress
+from ngs.experiments.step_times import timed
+from ngs.experiments.tensor_memory import peak_tensor_mb
+
+MEASURED = ("seconds", "memory_mb")
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """Some methods on work of several sizes.
+
+    Seconds are the median over `rounds` steps, the methods in turn. Memory is what tensors took at most
+    during the first step, which also makes what later steps keep: the state of Adam and, on a GPU, the
+    recordings of charts.
+    """
+
+    workload: Workload
+    values: tuple[int, ...]
+    """the sizes, as the workload takes them"""
+    methods: tuple[str, ...]
+    rounds: int = 20
+    warm_up: int = 5
+    """steps before those that are timed"""
+    device: str = "cpu"
+    """cpu or cuda: the same work on another device is another result"""
+
+    def __post_init__(self) -> None:
+        unknown = [method for method in self.methods if method not in self.workload.known_methods]
+        if unknown or not self.methods:
+            raise NGSError(
+                f"the methods are {', '.join(self.methods) or 'none'}; choose from "
+                f"{', '.join(self.workload.known_methods)}"
+            )
+        if len(set(self.values)) < 2 or min(self.values) < 1:
+            raise NGSError(f"the sizes are {self.values}; give at least two different ones of 1 or more")
+        if self.rounds < 1 or self.warm_up < 0:
+            raise NGSError(
+                f"rounds is {self.rounds} and warm_up {self.warm_up}; at least one step must be timed"
+            )
+
+        if self.device not in ("cpu", "cuda"):
+            raise NGSError(f"the device is {self.device!r}; give cpu or cuda")
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {
+            "job": "step-cost",
+            "workload": {"kind": type(self.workload).__name__, **vars(self.workload)},
+            "values": list(self.values),
+            "methods": list(self.methods),
+            "rounds": self.rounds,
+            "warm_up": self.warm_up,
+            "device": self.device,
+        }
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return ()
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        """Size by size, from the first: measurements of two attempts would not be of one moment."""
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise NGSError("the device is cuda, and PyTorch finds none here; run this where there is a GPU")
+        device = torch.device(self.device)
+        measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
+        for number, value in enumerate(self.values, 1):
+            work = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
+            rows = self._measure(work, device)
+            for method, row in rows.items():
+                measured[method].append(row)
+            yield Progress(number, len(self.values), rows)
+        costs = {method: {"measured": rows, "exponents": _laws(rows)} for method, rows in measured.items()}
+        result = {"unit": self.workload.unit, "costs": costs}
+        record = Record(folder, writes=True)
+        record.write(ENVIRONMENT, environment(device))
+        record.write(RESULT, result)
+        yield Progress(len(self.values), len(self.values), result)
+
+    def _measure(self, work: Work, device: torch.device) -> dict[str, dict[str, float]]:
+        memory = {m: peak_tensor_mb(partial(next, steps), device) for m, steps in work.steps.items()}
+        timed(work.steps, self.warm_up, device)
+        seconds = {m: median(spent) for m, spent in timed(work.steps, self.rounds, device).items()}
+        return {m: {"x": work.x, "seconds": seconds[m], "memory_mb": memory[m]} for m in self.methods}
+
+
+def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
+    """The exponent of everything that was measured."""
+    x = [row["x"] for row in rows]
+    return {name: power_law(x, [row[name] for row in rows]).as_facts() for name in MEASURED}

@@ -1,0 +1,224 @@
+"""What can be made larger to see what it costs: formulas, batches, grammars and programs.
+
+A workload is a frozen value that says what stays as it is; `at` makes work of one size, with steps of it for
+each method. Networks learn so slowly that they stay as they began: what a step costs then depends on its
+size, not on which size is learned sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Protocol
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+
+from ngs.errors import NGSError
+from ngs.experiments.clevr import part_of
+from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.hwf import reasoner_of
+from ngs.experiments.step_times import formula_steps
+from ngs.grammar.grammar import Grammar
+from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.learning.methods import METHODS
+from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.learning.questions import QuestionExamples
+from ngs.parsing.decode import best, log_partition
+from ngs.perception.pointer import SIZES, PointerNetwork
+from ngs.reasoning.batched_programs import SceneTables
+from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.source import load as load_questions
+from ngs.tasks.hwf.embedded import embedded
+
+STILL = 1e-12
+"""A learning rate that changes nothing."""
+BATCHES = 2
+"""Of training examples, so that not every step sees the same."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work of one size."""
+
+    x: int
+    """the size, in the unit of the workload"""
+    steps: Mapping[str, Iterator[object]]
+    """by method"""
+
+
+class Workload(Protocol):
+    """A kind of work that has a size."""
+
+    @property
+    def unit(self) -> str:
+        """What its sizes count."""
+
+    @property
+    def known_methods(self) -> Sequence[str]: ...
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        """Work of size `value`, enough for so many steps."""
+
+
+# Training on formulas
+
+
+@dataclass(frozen=True)
+class FormulaLength:
+    """Training steps on formulas that all have one length."""
+
+    unit: ClassVar[str] = "symbols of a formula"
+    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
+
+    batch_size: int = 64
+    network: str = "small"
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        settings = Settings(self.batch_size, learning_rate=STILL)
+        return Work(value, _formulas(value, methods, steps, device, self.network, settings))
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    """Training steps on more or fewer formulas of one length."""
+
+    unit: ClassVar[str] = "formulas in a step"
+    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
+
+    length: int = 7
+    network: str = "small"
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        settings = Settings(value, learning_rate=STILL)
+        return Work(value, _formulas(self.length, methods, steps, device, self.network, settings))
+
+
+def _formulas(
+    length: int, methods: Sequence[str], steps: int, device: torch.device, network: str, settings: Settings
+) -> dict[str, Iterator[object]]:
+    data = embedded(train=BATCHES * settings.batch_size, test=1, lengths={length: 1})
+    reasons = reasoner_of(data.examples(data.train).to(device))
+    return {method: formula_steps(method, reasons, network, settings, steps) for method in methods}
+
+
+# Parsing
+
+
+def _best(grammar: Grammar, log_probs: Tensor) -> None:
+    best(grammar, log_probs)
+
+
+def _log_partition(grammar: Grammar, log_probs: Tensor) -> None:
+    """With its gradient, as in training."""
+    log_partition(grammar, log_probs.detach().requires_grad_()).sum().backward()  # type: ignore[no-untyped-call]
+
+
+PARSERS: Mapping[str, Callable[[Grammar, Tensor], None]] = {"best": _best, "log_partition": _log_partition}
+
+
+@dataclass(frozen=True)
+class PrecedenceLevels:
+    """Parsing with more levels of operators, two operators on each: more rules, and longer chains of them.
+
+    Two levels and ten digits are the grammar of formulas. Sizes are counted in rules.
+    """
+
+    unit: ClassVar[str] = "rules"
+    known_methods: ClassVar[Sequence[str]] = tuple(PARSERS)
+
+    digits: int = 10
+    length: int = 7
+    batch_size: int = 64
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        return _parsing(formula_grammar(value, self.digits), methods, self.length, self.batch_size, device)
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Parsing with more digits: more rules, and none longer than a symbol. Sizes are counted in rules."""
+
+    unit: ClassVar[str] = "rules"
+    known_methods: ClassVar[Sequence[str]] = tuple(PARSERS)
+
+    levels: int = 2
+    length: int = 7
+    batch_size: int = 64
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        return _parsing(formula_grammar(self.levels, value), methods, self.length, self.batch_size, device)
+
+
+def formula_grammar(levels: int, digits: int) -> Grammar:
+    """Formulas with `levels` of precedence, two operators each, that bind to the left."""
+    lines = ["start: level_0"]
+    for k in range(levels):
+        operators = (f'level_{k} "{name}{k}" level_{k + 1} -> {name}_{k}' for name in ("plus", "minus"))
+        lines.append(f"level_{k}: level_{k + 1} | " + " | ".join(operators))
+    lines.append(f"level_{levels}: " + " | ".join(f'"{digit}"' for digit in range(digits)))
+    return Grammar.parse("\n".join(lines))
+
+
+def _parsing(
+    grammar: Grammar, methods: Sequence[str], length: int, batch_size: int, device: torch.device
+) -> Work:
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(batch_size, length, len(grammar.symbols), generator=generator)
+    log_probs = logits.log_softmax(-1).to(device)
+    steps = {method: _again(partial(PARSERS[method], grammar, log_probs)) for method in methods}
+    return Work(len(grammar.rules), steps)
+
+
+def _again(action: Callable[[], None]) -> Iterator[None]:
+    while True:
+        action()
+        yield
+
+
+# Training on programs
+
+
+@dataclass(frozen=True)
+class ProgramLength:
+    """Training steps on embedded questions whose programs all have one number of modules."""
+
+    unit: ClassVar[str] = "modules of a program"
+    known_methods: ClassVar[Sequence[str]] = tuple(PROGRAM_METHODS)
+
+    batch_size: int = 64
+    network: str = "small"
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
+        examples = _questions(config, value, device)
+        return Work(value, {method: _program_steps(config, method, examples, steps) for method in methods})
+
+
+def _questions(config: TrainCLEVR, length: int, device: torch.device) -> QuestionExamples:
+    """Questions whose programs have so many modules."""
+    data = load_questions(config.data)
+    numbers = (data.train.modules.lengths == length).nonzero().flatten()[: BATCHES * config.batch_size]
+    asked, tables = data.train.select(numbers), SceneTables.of(data.scenes).to(device)
+    examples = part_of(config, asked, tables, device).examples
+    if len(examples) < config.batch_size:
+        raise NGSError(
+            f"{len(examples)} of the {data.name} questions have programs of {length} modules, and a step "
+            f"needs {config.batch_size}; give another length, or a smaller batch"
+        )
+    return examples
+
+
+def _program_steps(
+    config: TrainCLEVR, method: str, examples: QuestionExamples, steps: int
+) -> Iterator[object]:
+    torch.manual_seed(0)
+    device = examples.device
+    generator = torch.Generator(device).manual_seed(0)
+    objective = PROGRAM_METHODS[method](examples, config.searching, generator)
+    network = PointerNetwork(int(examples.words.max()) + 1, len(MODULES), size=SIZES[config.network])
+    accelerator = Accelerator(cpu=device.type == "cpu")
+    lesson = Lesson(method, examples, objective, steps)
+    return iter(Trainer(network, [lesson], config.settings, accelerator=accelerator))

@@ -1,0 +1,43 @@
+"""Learning curves as a figure: the mean of the seeds, with all of them in its shade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import mean
+
+from matplotlib.figure import Figure
+
+Curve = Sequence[tuple[int, Sequence[float]]]
+"""Steps, and the share that each seed had there."""
+Points = Sequence[tuple[float, float]]
+
+
+def together(curves: Sequence[Mapping[int, float]]) -> Curve:
+    """The curve of several seeds, at the steps that all of them were tested at."""
+    steps = sorted(set.intersection(*map(set, curves))) if curves else []
+    return [(step, [shares[step] for shares in curves]) for step in steps]
+
+
+def curves_figure(
+    curves: Mapping[str, Curve], label: str, beside: Mapping[str, Points] | None = None, scale: str = "linear"
+) -> Figure:
+    """A line for each name; dotted, in the colour of the same name, what others published."""
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot(xlabel="steps", ylabel=label, ylim=(0, 1), xscale=scale)
+    colours: dict[str, object] = {}
+    for name, curve in curves.items():
+        if not curve:
+            continue
+        steps, several = zip(*curve, strict=True)
+        (line,) = axes.plot(steps, [mean(shares) for shares in several], marker=".", label=name)
+        colours[name] = line.get_color()
+        lowest, highest = list(map(min, several)), list(map(max, several))
+        axes.fill_between(steps, lowest, highest, color=line.get_color(), alpha=0.2, linewidth=0)
+    for name, points in (beside or {}).items():
+        colour = colours.get(name, "grey")
+        axes.plot(*zip(*points, strict=True), ":", color=colour, label=f"{name}, released log")
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.grid(alpha=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize="small")
+    return figure

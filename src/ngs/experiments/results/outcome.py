@@ -1,0 +1,139 @@
+"""What came of an experiment: the results of its jobs, in the places they belong to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ngs.errors import DataError
+from ngs.experiments.comparison import Spread
+from ngs.learning.whole_file import replacing
+
+
+@dataclass(frozen=True)
+class Run:
+    """A job that was done."""
+
+    address: str
+    facts: dict[str, Any]
+    """what was asked for"""
+    result: dict[str, Any]
+    environment: dict[str, Any]
+    curve: tuple[dict[str, Any], ...] = ()
+    """what was tested on the way: the step, the seconds, and the shares"""
+    drawings: dict[str, str] | None = None
+    """SVG by name"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of a table, or a line of a figure, with the runs there are for it."""
+
+    row: str
+    column: str
+    wanted: int
+    runs: tuple[Run, ...]
+    instead: bool = False
+    """the runs are not those that were wanted, but what is shown until these are done"""
+
+    def spread(self, of: Callable[[Run], float | None]) -> Spread | None:
+        """Of the runs that have it; None where none has."""
+        values = [value for run in self.runs if (value := of(run)) is not None]
+        return Spread.of(values) if values else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All places of an experiment, filled or not."""
+
+    experiment: str
+    quick: bool
+    places: tuple[Place, ...]
+
+    @property
+    def rows(self) -> list[str]:
+        return list(dict.fromkeys(place.row for place in self.places))
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(place.column for place in self.places))
+
+    @property
+    def runs(self) -> Iterator[Run]:
+        for place in self.places:
+            yield from place.runs
+
+    def at(self, row: str, column: str) -> Place | None:
+        """None where the experiment has no such place."""
+        found = [place for place in self.places if (place.row, place.column) == (row, column)]
+        return found[0] if found else None
+
+    def rows_of(self, column: str) -> list[Place]:
+        return [place for place in self.places if place.column == column]
+
+
+def write_outcome(outcome: Outcome, path: Path) -> None:
+    """As JSON, a line for each run, so that one more run is one more line of difference."""
+    places = ",\n".join(_place_text(place) for place in outcome.places)
+    head = json.dumps({"experiment": outcome.experiment, "quick": outcome.quick})[1:-1]
+    with replacing(path) as temporary:
+        temporary.write_text(f'{{{head}, "places": [\n{places}\n]}}\n', encoding="utf-8")
+
+
+def _place_text(place: Place) -> str:
+    head = {name: getattr(place, name) for name in ("row", "column", "wanted", "instead")}
+    runs = ",\n".join("  " + json.dumps(asdict(run), ensure_ascii=False) for run in place.runs)
+    return json.dumps(head, ensure_ascii=False)[:-1] + (
+        f', "runs": [\n{runs}\n]}}' if runs else ', "runs": []}'
+    )
+
+
+def read_outcome(path: Path) -> Outcome:
+    """What `write_outcome` wrote."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        return Outcome(facts["experiment"], facts["quick"], tuple(map(_place, facts["places"])))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is no record of an experiment ({error}); make it again with `ngs reproduce`"
+        ) from None
+
+
+def _place(facts: dict[str, Any]) -> Place:
+    def run(each: dict[str, Any]) -> Run:
+        return Run(**{**each, "curve": tuple(each["curve"])})
+
+    return Place(**{**facts, "runs": tuple(map(run, facts["runs"]))})
+
+
+def seconds_per_step(run: Run) -> float:
+    """Of training, without validation."""
+    seconds: float = run.result["training_seconds"]
+    steps: int = run.result["steps"]
+    return seconds / steps
+
+
+def tested(name: str) -> Callable[[Run], float | None]:
+    """A share of the test part, by its name."""
+
+    def share(run: Run) -> float | None:
+        value: float | None = run.result["test"].get(name)
+        return value
+
+    return share
+
+
+def commits(runs: Sequence[Run]) -> list[str]:
+    """In short, with `+` where the code differed from its commit."""
+
+    def short(commit: str | None) -> str:
+        return "unknown" if commit is None else commit[:7] + ("+" if commit.endswith("+") else "")
+
+    return sorted({short(run.environment["commit"]) for run in runs})
+
+
+def devices(runs: Sequence[Run]) -> list[str]:
+    return sorted({str(run.environment["device"]) for run in runs})

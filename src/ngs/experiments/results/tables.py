@@ -1,0 +1,73 @@
+"""Tables in Markdown: mean and spread of the seeds, with what was published beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ngs.experiments.comparison import Spread
+from ngs.experiments.results.outcome import Outcome, Place, Run, commits, devices
+from ngs.experiments.results.published import Published
+
+Measure = Callable[[Run], float | None]
+
+BEHIND = 1.0
+"""Points below a published value from which on a place is marked."""
+
+
+def table(outcome: Outcome, measure: Measure, known: Published | None = None, corner: str = "") -> str:
+    """Rows and columns of an experiment; a share in percent. Published rows that we do not run come last."""
+    others = [] if known is None else [row for row in known.values if row not in outcome.rows]
+    lines = [_line([corner, *outcome.columns]), _line(["---"] * (1 + len(outcome.columns)))]
+    for row in outcome.rows:
+        lines.append(
+            _line([row, *(_cell(outcome.at(row, each), measure, known) for each in outcome.columns)])
+        )
+    for row in others:
+        values = [known.at(row, column) if known else None for column in outcome.columns]
+        lines.append(_line([f"*{row}*", *("" if value is None else f"*{value:.1f}*" for value in values)]))
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(place: Place | None, measure: Measure, known: Published | None) -> str:
+    if place is None:
+        return ""
+    spread = place.spread(measure)
+    theirs = None if known is None else known.at(place.row, place.column)
+    if spread is None:
+        return "not run yet" + ("" if theirs is None else f"; paper {theirs:.1f}")
+    text = in_percent(spread) + ("†" if place.instead else "")
+    if len(place.runs) < place.wanted:
+        text += f" ({len(place.runs)} of {place.wanted} seeds)"
+    if theirs is None:
+        return text
+    difference = 100 * spread.mean - theirs
+    text += f"; paper {theirs:.1f} ({difference:+.1f})"
+    return f"**{text}**" if difference < -BEHIND and not place.instead else text
+
+
+def in_percent(spread: Spread) -> str:
+    """99.35 ± 0.12"""
+    deviation = "" if spread.deviation is None else f" ± {100 * spread.deviation:.2f}"
+    return f"{100 * spread.mean:.2f}{deviation}"
+
+
+def plain(spread: Spread, digits: int = 1) -> str:
+    """4.2 ± 0.3, of what is no share."""
+    deviation = "" if spread.deviation is None else f" ± {spread.deviation:.{digits}f}"
+    return f"{spread.mean:.{digits}f}{deviation}"
+
+
+def provenance(outcome: Outcome) -> str:
+    """How much of the experiment is done, on what, and with which code."""
+    runs = list(outcome.runs)
+    wanted = sum(place.wanted for place in outcome.places)
+    done = sum(len(place.runs) for place in outcome.places if not place.instead)
+    scale = " --quick" if outcome.quick else ""
+    lines = [f"`ngs reproduce {outcome.experiment}{scale}`: {done} of {wanted} runs done."]
+    if runs:
+        lines.append(f"On {', '.join(devices(runs))}; commit {', '.join(commits(runs))}.")
+    return " ".join(lines)

@@ -1,0 +1,46 @@
+"""A job done on a machine that has only what travels with it, and the files that travel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ngs.experiments.folder import CHECKPOINT, RESULT, remove
+from ngs.experiments.job import Job
+from ngs.experiments.record import TENSORBOARD
+from ngs.experiments.sweep.attempt import text_of
+from ngs.learning.whole_file import replacing
+
+Files = dict[str, bytes]
+"""What is in a folder, by path within it."""
+
+
+def do_there(job: Job, *needed: Files) -> Files | str:
+    """Do it with the files of what it needs; the files it makes, or the text of its error."""
+    with TemporaryDirectory() as root:
+        places = [Path(root) / str(number) for number in range(len(needed))]
+        for place, files in zip(places, needed, strict=True):
+            unpack(files, place)
+        folder = Path(root) / "job"
+        folder.mkdir()
+        try:
+            for _ in job.do(folder, places):
+                pass
+        except Exception as error:
+            return text_of(error)
+        return pack(folder)
+
+
+def pack(folder: Path) -> Files:
+    """The files of a job, without what only serves to go on with it or repeats its record."""
+    paths = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    kept = [path for path in paths if path.name != CHECKPOINT and path.parts[0] != TENSORBOARD]
+    return {path.as_posix(): (folder / path).read_bytes() for path in kept}
+
+
+def unpack(files: Files, folder: Path) -> None:
+    """Write the files in place of what an unfinished attempt left; the result last, when all is there."""
+    remove(folder)
+    for name in sorted(files, key=lambda name: name == RESULT):
+        with replacing(folder / name) as temporary:
+            temporary.write_bytes(files[name])

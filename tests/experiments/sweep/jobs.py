@@ -1,0 +1,66 @@
+"""Small jobs that leave a trace: each attempt adds a line to a log beside the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ngs.experiments.folder import RESULT
+from ngs.experiments.job import Job
+from ngs.experiments.run import Progress
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Adds its number to the results of what it needs, and takes its time."""
+
+    number: int
+    log: str
+    needs: tuple[Job, ...] = ()
+    seconds: float = 0.0
+    deaths: int = 0
+    """this many attempts are killed in the middle"""
+    error: str = ""
+    """what it fails with"""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"number": self.number, "needs": [need.facts for need in self.needs]}
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        note(self.log, self.number, "began")
+        (folder / "part.txt").write_text("half")
+        yield Progress(1, 2, {"threads": os.environ.get("OMP_NUM_THREADS")})
+        time.sleep(self.seconds)
+        if attempts(self.log, self.number) <= self.deaths:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.error:
+            raise RuntimeError(self.error)
+        parts = [json.loads((place / RESULT).read_text())["sum"] for place in needed]
+        note(self.log, self.number, "ended")
+        (folder / RESULT).write_text(json.dumps({"sum": self.number + sum(parts)}))
+        yield Progress(2, 2, {})
+
+
+def note(log: str, number: int, what: str) -> None:
+    with open(log, "a", encoding="utf-8") as file:
+        file.write(f"{number} {what}\n")  # one write at the end of a file: lines of processes do not mix
+
+
+def lines(log: str) -> list[str]:
+    return Path(log).read_text(encoding="utf-8").splitlines() if Path(log).exists() else []
+
+
+def attempts(log: str, number: int) -> int:
+    return lines(log).count(f"{number} began")
+
+
+def ends(log: str) -> list[int]:
+    """The numbers of the jobs that came to their end, in this order."""
+    return [int(line.split()[0]) for line in lines(log) if line.endswith("ended")]

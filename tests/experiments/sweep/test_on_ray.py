@@ -1,0 +1,133 @@
+"""Sweeps on a real Ray, started here: the same jobs, the same results, whoever is killed."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import ray
+
+from ngs.errors import NGSError
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, EARLY, ENVIRONMENT, RESULT
+from ngs.experiments.job import Trained, address
+from ngs.experiments.record import METRICS
+from ngs.experiments.sweep import on_ray
+from ngs.experiments.sweep.event import Began, Done, Failed, Found, Waiting
+from ngs.experiments.sweep.on_ray import run_on_ray
+from ngs.experiments.sweep.store import Store
+from ngs.experiments.sweep.travel import pack, unpack
+from ngs.tasks.hwf import packed
+from ngs.tasks.hwf.embedded import embedded
+from tests.experiments.sweep.jobs import Sum, attempts, ends
+from tests.experiments.sweep.outcome import litter, of
+
+POLL = 0.2
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """Two workers. Ray's own files go to a folder with a short name, as its sockets need, none go home."""
+    with pytest.MonkeyPatch.context() as patched, TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        patched.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        patched.setattr(on_ray, "RETRIES", 1)
+        quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+        ray.init(num_cpus=2, _temp_dir=place, **quiet)
+        yield
+        ray.shutdown()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    return str(tmp_path / "log")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_a_killed_worker_did_is_done_elsewhere(store: Store, log: str) -> None:
+    one, two = Sum(1, log, deaths=1), Sum(2, log, seconds=0.2)
+    bad = Sum(4, log, error="too hot")
+    jobs = [Sum(3, log, needs=(one, two)), bad, Sum(5, log, needs=(bad,)), Sum(6, log), Sum(7, log, deaths=9)]
+    events = list(run_on_ray(jobs, store, poll=POLL))
+    assert sorted(of(Done, events)) == sorted(ends(log)) == [1, 2, 3, 6]
+    assert [attempts(log, number) for number in (1, 2, 3, 4, 5, 6)] == [2, 1, 1, 1, 0, 1]
+    assert json.loads((store.folder(jobs[0]) / RESULT).read_text()) == {"sum": 6}
+    why = {event.job.facts["number"]: event.error for event in events if isinstance(event, Failed)}
+    assert sorted(why) == [4, 5, 7]
+    assert why[4].startswith("RuntimeError: too hot\n") and "jobs.py" in why[4]
+    assert why[7].startswith("WorkerCrashedError") and attempts(log, 7) == 2
+    assert {name.split(".")[0] for name in litter(store)} == {address(bad), address(jobs[4])}
+    again = list(run_on_ray([jobs[0], Sum(8, log)], store, poll=POLL))
+    assert of(Found, again) == [1, 2, 3] and of(Began, again) == of(Done, again) == [8]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_others_do_is_waited_for_and_a_stop_calls_everything_back(store: Store, log: str) -> None:
+    held = store.claim(address(Sum(1, log)))
+    assert held is not None
+    sweep = run_on_ray([Sum(1, log), Sum(2, log, seconds=60)], store, poll=POLL)
+    assert [next(sweep), next(sweep)] == [Waiting(Sum(1, log)), Began(Sum(2, log, seconds=60))]
+    sweep.close()  # type: ignore[attr-defined]
+    held.release()
+    assert of(Done, run_on_ray([Sum(1, log), Sum(2, log)], store, poll=POLL)) == [1, 2]
+    assert litter(store) == []
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_training_run_comes_back_with_what_is_worth_keeping(tmp_path: Path, store: Store) -> None:
+    data = tmp_path / "tiny.ngs"
+    packed.write(data, embedded(train=80, test=20, lengths={1: 0.5, 3: 0.5}))
+    job = Trained(TrainHWF(data=str(data), steps=4, validate_every=2, batch_size=8, validation=0.2))
+    store.folder(job).mkdir(parents=True)
+    (store.folder(job) / CHECKPOINT).write_text("of an attempt that was given up")
+    events = list(run_on_ray([job], store, poll=POLL))
+    assert isinstance(events[-1], Done), events[-1]
+    names = {path.name for path in store.folder(job).iterdir()}
+    assert names == {CONFIG, ENVIRONMENT, METRICS, EARLY, BEST, RESULT}
+
+
+def test_files_travel_unchanged_and_the_result_last(tmp_path: Path) -> None:
+    files = {"result.json": b"{}", "a/b.bin": bytes(range(256)), "z.txt": b""}
+    unpack(files, tmp_path / "there")
+    assert pack(tmp_path / "there") == files
+    times = {path.name: os.stat(path).st_mtime_ns for path in (tmp_path / "there").rglob("*.*")}
+    assert times["result.json"] == max(times.values())
+
+
+def test_without_ray_the_extra_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == "ray":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(NGSError, match=r"ngs\[ray\]"):
+        run_on_ray([], store)
+
+
+def test_a_cluster_that_cannot_be_reached_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise ConnectionError("nobody answers")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(NGSError, match=r"'far:1' \(nobody answers\); start one"):
+        next(run_on_ray([], store, address="far:1"))
+
+
+def test_at_least_one_job_has_a_gpu(store: Store) -> None:
+    with pytest.raises(NGSError, match="at least 1"):
+        run_on_ray([], store, per_gpu=0)
