@@ -10,11 +10,13 @@ from torch.nn.functional import one_hot
 
 import ngs
 from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.learning.objective import Supervised
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.learning.reasoner import BEAM, Substituting
 from ngs.parsing.arrangement import arrangements
 from ngs.perception.decoding import Policy
+from ngs.perception.lenet import NETWORKS
 from ngs.reasoning.residues import residues
 from ngs.search.arrangement import multi_step
 from ngs.search.batched import Batch, correct
@@ -257,3 +259,26 @@ def test_the_average_of_a_recurrent_network():
     batch = program_tasks.whole(examples)
     columns, _ = program_tasks.beliefs(trainer.learned, batch).likeliest()
     assert columns.shape[0] == len(batch)
+
+
+def test_images_go_on_after_a_checkpoint():
+    """Weights in the layout of convolutions, and what the optimizer keeps of them, come back as they were."""
+    data = embedded(train=24, test=1, train_writers=2)
+    examples = data.examples(data.train).to(torch.device(GPU))
+
+    def training() -> Trainer:
+        torch.manual_seed(0)
+        lesson = Lesson("supervised", examples, Supervised(), 5)
+        return Trainer(
+            NETWORKS["small"](len(GRAMMAR.symbols)), [lesson], Settings(batch_size=8, averaging=0.5)
+        )
+
+    losses = [float(step.loss) for step in training()]
+    begun = training()
+    for step in begun:
+        if step.number == 2:
+            break
+    tensors, place = begun.state()
+    resumed = training()
+    resumed.restore({name: tensor.cpu() for name, tensor in tensors.items()}, place)
+    assert [float(step.loss) for step in resumed] == pytest.approx(losses[2:], rel=1e-3)

@@ -293,10 +293,16 @@ class Trainer:
                 self.average.load_state_dict(part("average."))
         except RuntimeError as error:
             raise DataError(f"the checkpoint is of another network: {error}") from None
+        parameters = [each for group in self.optimizer.param_groups for each in group["params"]]
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in part("optimizer.").items():
-            parameter, _, slot = name.partition(".")
-            slots.setdefault(int(parameter), {})[slot] = tensor.clone()  # the optimizer works in place
+            index, _, slot = name.partition(".")
+            parameter = parameters[int(index)]
+            # In the layout of the parameter, which a file does not keep and fused optimizers insist on.
+            kept = (
+                torch.empty_like(parameter) if tensor.shape == parameter.shape else torch.empty_like(tensor)
+            )
+            slots.setdefault(int(index), {})[slot] = kept.copy_(tensor)
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
         self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]

@@ -15,10 +15,10 @@ import torch
 from torch import nn
 
 from ngs.errors import NGSError
-from ngs.experiments.jobs import question_corrections as about_questions
 from ngs.experiments.config import TrainCLEVR, TrainHWF, read_facts
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Trained, address
+from ngs.experiments.jobs import question_corrections as about_questions
 from ngs.experiments.jobs.corrections import CorrectedFormulas, Corrections, Kind, counted
 from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.report.corrections import Searches
