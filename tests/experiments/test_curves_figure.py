@@ -9,7 +9,7 @@ import pytest
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.curves_figure import curve, draw_curves, seeds_curve
+from ngs.experiments.curves_figure import curve, draw_curves
 
 
 def made(folder: Path, config: TrainHWF | TrainCLEVR, share: str) -> Path:
@@ -22,14 +22,7 @@ def made(folder: Path, config: TrainHWF | TrainCLEVR, share: str) -> Path:
 
 @pytest.mark.parametrize(("config", "share"), [(TrainHWF(), "calculation"), (TrainCLEVR(), "answers")])
 def test_a_curve_is_what_was_tested(config, share, tmp_path: Path) -> None:
-    assert curve(made(tmp_path / "run", config, share)) == ([10, 20, 30], [0.25, 0.5, 0.75])
-
-
-def test_seeds_are_put_together_where_all_were_tested(tmp_path: Path) -> None:
-    runs = [made(tmp_path / f"run-{seed}", TrainCLEVR(seed=seed), "answers") for seed in range(2)]
-    row = {"step": 20, "test": {"answers": 1.0}}
-    (runs[1] / "metrics.jsonl").write_text(json.dumps(row) + "\n")
-    assert seeds_curve(runs) == ([20], [[0.5, 1.0]])
+    assert curve(made(tmp_path / "run", config, share)) == {10: 0.25, 20: 0.5, 30: 0.75}
 
 
 def test_each_configuration_has_its_line(tmp_path: Path) -> None:
@@ -43,6 +36,15 @@ def test_each_configuration_has_its_line(tmp_path: Path) -> None:
     draw_curves(runs[:2], tmp_path / "one.svg")
     both, one = ((tmp_path / name).read_text() for name in ("curves.svg", "one.svg"))
     assert both.startswith("<?xml") and len(both) > len(one)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_the_same_runs_make_the_same_file(suffix: str, tmp_path: Path) -> None:
+    runs = [made(tmp_path / f"run-{seed}", TrainCLEVR(seed=seed), "answers") for seed in range(2)]
+    paths = [tmp_path / f"{name}{suffix}" for name in ("first", "second")]
+    for path in paths:
+        draw_curves(runs, path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:

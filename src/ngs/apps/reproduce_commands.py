@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -38,6 +39,8 @@ WHERE: Mapping[str, Sweep] = {"here": _here, "ray": _on_ray}
 
 RESULTS = Path("runs/reproduce")
 QUICK_SEEDS, SEEDS = 1, 3
+SILENCE = 30.0
+"""Seconds after which one of the runs that go on says where it is."""
 
 
 @reporting_errors
@@ -71,6 +74,10 @@ def reproduce(
     hwf: Annotated[str, typer.Option(help="HWF, as imported.")] = Means.hwf,
     hwf_clean: Annotated[str, typer.Option(help="HWF-clean, as imported.")] = Means.hwf_clean,
     clevr: Annotated[str, typer.Option(help="CLEVR, as imported.")] = Means.clevr,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where costs are measured: cpu or cuda. [default: cuda if there is one]"),
+    ] = None,
     only_gather: Annotated[
         bool, typer.Option("--only-gather", help="Run nothing: show and record what is there.")
     ] = False,
@@ -85,7 +92,7 @@ def reproduce(
         return
     if on not in WHERE:
         raise NGSError(f"--on is {on!r}; choose from {', '.join(WHERE)}")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     means = Means(hwf, hwf_clean, clevr, seeds or (QUICK_SEEDS if quick else SEEDS), device)
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
@@ -131,6 +138,7 @@ def _run(
 ) -> int:
     """Do the jobs, telling what happens; how many failed."""
     failed = done = 0
+    told = time.monotonic()
     number = len(list(ordered(jobs)))
     for event in sweep(jobs, store, workers):
         label = labels.get(address(event.job), "a run that others need")
@@ -146,8 +154,12 @@ def _run(
                 typer.echo(f"its process died ({reason}), another goes on: {label}", err=True)
             case Waiting():
                 typer.echo(f"somebody else is at it: {label}")
-            case Began() | WentOn():
+            case Began():
                 pass
+            case WentOn(progress=progress):
+                if time.monotonic() > told + SILENCE:
+                    told = time.monotonic()
+                    typer.echo(f"at step {progress.step} of {progress.steps}: {label}")
     return failed
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.jobs.step_cost import StepCost
@@ -92,18 +93,19 @@ def _lines(place: Place) -> list[str]:
 
 
 def _figure(outcome: Outcome) -> Figure:
-    figure = Figure(figsize=(9, 2.6 * ((len(outcome.places) + 2) // 3)), layout="constrained")
+    rows = (len(outcome.places) + 2) // 3
+    figure = Figure(figsize=(9, 2.6 * rows), layout="constrained")
     for number, place in enumerate(outcome.places, 1):
-        axes = figure.add_subplot(
-            (len(outcome.places) + 2) // 3, 3, number, xscale="log", yscale="log", title=place.row
-        )
+        axes = figure.add_subplot(rows, 3, number, xscale="log", yscale="log", ylabel="seconds")
+        axes.set_title(place.row, fontsize="medium")
         for run in place.runs:
             for method, cost in run.result["costs"].items():
                 points = [(row["x"], row["seconds"]) for row in cost["measured"]]
                 axes.plot(*zip(*points, strict=True), marker=".", label=method)
+                axes.set_xticks([x for x, _ in points], [str(x) for x, _ in points])
+            axes.xaxis.set_minor_locator(NullLocator())  # powers of ten would lie over the sizes
             axes.set_xlabel(run.result["unit"])
             axes.legend(fontsize="x-small")
-        axes.set_ylabel("seconds")
     return figure
 
 

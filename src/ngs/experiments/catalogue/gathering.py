@@ -15,6 +15,7 @@ from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.results.outcome import Outcome, Place, Run
 from ngs.experiments.sweep.store import Store
 
+AGAIN = "delete its folder, and `ngs reproduce` does it again"
 ENVIRONMENT_KEPT = ("device", "threads", "python", "packages", "commit")
 
 
@@ -37,25 +38,25 @@ def run_of(job: Job, folder: Path) -> Run:
     environment = _facts(folder / ENVIRONMENT, *ENVIRONMENT_KEPT)
     kept = {name: environment[name] for name in ENVIRONMENT_KEPT}
     drawings = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.svg"))}
-    return Run(address(job), job.facts, result, kept, _curve(folder), drawings or None)
+    return Run(address(job), job.facts, result, kept, _curve(folder / METRICS), drawings or None)
 
 
 def _facts(path: Path, *needed: str) -> dict[str, Any]:
     facts = read_facts(path)
     if not isinstance(facts, dict) or not set(needed) <= facts.keys():
-        raise DataError(f"{path} is damaged, or of another version of NGS; delete its folder and run again")
+        raise DataError(f"{path} is damaged, or of another version of NGS; {AGAIN}")
     return facts
 
 
-def _curve(folder: Path) -> tuple[dict[str, Any], ...]:
-    if not (folder / METRICS).exists():
+def _curve(path: Path) -> tuple[dict[str, Any], ...]:
+    if not path.exists():
         return ()
-    tested = (row for row in read_rows(folder / METRICS) if "test" in row)
-    return tuple(
-        {
-            "step": row["step"],
-            "seconds": row["seconds"],
-            **{name: round(share, 5) for name, share in row["test"].items() if isinstance(share, float)},
-        }
-        for row in tested
-    )
+    try:
+        return tuple(_point(row) for row in read_rows(path) if "test" in row)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} has a damaged line ({error!r}); {AGAIN}") from None
+
+
+def _point(row: dict[str, Any]) -> dict[str, Any]:
+    shares = {name: round(share, 5) for name, share in row["test"].items() if isinstance(share, float)}
+    return {"step": row["step"], "seconds": row["seconds"], **shares}

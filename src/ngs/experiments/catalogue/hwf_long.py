@@ -54,8 +54,8 @@ def quick(means: Means) -> list[Cell]:
 def show(outcome: Outcome) -> Section:
     parts = [
         "**Trained**\n\n"
-        "| formulas | their test: calculation | symbols | seconds an epoch | MB of the process |\n"
-        "|---|---|---|---|---|\n" + "\n".join(map(_trained, outcome.rows_of(TRAINED)))
+        "| formulas | their test: calculation | symbols | seconds an epoch |\n"
+        "|---|---|---|---|\n" + "\n".join(map(_trained, outcome.rows_of(TRAINED)))
     ]
     for place in outcome.rows_of(READ):
         if place.runs:
@@ -69,11 +69,9 @@ def _trained(place: Place) -> str:
         return seconds / float(run.result["epochs"])
 
     shares = [place.spread(tested(name)) for name in ("calculation", "symbol")]
-    costs = [place.spread(epoch), place.spread(lambda run: run.result["peak_memory_mb"])]
-    texts = [
-        *("not run yet" if each is None else in_percent(each) for each in shares),
-        *("" if each is None else plain(each) for each in costs),
-    ]
+    seconds = place.spread(epoch)
+    texts = ["not run yet" if each is None else in_percent(each) for each in shares]
+    texts.append("" if seconds is None else plain(seconds))
     return f"| {' | '.join([place.row, *texts])} |"
 
 
@@ -97,7 +95,7 @@ def _read(place: Place) -> str:
     memory = [of("peak_tensor_mb", length) for length in lengths]
     lines.append(f"| MB of tensors | {' | '.join(f'{each:.0f}' for each in memory)} |")
     law = power_law([float(length) for length in lengths], memory)
-    return "\n".join(lines) + f"\n\nMemory grows as the length to the power {law.exponent:.2f}."
+    return "\n".join(lines) + f"\n\nReading takes memory as the length to the power {law.exponent:.2f}."
 
 
 EXPERIMENT = Experiment(

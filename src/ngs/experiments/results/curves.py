@@ -22,7 +22,7 @@ def curves_figure(
     curves: Mapping[str, Curve], label: str, beside: Mapping[str, Points] | None = None, scale: str = "linear"
 ) -> Figure:
     """A line for each name; dotted, in the colour of the same name, what others published."""
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot(xlabel="steps", ylabel=label, ylim=(0, 1), xscale=scale)
     colours: dict[str, object] = {}
     for name, curve in curves.items():
@@ -39,5 +39,5 @@ def curves_figure(
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.grid(alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))  # beside: it hides nothing
     return figure

@@ -1,0 +1,239 @@
+"""`ngs reproduce` and `ngs results`, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from click.testing import Result
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
+
+from ngs.apps import reproduce_commands
+from ngs.apps.cli import app
+from ngs.errors import NGSError
+from ngs.experiments.catalogue import index, page
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.catalogue.index import EXPERIMENTS
+from ngs.experiments.environment import environment
+from ngs.experiments.folder import ENVIRONMENT, RESULT
+from ngs.experiments.job import Job, address
+from ngs.experiments.record import Record
+from ngs.experiments.results.outcome import Outcome, read_outcome
+from ngs.experiments.results.outcome import tested as share_of
+from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import table
+from ngs.experiments.run import Progress
+from ngs.experiments.sweep.store import Store
+
+
+@dataclass(frozen=True)
+class Known:
+    """A job whose result is known; where there is a file that forbids it, it fails."""
+
+    share: float
+    seed: int
+    forbidden: str
+    needs: tuple[Job, ...] = ()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"job": "known", "share": self.share, "seed": self.seed}
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        if Path(self.forbidden).exists():
+            raise NGSError("the ink is dry; buy some")
+        record = Record(folder, writes=True)
+        record.write(ENVIRONMENT, environment(torch.device("cpu")))
+        record.write(RESULT, {"test": {"calculation": self.share}})
+        yield Progress(1, 1, {})
+
+
+def tiny(folder: Path) -> Experiment:
+    """Two rows; the second needs what nobody else does."""
+
+    def job(share: float, seed: int, *needs: Job) -> Known:
+        return Known(share, seed, str(folder / "dry"), needs)
+
+    def cells(means: Means) -> list[Cell]:
+        seeds = range(means.seeds)
+        return [
+            Cell("first", "all", tuple(job(0.25, seed) for seed in seeds)),
+            Cell("second", "all", tuple(job(0.5, seed, job(0.1, seed)) for seed in seeds)),
+        ]
+
+    def show(outcome: Outcome) -> Section:
+        text = f"{table(outcome, share_of('calculation'))}\n\n![A figure]({{tiny-figure}})"
+        return Section(text, {"tiny-figure": Figure()})
+
+    return Experiment("tiny", "A tiny one", "It asks little.", ("hwf",), cells, cells, show)
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, where the tiny experiment is in the catalogue."""
+    monkeypatch.chdir(tmp_path)
+    known = {"tiny": tiny(tmp_path), "cost": EXPERIMENTS["cost"]}
+    for module in (index, page, reproduce_commands):
+        monkeypatch.setattr(module, "EXPERIMENTS", known)
+    return tmp_path
+
+
+def ngs(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def jobs(there: Path, seeds: int = 1) -> list[Job]:
+    cells = tiny(there).quick(Means(seeds=seeds))
+    return [job for cell in cells for job in (*cell.jobs, *(need for one in cell.jobs for need in one.needs))]
+
+
+# Asking
+
+
+@pytest.mark.parametrize("arguments", [["--list"], []])
+def test_the_experiments_are_listed(arguments: list[str]) -> None:
+    result = ngs("reproduce", *arguments)
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+    assert lines[0] == "hwf-table       Handwritten formulas: methods and data"
+
+
+def test_an_unknown_experiment_is_refused(there: Path) -> None:
+    result = ngs("reproduce", "tiny", "tinny", "--quick")
+    assert result.exit_code == 1
+    assert result.output == "ngs: there is no experiment 'tinny'; choose from tiny, cost\n"
+    assert list(there.iterdir()) == []
+
+
+def test_an_unknown_place_is_refused(there: Path) -> None:
+    result = ngs("reproduce", "tiny", "--quick", "--on", "mars")
+    assert result.exit_code == 1
+    assert result.output == "ngs: --on is 'mars'; choose from here, ray\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--only-gather"]])
+def test_missing_data_are_named(there: Path, arguments: list[str]) -> None:
+    result = ngs("reproduce", "tiny", "--hwf", "far/HWF.ngs", *arguments)
+    assert result.exit_code == 1
+    assert result.output.startswith("ngs: far/HWF.ngs: there is no such file; make it with `ngs data import`")
+    assert "--hwf" in result.output and "--quick" in result.output
+    assert list(there.iterdir()) == []
+
+
+def test_a_real_experiment_names_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = ngs("reproduce", "hwf-leak")
+    assert result.exit_code == 1
+    assert result.output.startswith("ngs: data/HWF.ngs, data/HWF-clean.ngs: there is no such file")
+
+
+# Running
+
+
+def test_an_experiment_is_run_shown_and_recorded(there: Path) -> None:
+    result = ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[:3] == [
+        "[1/3] done: tiny: first all",
+        "[2/3] done: a run that others need",
+        "[3/3] done: tiny: second all",
+    ]
+    assert "A tiny one" in lines and "| first | 25.00 |" in lines and "| second | 50.00 |" in lines
+    assert "![A figure](runs/reproduce/figures-quick/tiny-figure.svg)" in lines
+    assert (there / "runs/reproduce/figures-quick/tiny-figure.png").exists()
+    assert any(line.startswith("`ngs reproduce tiny --quick`: 2 of 2 runs done. On cpu") for line in lines)
+    assert lines[-1] == "written to runs/reproduce/tiny-quick.json"
+    outcome = read_outcome(there / "runs/reproduce/tiny-quick.json")
+    assert outcome.quick and [run.address for run in outcome.runs] == [
+        address(job) for job in jobs(there) if job in [cell.jobs[0] for cell in tiny(there).quick(Means())]
+    ]
+
+
+def test_only_what_is_missing_is_done(there: Path) -> None:
+    ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    again = ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    assert again.exit_code == 0 and "done:" not in again.output and again.output.count("found:") == 3
+    more = ngs("reproduce", "tiny", "tiny", "--quick", "--seeds", "2", "--workers", "1")
+    assert more.exit_code == 0 and more.output.count("] done:") == 3 and more.output.count("] found:") == 3
+    assert "[6/6]" in more.output and "done: tiny: second all, seed 1" in more.output
+    assert "| first | 25.00 ± 0.00 |" in more.output
+
+
+def test_the_full_experiment_goes_where_it_is_told(there: Path) -> None:
+    (there / "hwf.ngs").write_text("as good as any")
+    options = ["--hwf", "hwf.ngs", "--results", "runs", "--record", "docs/results", "--workers", "1"]
+    result = ngs("reproduce", "tiny", *options)
+    assert result.exit_code == 0, result.output
+    assert "`ngs reproduce tiny`: 6 of 6 runs done." in result.output
+    assert result.output.endswith("written to docs/results/tiny.json\n")
+    assert [path.name for path in (there / "docs/results").iterdir()] == ["tiny.json"]
+    assert (there / "runs/figures/tiny-figure.svg").exists()
+
+    written = ngs("results", "docs")
+    assert written.exit_code == 0 and written.output == "written to docs/results.md\n"
+    text = (there / "docs/results.md").read_text(encoding="utf-8")
+    assert "## A tiny one\n\nIt asks little.\n\n|  | all |" in text
+    assert "](images/results/tiny-figure.svg)" in text and "Not run yet: `ngs reproduce cost`." in text
+    assert (there / "docs/images/results/tiny-figure.png").exists()
+
+
+def test_what_is_there_can_be_shown_without_running_anything(there: Path) -> None:
+    empty = ngs("reproduce", "tiny", "--quick", "--only-gather")
+    assert empty.exit_code == 0, empty.output
+    assert "| first | not run yet |" in empty.output and "0 of 2 runs done." in empty.output
+    assert not any(Store(there / "runs/reproduce").done(job) for job in jobs(there))
+    ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    gathered = ngs("reproduce", "tiny", "--quick", "--only-gather", "--seeds", "2")
+    assert gathered.exit_code == 0
+    assert (
+        "| first | 25.00 (1 of 2 seeds) |" in gathered.output and "[" not in gathered.output.split("A t")[0]
+    )
+
+
+def test_what_fails_is_told_and_tried_again(there: Path) -> None:
+    (there / "dry").touch()
+    failed = ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    assert failed.exit_code == 1
+    assert "failed: tiny: first all\nNGSError: the ink is dry; buy some" in failed.output
+    assert "failed: tiny: second all\nwhat it needs has failed" in failed.output
+    assert "| first | not run yet |" in failed.output  # what there is, is shown all the same
+    end = "ngs: failed, see above: 3 of the runs; the same command tries them again\n"
+    assert failed.output.endswith(end)
+    (there / "dry").unlink()
+    again = ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    assert again.exit_code == 0 and again.output.count("done:") == 3
+
+
+def test_a_damaged_run_is_named(there: Path) -> None:
+    ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    (first, *_) = jobs(there)
+    (Store(there / "runs/reproduce").folder(first) / RESULT).write_text("{")
+    result = ngs("reproduce", "tiny", "--quick", "--workers", "1")
+    assert result.exit_code == 1
+    assert f"ngs: runs/reproduce/{address(first)}/result.json is damaged" in result.output
+
+
+# The page
+
+
+def test_without_records_there_is_no_page(there: Path) -> None:
+    result = ngs("results", "docs")
+    assert result.exit_code == 1
+    assert result.output == "ngs: docs/results holds no records; make some: ngs reproduce NAME --record DIR\n"
+    assert list(there.iterdir()) == []
+
+
+def test_a_damaged_record_is_named(there: Path) -> None:
+    (there / "docs/results").mkdir(parents=True)
+    (there / "docs/results/tiny.json").write_text(json.dumps({"experiment": "tiny"}))
+    result = ngs("results", "docs")
+    assert result.exit_code == 1
+    assert "ngs: docs/results/tiny.json is no record of an experiment" in result.output

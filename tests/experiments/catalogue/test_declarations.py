@@ -1,0 +1,202 @@
+"""What the experiments declare: distinct places and runs, the paper's settings, and what it published."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.catalogue import clevr_curves, clevr_table, hwf_curves, hwf_lengths, hwf_table
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
+from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
+from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.job import Job, Trained, address
+from ngs.experiments.jobs.step_cost import StepCost
+from ngs.experiments.results.published import published
+from ngs.experiments.run import Config
+from tests.experiments.catalogue.small import Data
+
+PAPER = ("hwf-table", "hwf-curves", "hwf-steps", "hwf-examples", "clevr-table", "clevr-curves")
+OURS = ("clevr-examples", "hwf-lengths", "hwf-leak", "hwf-long", "cost")
+
+
+def configs(cells: Sequence[Cell], *, instead: bool = False) -> list[Config]:
+    """Of the training runs among the jobs, and of those that other jobs need."""
+    jobs = list(jobs_of(cells, instead=instead))
+    runs = [job for each in jobs for job in (each, *each.needs) if isinstance(job, Trained)]
+    return [run.config for run in runs]
+
+
+def places(cells: Sequence[Cell]) -> list[tuple[str, str]]:
+    return [(cell.row, cell.column) for cell in cells]
+
+
+def addresses(jobs: Sequence[Job]) -> list[str]:
+    return [address(job) for job in jobs]
+
+
+def test_all_experiments_are_there() -> None:
+    assert set(EXPERIMENTS) == {*PAPER, *OURS}
+    for name, each in EXPERIMENTS.items():
+        assert each.name == name and experiment(name) is each
+        assert set(each.needs) <= {"hwf", "hwf_clean", "clevr"}
+    with pytest.raises(NGSError, match="there is no experiment 'hwf-tabel'; choose from hwf-table, hwf-cu"):
+        experiment("hwf-tabel")
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_places_and_runs_are_distinct(name: str, quick: bool, data: Data) -> None:
+    cells = EXPERIMENTS[name].cells(data.means(3), quick=quick)
+    assert cells and max(Counter(places(cells)).values()) == 1
+    found = addresses([*jobs_of(cells), *jobs_of(cells, instead=True)])
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_place_has_as_many_runs_as_seeds(name: str, quick: bool, seeds: int, data: Data) -> None:
+    for cell in EXPERIMENTS[name].cells(data.means(seeds), quick=quick):
+        assert len(cell.instead) in (0, len(cell.jobs))
+        for jobs in (cell.jobs, cell.instead):
+            runs = [job.config for job in jobs if isinstance(job, Trained)]
+            assert [run.seed for run in runs] == list(range(seeds))[: len(runs)]
+            assert len({replace(run, seed=0) for run in runs}) <= 1
+        if any(isinstance(job, Trained) for job in cell.jobs):
+            assert len(cell.jobs) == seeds
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_is_needed_is_what_is_read(name: str, data: Data) -> None:
+    """Quickly, nothing but what is embedded."""
+    means = data.means()
+    cells = EXPERIMENTS[name].cells(means, quick=False)
+    read = {config.data for config in (*configs(cells), *configs(cells, instead=True))}
+    assert read == {getattr(means, need) for need in EXPERIMENTS[name].needs}
+    quick = EXPERIMENTS[name].cells(Means(), quick=True)
+    assert {config.data for config in configs(quick)} <= {"embedded"}
+
+
+@pytest.mark.parametrize("name", [name for name, each in EXPERIMENTS.items() if each.needs])
+def test_missing_data_are_named_before_anything_is_run(name: str, tmp_path: Path) -> None:
+    means = Means(*(str(tmp_path / each) for each in ("a.ngs", "b.ngs", "c.ngs")))
+    missing = ", ".join(str(getattr(means, need)) for need in EXPERIMENTS[name].needs)
+    with pytest.raises(DataError) as error:
+        EXPERIMENTS[name].cells(means, quick=False)
+    assert str(error.value).startswith(f"{missing}: there is no such file; make it with `ngs data import`")
+    assert "--quick" in str(error.value)
+
+
+def test_only_what_is_missing_is_named(data: Data) -> None:
+    means = replace(data.means(), hwf_clean="nowhere.ngs")
+    with pytest.raises(DataError, match=r"^nowhere\.ngs: there is no such file"):
+        means.check(means.hwf, means.hwf_clean)
+    means.check(means.hwf, means.clevr)
+
+
+# The paper's settings
+
+
+def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
+    cells = hwf_table.full(data.means(3))
+    assert len(cells) == 7 * 4
+    for config in configs(cells):
+        assert isinstance(config, TrainHWF)
+        assert (config.steps, config.batch_size, config.learning_rate) == (15_000, 64, 5e-4)
+        assert (config.schedule, config.network, config.augment) == ("constant", "paper", False)
+        assert config.test_curve and config.data == data.formulas
+    for cell in cells:
+        (config, *_) = configs([cell])
+        assert cell.column == f"{config.fraction:.0%}"
+    methods = {cell.row: configs([cell])[0].method for cell in cells}
+    assert methods["NGS-RL-Pretrain"] == methods["NGS-RL"] == "reinforce"
+    assert methods["NGS-MAPO-Pretrain"] == methods["NGS-MAPO"] == "mapo"
+    assert methods["NGS-m-BS"] == "m-bs"
+    pretrained = {cell.row for cell in cells for run in configs([cell]) if run.pretrain}  # type: ignore[union-attr]
+    assert pretrained == {"NGS-RL-Pretrain", "NGS-MAPO-Pretrain"}
+
+
+def test_the_curves_of_formulas_are_longer(data: Data) -> None:
+    cells = hwf_curves.full(data.means(3))
+    assert {config.steps for config in configs(cells)} == {100_000}
+    table = {run for cell in hwf_table.full(data.means(3)) for run in configs([cell])}
+    for config in configs(cells):
+        shorter = replace(config, steps=15_000, validate_every=500)
+        assert shorter in table  # nothing else differs
+
+
+def test_the_table_of_questions_has_the_papers_settings(data: Data) -> None:
+    cells = [cell for cell in clevr_table.full(data.means(3)) if cell.row in clevr_table.PAPER_ROWS]
+    assert len(cells) == 3 * 4
+    for config in configs(cells):
+        assert isinstance(config, TrainCLEVR)
+        assert (config.steps, config.batch_size, config.learning_rate) == (30_000, 64, 1e-5)
+        assert (config.schedule, config.network) == ("constant", "paper")
+        assert not config.copies and not config.moves and config.samples == 1
+        assert config.walk_steps == (10 if config.method == "m-bs" else TrainCLEVR.walk_steps)
+    grammars = {cell.row: configs([cell])[0].grammar for cell in cells}  # type: ignore[union-attr]
+    assert grammars == {"NS-RL": "none", "NGS-RL": "free", "NGS-m-BS": "free"}
+    for config in configs(cells, instead=True):
+        assert (config.steps, config.learning_rate) == (2000, 1e-3)
+    for cell in cells:
+        for config in configs([cell]):
+            assert cell.column == f"{config.fraction:.0%}"
+
+
+# What experiments share is run once
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
+def test_curves_of_questions_are_those_of_the_table(quick: bool, data: Data) -> None:
+    table, curves = (
+        each.EXPERIMENT.cells(data.means(3), quick=quick) for each in (clevr_table, clevr_curves)
+    )
+    both = [(cell, other) for cell in curves for other in table if places([cell]) == places([other])]
+    assert [cell.row for cell, _ in both] == ["NS-RL", "NGS-RL", "NGS-m-BS"]
+    for cell, other in both:
+        assert addresses(cell.jobs) == addresses(other.jobs)
+        assert addresses(cell.instead) == addresses(other.instead)
+
+
+def test_curves_of_formulas_begin_with_those_of_the_table(data: Data) -> None:
+    table = addresses(list(jobs_of(hwf_table.full(data.means(3)))))
+    assert set(addresses(list(jobs_of(hwf_curves.full(data.means(3)), instead=True)))) <= set(table)
+
+
+# What was published
+
+
+@pytest.mark.parametrize(
+    "each, label",
+    [
+        (hwf_table.EXPERIMENT, "tab_HME_reult_acc_data_percentage"),
+        (hwf_table.EXPERIMENT, "tab_HME_symbol_acc_data_percentage"),
+        (clevr_table.EXPERIMENT, "tab_CLEVR_acc_data_percentage"),
+    ],
+)
+def test_the_papers_tables_are_declared_whole(each: Experiment, label: str, data: Data) -> None:
+    cells = each.cells(data.means(), quick=False)
+    theirs = [(row, column) for row, values in published(label).values.items() for column in values]
+    assert len(theirs) == 4 * len(published(label).values)
+    assert [place for place in places(cells) if place in theirs] == theirs
+
+
+def test_others_tested_the_same_lengths(data: Data) -> None:
+    cells = hwf_lengths.full(data.means())
+    known = published("one_length_only")
+    assert {column for values in known.values.values() for column in values} == {c.column for c in cells}
+    assert not set(known.values) & {cell.row for cell in cells}
+    for cell in cells:
+        assert {config.lengths for config in configs([cell])} == {(int(cell.column),)}  # type: ignore[union-attr]
+
+
+def test_costs_are_measured_on_the_device_there_is(data: Data) -> None:
+    for quick in (False, True):
+        for cell in EXPERIMENTS["cost"].cells(replace(data.means(), device="cuda"), quick=quick):
+            (job,) = cell.jobs
+            assert isinstance(job, StepCost) and job.device == cell.column == "cuda"

@@ -1,0 +1,145 @@
+"""From the folder of results to places: what is kept, what stands instead, and what is damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ngs.errors import DataError
+from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
+from ngs.experiments.catalogue.gathering import gathered
+from ngs.experiments.environment import environment
+from ngs.experiments.folder import ENVIRONMENT, RESULT
+from ngs.experiments.job import Job, address
+from ngs.experiments.record import METRICS, Record
+from ngs.experiments.results.outcome import Outcome, Place
+from ngs.experiments.results.section import Section
+from ngs.experiments.run import Progress
+from ngs.experiments.sweep.local import run_here
+from ngs.experiments.sweep.store import Store
+
+
+@dataclass(frozen=True)
+class Known:
+    """A job whose result is known."""
+
+    share: float
+    needs: tuple[Job, ...] = ()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"job": "known", "share": self.share}
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        record = Record(folder, writes=True)
+        record.write(ENVIRONMENT, environment(torch.device("cpu"), ["ngs", "known"]))
+        tested = {"examples": 3, "calculation": self.share / 3, "symbol": None, "by_length": {"1": {}}}
+        rows = [
+            {"step": 1, "seconds": 0.5, "validation": {"calculation": 1.0}, "test": tested},
+            {"step": 2, "seconds": 0.7, "loss": 3.0},
+        ]
+        (folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / "a-1.svg").write_text("<svg></svg>")
+        record.write(RESULT, {"test": {"calculation": self.share}, "validation": {"calculation": 1.0}})
+        yield Progress(1, 1, {})
+
+
+CELLS = (
+    Cell("one", "all", (Known(0.1), Known(0.2))),
+    Cell("two", "all", (Known(0.3),), instead=(Known(0.4), Known(0.5))),
+)
+EXPERIMENT = Experiment("known", "Known", "", (), lambda _: CELLS, lambda _: CELLS, lambda _: Section(""))
+
+
+def run(jobs: Sequence[Job], folder: Path) -> Store:
+    store = Store(folder)
+    for _ in run_here(jobs, store, workers=1):
+        pass
+    return store
+
+
+def shares(place: Place) -> list[float]:
+    return [run.result["test"]["calculation"] for run in place.runs]
+
+
+def outcome_of(store: Store) -> Outcome:
+    return gathered(EXPERIMENT, EXPERIMENT.cells(Means(), quick=True), store, quick=True)
+
+
+def test_a_run_goes_on_record_without_what_is_of_this_machine_only(tmp_path: Path) -> None:
+    outcome = outcome_of(run([Known(0.1)], tmp_path))
+    assert (outcome.experiment, outcome.quick) == ("known", True)
+    (found,) = outcome.runs
+    assert found.address == address(Known(0.1)) and found.facts == Known(0.1).facts
+    assert found.result == {"test": {"calculation": 0.1}}
+    assert found.environment.keys() == {"device", "threads", "python", "packages", "commit"}
+    assert found.curve == ({"step": 1, "seconds": 0.5, "calculation": 0.03333},)
+    assert found.drawings == {"a-1": "<svg></svg>"}
+
+
+def test_places_have_what_is_done_of_them(tmp_path: Path) -> None:
+    one, two = outcome_of(run([Known(0.2)], tmp_path)).places
+    assert (one.row, one.wanted, shares(one), one.instead) == ("one", 2, [0.2], False)
+    assert (two.row, two.wanted, shares(two), two.instead) == ("two", 1, [], False)
+
+
+def test_something_else_is_shown_until_there_is_what_was_asked_for(tmp_path: Path) -> None:
+    store = run([Known(0.5)], tmp_path)
+    _, two = outcome_of(store).places
+    assert (two.wanted, shares(two), two.instead) == (1, [0.5], True)
+    run(list(jobs_of(CELLS)), tmp_path)
+    one, two = outcome_of(store).places
+    assert (shares(one), one.instead) == ([0.1, 0.2], False)
+    assert (shares(two), two.instead) == ([0.3], False)
+    assert list(jobs_of(CELLS, instead=True)) == [Known(0.4), Known(0.5)]
+
+
+def emptied(path: Path) -> None:
+    path.write_text("")
+
+
+def a_list(path: Path) -> None:
+    path.write_text("[1, 2]")
+
+
+def of_bytes(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\x00")
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("spoil", [emptied, a_list, of_bytes])
+@pytest.mark.parametrize("name", [RESULT, ENVIRONMENT])
+def test_a_damaged_folder_is_named(spoil: Callable[[Path], None], name: str, tmp_path: Path) -> None:
+    store = run([Known(0.1)], tmp_path)
+    spoil(store.folder(Known(0.1)) / name)
+    with pytest.raises(DataError, match=rf"{address(Known(0.1))}/{name}"):
+        outcome_of(store)
+
+
+def test_an_environment_that_says_too_little_is_named(tmp_path: Path) -> None:
+    store = run([Known(0.1)], tmp_path)
+    path = store.folder(Known(0.1)) / ENVIRONMENT
+    deleted(path)
+    with pytest.raises(DataError, match=rf"{address(Known(0.1))}/{ENVIRONMENT} cannot be read"):
+        outcome_of(store)
+    path.write_text('{"device": "cpu"}')
+    with pytest.raises(DataError, match=rf"{address(Known(0.1))}/{ENVIRONMENT} is damaged"):
+        outcome_of(store)
+
+
+@pytest.mark.parametrize("line", ['{"test": {"calculation": 0.5}}', '{"step": 1, "test": 3}', "{"])
+def test_a_damaged_curve_is_named(line: str, tmp_path: Path) -> None:
+    store = run([Known(0.1)], tmp_path)
+    path = store.folder(Known(0.1)) / METRICS
+    path.write_text(line + "\n" + path.read_text())
+    with pytest.raises(DataError, match=rf"{address(Known(0.1))}/{METRICS}"):
+        outcome_of(store)

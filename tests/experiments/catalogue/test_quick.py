@@ -1,0 +1,113 @@
+"""Every experiment from its declaration to the page, in a size that a test can run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ngs.experiments.catalogue.examples import PLACE
+from ngs.experiments.catalogue.experiment import jobs_of
+from ngs.experiments.catalogue.gathering import gathered
+from ngs.experiments.catalogue.index import EXPERIMENTS
+from ngs.experiments.catalogue.page import IMAGES, records, write_page
+from ngs.experiments.job import address
+from ngs.experiments.jobs import corrections, question_corrections
+from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
+from ngs.experiments.results.section import Section
+from ngs.experiments.sweep.event import Done, Found
+from ngs.experiments.sweep.local import run_here
+from ngs.experiments.sweep.store import Store, ordered
+from ngs.perception.pointer import SIZES
+from tests.experiments.catalogue.small import NETWORK, SIZE, Data, smaller
+
+NOT_RUN = "Not run yet: `ngs reproduce"
+SEEDS = {"hwf-steps": 2, "hwf-long": 2, "clevr-curves": 2}
+"""More than one where that is cheap."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sizes() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SIZES, NETWORK, SIZE)  # type: ignore[arg-type]
+        yield
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Of all experiments: some share runs."""
+    return Store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_runs_and_is_shown(name: str, data: Data, store: Store, tmp_path: Path) -> None:
+    experiment = smaller(EXPERIMENTS[name], data)
+    seeds = SEEDS.get(name, 1)
+    cells = experiment.cells(data.means(seeds), quick=True)
+    jobs = list(jobs_of(cells))
+    ends = [event for event in run_here(jobs, store, workers=1) if isinstance(event, Done | Found)]
+    assert {address(event.job) for event in ends} == set(map(address, ordered(jobs)))
+
+    again = list(run_here(jobs, store, workers=1))
+    assert {type(event) for event in again} == {Found} and len(again) == len(ends)
+
+    outcome = gathered(experiment, cells, store, quick=True)
+    for place in outcome.places:
+        assert len(place.runs) == place.wanted == seeds and not place.instead, place
+    assert_every_row_is_named(outcome, experiment.show(outcome))
+
+    write_outcome(outcome, tmp_path / "results" / f"{name}.json")
+    assert read_outcome(tmp_path / "results" / f"{name}.json") == outcome
+    assert_the_page_is_whole(name, outcome, tmp_path)
+
+
+def assert_every_row_is_named(outcome: Outcome, section: Section) -> None:
+    """In the text, or in the legend of a figure."""
+    named = section.text
+    for figure in section.figures.values():
+        for axes in figure.axes:
+            named += " ".join(axes.get_legend_handles_labels()[1])
+    kinds = corrections.Kind if outcome.experiment == "hwf-examples" else question_corrections.Kind
+    rows = [kind.value for kind in kinds] if outcome.rows == [PLACE[0]] else outcome.rows
+    assert [row for row in rows if row not in named] == []
+
+
+def assert_the_page_is_whole(name: str, outcome: Outcome, docs: Path) -> None:
+    page = write_page(records(docs / "results"), docs).read_text(encoding="utf-8")
+    others = [other for other in EXPERIMENTS if f"{NOT_RUN} {other}`" in page]
+    assert others == [other for other in EXPERIMENTS if other != name]
+    number = sum(place.wanted for place in outcome.places)
+    assert f"`ngs reproduce {name} --quick`: {number} of {number} runs done." in page
+    assert "{" not in page and "not run yet" not in page
+    shown = {docs / path for path in re.findall(r"!\[[^]]+\]\((.*?)\)", page)}
+    section = EXPERIMENTS[name].show(outcome)
+    assert shown == {docs / IMAGES / f"{each}.svg" for each in (*section.figures, *section.drawings)}
+    for path in shown:
+        assert path.read_text(encoding="utf-8").rstrip().endswith("</svg>")
+    for each in section.figures:
+        assert (docs / IMAGES / f"{each}.png").read_bytes().startswith(b"\x89PNG")
+
+    files = {path: path.read_bytes() for path in docs.rglob("*") if path.is_file()}
+    write_page({name: outcome}, docs)
+    assert {path: path.read_bytes() for path in docs.rglob("*") if path.is_file()} == files
+
+
+def test_without_records_nothing_has_been_run(tmp_path: Path) -> None:
+    assert records(tmp_path) == {}
+    page = write_page({}, tmp_path).read_text(encoding="utf-8")
+    assert page.count(NOT_RUN) == len(EXPERIMENTS)
+    for experiment in EXPERIMENTS.values():
+        assert f"## {experiment.title}\n\n{experiment.about}" in page
+    assert [path.name for path in tmp_path.iterdir()] == ["results.md"]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_is_not_run_yet_can_be_shown(name: str, data: Data, tmp_path: Path) -> None:
+    experiment = EXPERIMENTS[name]
+    outcome = gathered(experiment, experiment.cells(data.means(3), quick=False), Store(tmp_path), quick=False)
+    assert all(place.runs == () and place.wanted for place in outcome.places)
+    page = write_page({name: outcome}, tmp_path).read_text(encoding="utf-8")
+    number = sum(place.wanted for place in outcome.places)
+    assert f"`ngs reproduce {name}`: 0 of {number} runs done." in page

@@ -1,0 +1,57 @@
+"""What others published: whole tables, in percent, and curves that rise in steps."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from ngs.experiments.catalogue.settings import HWF_ROWS
+from ngs.experiments.results.published import published, released_curves
+
+DATA = files("ngs.experiments.results") / "data"
+TABLES = tomllib.loads((DATA / "published.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("label", TABLES)
+def test_a_table_is_in_percent(label: str) -> None:
+    known = published(label)
+    assert known.label == label and known.caption
+    for row, values in known.values.items():
+        assert len(TABLES[label]["rows"][row]) == len(values) <= len(TABLES[label]["columns"])
+        assert all(1 < value <= 100 for value in values.values())
+    assert max(value for values in known.values.values() for value in values.values()) > 90
+
+
+@pytest.mark.parametrize("label", [label for label in TABLES if label.startswith("tab_")])
+def test_more_data_never_make_back_search_worse(label: str) -> None:
+    """And it is the best row of each of the paper's tables."""
+    values = published(label).values
+    assert list(values)[-1] == "NGS-m-BS"
+    best = list(values["NGS-m-BS"].values())
+    assert best == sorted(best) and len(best) == 4
+    for row in values.values():
+        assert all(other <= most for other, most in zip(row.values(), best, strict=True))
+
+
+def test_some_values_by_hand() -> None:
+    assert published("tab_HME_reult_acc_data_percentage").at("NGS-m-BS", "25%") == 93.3
+    assert published("tab_HME_symbol_acc_data_percentage").at("NGS-MAPO", "75%") == 78.5
+    assert published("tab_CLEVR_acc_data_percentage").at("NS-RL", "100%") == 12.5
+    assert published("one_length_only").at("ABLkit", "7") == 97.2
+    assert published("one_length_only").at("DeepStochLog", "7") is None
+    assert published("one_length_only").at("nobody", "7") is None
+
+
+def test_released_curves() -> None:
+    curves = released_curves()
+    assert set(curves) == set(HWF_ROWS) - {"posterior", "supervised"}
+    for name, points in curves.items():
+        steps = [point[0] for point in points]
+        assert steps == sorted(set(steps)) and steps[0] == 157 and steps[-1] > 70_000, name
+        for _, calculation, symbol in points:
+            assert 0 <= calculation <= symbol <= 1, name
+    begins = [curves[name][0][2] for name in curves if name.endswith("Pretrain")]
+    assert all(0.58 <= share <= 0.63 for share in begins)
+    assert curves["NGS-m-BS"][-1][1] > 0.98
