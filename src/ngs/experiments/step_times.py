@@ -12,7 +12,7 @@ from accelerate import Accelerator
 
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
-from ngs.learning.methods import METHODS
+from ngs.learning.methods import METHODS, Method
 from ngs.learning.reasoner import Reasoner, reasoner
 from ngs.perception.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
@@ -34,7 +34,9 @@ def step_times(
     data = embedded(train=1000, test=1)
     reasons = reasoner(GRAMMAR, Arithmetic, data.examples(data.train).to(device))
     steps = {
-        method: formula_steps(method, reasons, network, Settings(batch_size), WARM_UP + rounds)
+        method: formula_steps(
+            method, METHODS[method], reasons, network, Settings(batch_size), WARM_UP + rounds
+        )
         for method in ("supervised", *METHODS)
     }
     timed(steps, WARM_UP, device)
@@ -52,13 +54,13 @@ def step_times(
 
 
 def formula_steps(
-    method: str, reasons: Reasoner, network: str, settings: Settings, steps: int
+    name: str, method: Method, reasons: Reasoner, network: str, settings: Settings, steps: int
 ) -> Iterator[Step]:
     """Training steps on formulas from the start, the same ones each time."""
     torch.manual_seed(0)
     device = reasons.examples.inputs.device
-    objective = METHODS[method](reasons, torch.Generator(device).manual_seed(0))
-    lesson = Lesson(method, reasons.examples, objective, steps)
+    objective = method(reasons, torch.Generator(device).manual_seed(0))
+    lesson = Lesson(name, reasons.examples, objective, steps)
     accelerator = Accelerator(cpu=device.type == "cpu")
     made = NETWORKS[network](len(GRAMMAR.symbols))
     return iter(Trainer(made, [lesson], settings, accelerator=accelerator))

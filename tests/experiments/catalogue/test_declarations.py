@@ -77,7 +77,7 @@ def test_what_is_needed_is_what_is_read(name: str, data: Data) -> None:
     means = data.means()
     cells = EXPERIMENTS[name].cells(means, quick=False)
     read = {config.data for config in (*configs(cells), *configs(cells, instead=True))}
-    assert read == {getattr(means, need) for need in EXPERIMENTS[name].needs}
+    assert read - {"embedded"} == {getattr(means, need) for need in EXPERIMENTS[name].needs}
     quick = EXPERIMENTS[name].cells(Means(), quick=True)
     assert {config.data for config in configs(quick)} <= {"embedded"}
 

@@ -54,8 +54,8 @@ def test_an_experiment_runs_and_is_shown(name: str, data: Data, store: Store, tm
     assert {type(event) for event in again} == {Found} and len(again) == len(ends)
 
     outcome = gathered(experiment, cells, store, quick=True)
-    for place in outcome.places:
-        assert len(place.runs) == place.wanted == seeds and not place.instead, place
+    for place, cell in zip(outcome.places, cells, strict=True):
+        assert len(place.runs) == place.wanted == len(cell.jobs) and not place.instead, place
     assert_every_row_is_named(outcome, experiment.show(outcome))
 
     write_outcome(outcome, tmp_path / "results" / f"{name}.json")

@@ -20,6 +20,7 @@ from ngs.experiments.jobs.workloads import (
     FormulaLength,
     PrecedenceLevels,
     ProgramLength,
+    WalkSteps,
     Workload,
     formula_grammar,
 )
@@ -74,6 +75,13 @@ def test_every_workload_has_costs_and_exponents(
         assert cost["exponents"]["memory_mb"]["exponent"] > 0
         error = cost["exponents"]["seconds"]["standard_error"]
         assert (error is None) == (len(x) == 2)
+
+
+def test_a_longer_walk_costs_time_and_no_memory(tmp_path: Path) -> None:
+    job = StepCost(WalkSteps(batch_size=4, length=3), (1, 40), ("m-bs",), rounds=5)
+    short, long = done(job, tmp_path)["costs"]["m-bs"]["measured"]
+    assert long["seconds"] > 2 * short["seconds"]
+    assert long["memory_mb"] == pytest.approx(short["memory_mb"], rel=0.05)
 
 
 def test_the_memory_of_a_supervised_step_grows_with_the_batch(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from ngs.experiments.results.outcome import (
     commits,
     devices,
     read_outcome,
-    seconds_per_step,
     write_outcome,
 )
 from ngs.experiments.results.outcome import (
@@ -107,4 +106,3 @@ def test_what_is_told_of_runs() -> None:
     runs = [run(0.1), run(0.2, device="NVIDIA H200"), run(0.3, commit=COMMIT + "+"), run(0.4, commit=None)]
     assert commits(runs) == ["0123456", "0123456+", "unknown"]
     assert devices(runs) == ["NVIDIA H200", "cpu"]
-    assert seconds_per_step(run(0.1, training_seconds=2.5)) == 0.25

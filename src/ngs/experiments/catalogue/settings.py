@@ -52,7 +52,7 @@ def our_hwf(data: str, **changes: Any) -> TrainHWF:
 
 def quick_hwf(**changes: Any) -> TrainHWF:
     """Embedded formulas, a small network."""
-    return replace(TrainHWF(steps=100, validate_every=25, test_curve=True), **changes)
+    return replace(TrainHWF(steps=100, validate_every=50, test_curve=True), **changes)
 
 
 def paper_clevr(means: Means, **changes: Any) -> TrainCLEVR:

@@ -23,12 +23,13 @@ from ngs.experiments.hwf import reasoner_of
 from ngs.experiments.step_times import formula_steps
 from ngs.grammar.grammar import Grammar
 from ngs.learning.loop import Lesson, Settings, Trainer
-from ngs.learning.methods import METHODS
+from ngs.learning.methods import METHODS, Method, multi_step
 from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.decode import best, log_partition
 from ngs.perception.pointer import SIZES, PointerNetwork
 from ngs.reasoning.batched_programs import SceneTables
+from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.embedded import embedded
@@ -96,12 +97,44 @@ class BatchSize:
         return Work(value, _formulas(self.length, methods, steps, device, self.network, settings))
 
 
+@dataclass(frozen=True)
+class WalkSteps:
+    """Training steps of m-BS that take more or fewer steps of back-search, on formulas of one length."""
+
+    unit: ClassVar[str] = "steps of back-search"
+    known_methods: ClassVar[Sequence[str]] = ("m-bs",)
+
+    batch_size: int = 64
+    length: int = 7
+    network: str = "small"
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        settings = Settings(self.batch_size, learning_rate=STILL)
+        walks = {method: multi_step(Walk(steps=value)) for method in methods}
+        return Work(value, _taking(walks, self.length, steps, device, self.network, settings))
+
+
 def _formulas(
     length: int, methods: Sequence[str], steps: int, device: torch.device, network: str, settings: Settings
 ) -> dict[str, Iterator[object]]:
+    named = {method: METHODS[method] for method in methods}
+    return _taking(named, length, steps, device, network, settings)
+
+
+def _taking(
+    methods: Mapping[str, Method],
+    length: int,
+    steps: int,
+    device: torch.device,
+    network: str,
+    settings: Settings,
+) -> dict[str, Iterator[object]]:
     data = embedded(train=BATCHES * settings.batch_size, test=1, lengths={length: 1})
     reasons = reasoner_of(data.examples(data.train).to(device))
-    return {method: formula_steps(method, reasons, network, settings, steps) for method in methods}
+    return {
+        name: formula_steps(name, method, reasons, network, settings, steps)
+        for name, method in methods.items()
+    }
 
 
 # Parsing

@@ -109,13 +109,6 @@ def _place(facts: dict[str, Any]) -> Place:
     return Place(**{**facts, "runs": tuple(map(run, facts["runs"]))})
 
 
-def seconds_per_step(run: Run) -> float:
-    """Of training, without validation."""
-    seconds: float = run.result["training_seconds"]
-    steps: int = run.result["steps"]
-    return seconds / steps
-
-
 def tested(name: str) -> Callable[[Run], float | None]:
     """A share of the test part, by its name."""
 
