@@ -74,3 +74,11 @@ def test_provenance_counts_what_was_asked_for() -> None:
     assert provenance(outcome(place("a", "x", wanted=2), quick=True)) == (
         "`ngs reproduce some --quick`: 0 of 2 runs done."
     )
+
+
+def test_beside_quick_runs_stands_nothing_published() -> None:
+    known = Published("x", "caption", {"a": {"b": 50.0}, "another": {"b": 60.0}})
+    places = (place("a", "b", 0.5),)
+    assert "paper 50.0" in table(Outcome("e", False, places), share_of("calculation"), known)
+    quick = table(Outcome("e", True, places), share_of("calculation"), known)
+    assert "paper" not in quick and "another" not in quick

@@ -15,7 +15,11 @@ BEHIND = 1.0
 
 
 def table(outcome: Outcome, measure: Measure, known: Published | None = None, corner: str = "") -> str:
-    """Rows and columns of an experiment; a share in percent. Published rows that we do not run come last."""
+    """Rows and columns of an experiment; a share in percent. Published rows that we do not run come last.
+
+    Beside quick runs, whose data are others, nothing published stands.
+    """
+    known = None if outcome.quick else known
     others = [] if known is None else [row for row in known.values if row not in outcome.rows]
     lines = [_line([corner, *outcome.columns]), _line(["---"] * (1 + len(outcome.columns)))]
     for row in outcome.rows:
