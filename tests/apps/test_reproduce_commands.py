@@ -40,6 +40,7 @@ class Known:
     seed: int
     forbidden: str
     needs: tuple[Job, ...] = ()
+    alone: bool = False
 
     @property
     def facts(self) -> dict[str, Any]:

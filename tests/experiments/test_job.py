@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import shutil
@@ -13,7 +14,7 @@ import pytest
 from ngs.errors import DataError
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.folder import CHECKPOINT, CONFIG, RESULT
-from ngs.experiments.job import Job, Trained, address, data_facts
+from ngs.experiments.job import DEFAULTS, Job, Trained, address, data_facts
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.jobs.question_corrections import QuestionCorrections
@@ -183,3 +184,10 @@ def test_other_data_are_not_gone_on_with(formulas: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"other\.ngs is not what .*run was trained on so far"):
         list(other.do(tmp_path / "run", []))
     assert load_config(tmp_path / "run") == job.config
+
+
+def test_the_defaults_are_those_that_addresses_count_on() -> None:
+    """Whoever changes a default of a training run counts DEFAULTS up, and then this digest changes too."""
+    defaults = [TrainHWF().as_facts(), TrainCLEVR().as_facts(), DEFAULTS]
+    text = json.dumps(defaults, sort_keys=True)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "be9999b9d2679cf5"

@@ -132,8 +132,21 @@ def test_digits_and_operators_take_turns(columns: str, length: int, fits: bool) 
     engine = residues(GRAMMAR, 3, CPU)
     encoded = torch.tensor([GRAMMAR.encode(columns)])
     assert engine.in_language(encoded, torch.tensor([length])).tolist() == [fits]
-    if not fits:
-        assert not engine.changes(encoded, torch.tensor([length]), engine.targets([1])).any()
+
+
+@pytest.mark.parametrize(
+    ("written", "target", "repaired"),
+    [("+", 1, {"1"}), ("142", 6, set()), ("1++", 4, {"1+3"}), ("152", 2, {"1*2"}), ("+++", 4, set())],
+)
+def test_a_change_may_repair_what_is_no_formula(written: str, target: int, repaired: set[str]) -> None:
+    engine = residues(GRAMMAR, 3, CPU)
+    encoded, length = torch.tensor([GRAMMAR.encode(written)]), torch.tensor([len(written)])
+    _, places, symbols = engine.changes(encoded, length, engine.targets([target])).nonzero(as_tuple=True)
+    found = {
+        written[:place] + GRAMMAR.symbols[symbol] + written[place + 1 :]
+        for place, symbol in zip(places.tolist(), symbols.tolist(), strict=True)
+    }
+    assert found == repaired
 
 
 def test_no_sentence_is_right_where_there_is_none() -> None:

@@ -78,6 +78,9 @@ def reproduce(
         str | None,
         typer.Option(help="Where costs are measured: cpu or cuda. [default: cuda if there is one]"),
     ] = None,
+    instead: Annotated[
+        bool, typer.Option("--instead", help="Run what is shown (†) while the real runs are too long to do.")
+    ] = False,
     only_gather: Annotated[
         bool, typer.Option("--only-gather", help="Run nothing: show and record what is there.")
     ] = False,
@@ -98,7 +101,7 @@ def reproduce(
     store = Store(results)
     failed = 0
     if not only_gather:
-        jobs = [job for _, cells in wanted.values() for job in jobs_of(cells)]
+        jobs = [job for _, cells in wanted.values() for job in jobs_of(cells, instead=instead)]
         failed = _run(jobs, store, WHERE[on], workers, _labels(wanted))
     scale = "-quick" if quick else ""
     for each, cells in wanted.values():
@@ -139,7 +142,7 @@ def _run(
     """Do the jobs, telling what happens; how many failed."""
     failed = done = 0
     told = time.monotonic()
-    number = len(list(ordered(jobs)))
+    number = len(ordered(jobs))
     for event in sweep(jobs, store, workers):
         label = labels.get(address(event.job), "a run that others need")
         match event:

@@ -36,6 +36,12 @@ def remove(folder: Path) -> None:
         events.unlink(missing_ok=True)  # another process of the run may have been quicker
 
 
+def step_of(path: Path, task: str) -> int:
+    """When a network was kept."""
+    _, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
+    return int(facts["step"])
+
+
 def read_network(path: Path, task: str, make: Callable[[Any, Path], NetworkT]) -> tuple[NetworkT, Any]:
     """A trained network, ready to read, and the facts kept with it; `make` builds one from such facts."""
     tensors, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.folder import CONFIG
@@ -31,6 +31,10 @@ class Job(Protocol):
     @property
     def needs(self) -> tuple[Job, ...]:
         """Jobs that must be done before, and whose folders it reads."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it measures time, so that no other job of a sweep may go on meanwhile."""
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         """Do it, or go on with what an earlier attempt left in `folder`, as it is iterated.
@@ -59,6 +63,8 @@ def _digest(task: str, source: str) -> str:
 @dataclass(frozen=True)
 class Trained:
     """A training run."""
+
+    alone: ClassVar[bool] = False
 
     config: Config
 

@@ -125,6 +125,10 @@ class _Run:
         if self.best_weights:
             self._keep(BEST, self.best_weights, self.best["step"])
         self.record.write(CONFIG, self.config.as_facts())  # with where the data are now
+        first = read_facts(self.folder / ENVIRONMENT)
+        now = environment(self.trainer.accelerator.device)
+        later = [*first.get("resumed", []), {name: now[name] for name in ("device", "commit")}]
+        self.record.write(ENVIRONMENT, {**first, "resumed": later})
         self.record.open(after=self.trainer.steps_done)
 
     def go(self) -> Iterator[Progress]:

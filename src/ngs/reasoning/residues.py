@@ -86,10 +86,14 @@ class Residues:
 
     def in_language(self, columns: Tensor, lengths: Tensor) -> Tensor:
         """Whether digits and operators take turns [batch], for `columns` [batch, time]."""
+        return ~self._misfits(columns, lengths).any(1) & (lengths % 2 == 1)
+
+    def _misfits(self, columns: Tensor, lengths: Tensor) -> Tensor:
+        """Whether something else than a digit, or an operator, stands where one should [batch, time]."""
         time = torch.arange(columns.shape[1], device=columns.device)
         is_digit = columns >= len(OPERATORS)
         fits = (is_digit == (time % 2 == 0)) & (columns >= 0) & (columns < len(OPERATORS + DIGITS))
-        return (fits | (time >= lengths[:, None])).all(1) & (lengths % 2 == 1)
+        return ~fits & (time < lengths[:, None])
 
     def changes(self, columns: Tensor, lengths: Tensor, targets: Tensor) -> Tensor:
         """Whether a formula gives its target once a symbol stands at a place [batch, time, symbol]."""
@@ -115,7 +119,9 @@ class Residues:
         right = is_zero.all(0) & ~tried_by_zero & (there & ~elsewhere)[..., None]
         by_place = (right[:, :, None] & self.places).flatten(1, 2)[:, 1:]  # before the first digit is nothing
         changed = pad(by_place, (0, 0, 0, columns.shape[1] - by_place.shape[1]))
-        return changed & self.in_language(columns, lengths)[:, None, None]
+        misfits = self._misfits(columns, lengths)
+        all_else_fits = misfits.sum(1, keepdim=True) == misfits
+        return changed & (all_else_fits & (lengths % 2 == 1)[:, None])[..., None]
 
     def _entries(self, steps: Tensor, targets: Tensor) -> Tensor:
         """What each entry of a matrix M is multiplied with in w M v [prime, batch, pair, 4].

@@ -12,6 +12,7 @@ from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.jobs.step_cost import StepCost
+from ngs.experiments.jobs.workloads import ProgramLength
 from ngs.experiments.run import Config
 from ngs.perception.pointer import Size
 from ngs.tasks.clevr import packed as packed_questions
@@ -76,7 +77,10 @@ def small_job(job: Job, data: Data) -> Job:
             return replace(job, config=config, questions=10, examples=1)
         case StepCost(workload):
             small = replace(workload, batch_size=2) if hasattr(workload, "batch_size") else workload
-            return replace(job, workload=small, values=(1, 3), rounds=1, warm_up=0)
+            values = (
+                job.values[:2] if isinstance(workload, ProgramLength) else (1, 3)
+            )  # no program is so short
+            return replace(job, workload=small, values=values, rounds=1, warm_up=0)
     raise NotImplementedError(f"a smaller {type(job).__name__}")
 
 

@@ -31,6 +31,7 @@ class Known:
 
     share: float
     needs: tuple[Job, ...] = ()
+    alone: bool = False
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -46,10 +46,8 @@ def test_every_length_is_read(job: LongTest, done: tuple[Path, Path, list[dict[s
         assert row["examples"] == 20
         assert row["calculation"] >= row["formula"]  # what is read without a mistake gives its answer
         assert row["predicted"] == pytest.approx(row["symbol"] ** length)
-        assert row["seconds"] > 0 and row["peak_tensor_mb"] > 0
     short, _, long = (result["by_length"][str(length)] for length in LENGTHS)
     assert short["symbol"] > 0.3 and abs(short["symbol"] - long["symbol"]) < 0.3  # each is read by itself
-    assert long["peak_tensor_mb"] > short["peak_tensor_mb"]
     assert json.loads((folder / ENVIRONMENT).read_text())["device"]
 
 

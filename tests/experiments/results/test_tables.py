@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngs.experiments.comparison import Spread
-from ngs.experiments.results.outcome import Place
+from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.outcome import tested as share_of
 from ngs.experiments.results.published import Published
 from ngs.experiments.results.tables import in_percent, plain, provenance, table
@@ -52,7 +52,7 @@ def test_what_is_more_than_a_point_behind_is_bold(share: float, bold: bool) -> N
 
 def test_what_stands_instead_is_marked_and_never_bold() -> None:
     assert cell(place("a", "x", 0.1, instead=True, wanted=1)) == "10.00†"
-    assert cell(place("a", "x", 0.1, instead=True, wanted=1), KNOWN) == "10.00†; paper 50.0 (-40.0)"
+    assert cell(place("a", "x", 0.1, instead=True, wanted=1), KNOWN) == "10.00†; paper 50.0"
     assert cell(place("a", "x", 0.1, instead=True, wanted=2), KNOWN).startswith("10.00† (1 of 2 seeds)")
 
 
@@ -70,7 +70,9 @@ def test_rows_that_we_do_not_run_come_last() -> None:
 
 def test_provenance_counts_what_was_asked_for() -> None:
     made = outcome(place("a", "x", 0.5, wanted=3), place("a", "y", 0.1, 0.2, wanted=3, instead=True))
-    assert provenance(made) == "`ngs reproduce some`: 1 of 6 runs done. On cpu; commit 0123456."
+    assert provenance(made) == (
+        "`ngs reproduce some`: 1 of 6 runs done. †: `ngs reproduce some --instead`. On cpu; commit 0123456."
+    )
     assert provenance(outcome(place("a", "x", wanted=2), quick=True)) == (
         "`ngs reproduce some --quick`: 0 of 2 runs done."
     )

@@ -23,6 +23,7 @@ class Sum:
     number: int
     log: str
     needs: tuple[Job, ...] = ()
+    alone: bool = False
     seconds: float = 0.0
     deaths: int = 0
     """this many attempts are killed in the middle"""

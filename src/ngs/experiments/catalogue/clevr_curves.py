@@ -41,7 +41,9 @@ def quick(means: Means) -> list[Cell]:
 
 def show(outcome: Outcome) -> Section:
     curves = {
-        place.row: together([{row["step"]: row["answers"] for row in run.curve} for run in place.runs])
+        place.row + place.mark: together(
+            [{row["step"]: row["answers"] for row in run.curve} for run in place.runs]
+        )
         for place in outcome.places
     }
     text = "![Right answers against training steps, by method]({clevr-curves})"
@@ -52,7 +54,7 @@ EXPERIMENT = Experiment(
     "clevr-curves",
     "CLEVR: learning curves",
     "The paper's `fig_vqa_acc`, with its settings: Adam at 1e-5, 30,000 iterations of 64, m = 10. Until "
-    "these are done, 2,000 iterations at 1e-3 with m = 5 are drawn.",
+    "these are done, 2,000 iterations at 1e-3 with m = 5 are drawn (†).",
     ("clevr",),
     full,
     quick,

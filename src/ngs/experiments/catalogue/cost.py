@@ -49,6 +49,10 @@ def quick(means: Means) -> list[Cell]:
             "batch size": StepCost(BatchSize(length=3), (16, 64), LEARNING, rounds=3, warm_up=1),
             "levels of precedence": StepCost(PrecedenceLevels(), (2, 4), PARSING, rounds=3, warm_up=1),
             "digits": StepCost(Digits(), (10, 20), PARSING, rounds=3, warm_up=1),
+            "formula length, beyond tables": StepCost(
+                FormulaLength(batch_size=16), (11, 15), ("supervised", "m-bs"), rounds=3, warm_up=1
+            ),
+            "program modules": StepCost(ProgramLength(batch_size=16), (5, 8), PROGRAMS, rounds=3, warm_up=1),
         },
     )
 
@@ -80,6 +84,8 @@ def _lines(place: Place) -> list[str]:
         laws = costs[method]["exponents"]
 
         def law(name: str) -> str:
+            if laws[name] is None:
+                return ""
             error = laws[name]["standard_error"]
             return f"{laws[name]['exponent']:.2f}" + ("" if error is None else f" ± {error:.2f}")
 
@@ -112,9 +118,10 @@ def _figure(outcome: Outcome) -> Figure:
 EXPERIMENT = Experiment(
     "cost",
     "What a step costs",
-    "Median seconds of a step of 64 examples, and the most that tensors took during its first, as one thing "
-    "grows; the exponents are least squares of logarithms. *Beyond tables* formulas are too long for all "
-    "their values to be listed.",
+    "Median seconds of a step, and the most that tensors take during the first step of a fresh training, as "
+    "one thing grows; the exponents are least squares of logarithms. A step trains the small network on 64 "
+    "examples, or as many as the batch has; for precedence and digits, it parses 64 sentences. *Beyond "
+    "tables* formulas are too long for all their values to be listed.",
     (),
     full,
     quick,

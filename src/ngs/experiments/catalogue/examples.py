@@ -53,10 +53,9 @@ def _shown(name: str, run: Run) -> Section:
             stem = example["drawing"].removesuffix(".svg")
             drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
             shown.append(f"**{kind}**: {_told(example)}\n\n![{kind}]({{{name}-{stem}}})")
-    head = (
-        f"Of {result.get('formulas', result.get('questions'))} read by the network of step {result['step']}, "
-    )
-    head += f"{result['wrong']} were wrong."
+    noun = "formulas" if "formulas" in result else "questions"
+    wrong = f"{result['wrong']} were wrong"
+    head = f"Of {result[noun]} {noun} read by the network of step {result['step']}, {wrong}."
     return Section("\n\n".join([head, "\n".join(lines), *shown]), drawings=drawings)
 
 
@@ -95,8 +94,8 @@ HWF_EXAMPLES = Experiment(
 CLEVR_EXAMPLES = Experiment(
     "clevr-examples",
     "CLEVR: corrections",
-    "The same for programs: what back-search makes of wrong answers of a network that has just begun to "
-    "learn.",
+    "The same for programs, of embedded questions like CLEVR's (drawings show scenes, and those of a data "
+    "set are not ours to publish) and the small network.",
     (),
     full_questions,
     quick_questions,

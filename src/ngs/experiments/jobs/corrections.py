@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from torch import Tensor
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import environment
-from ngs.experiments.folder import A_NETWORK, EARLY, ENVIRONMENT, RESULT
+from ngs.experiments.folder import EARLY, ENVIRONMENT, RESULT, step_of
 from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.record import Record
@@ -30,7 +30,6 @@ from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate, Searc
 from ngs.experiments.report.mistakes import labels_of, misreading
 from ngs.experiments.run import Progress
 from ngs.grammar.tree import Sentence
-from ngs.learning import tensor_file
 from ngs.learning.scores import read_all
 from ngs.learning.whole_file import replacing
 from ngs.parsing.decode import PAD
@@ -61,6 +60,8 @@ class Kind(Enum):
 class Corrections:
     """Corrections of what the early network of a run misreads in its training formulas."""
 
+    alone: ClassVar[bool] = False
+
     config: TrainHWF
     formulas: int = 1000
     """that are read, at most"""
@@ -81,7 +82,7 @@ class Corrections:
     def facts(self) -> dict[str, Any]:
         (run,) = self.needs
         own = {"formulas": self.formulas, "walk_steps": self.walk_steps, "examples": self.examples}
-        return {"job": "corrections", "run": run.facts, **own}
+        return {"job": "corrections", "version": 1, "run": run.facts, **own}
 
     @property
     def needs(self) -> tuple[Job, ...]:
@@ -95,7 +96,7 @@ class Corrections:
         (run,) = needed
         found = self.corrected(run)
         result = {
-            "step": step_of(run / EARLY),
+            "step": step_of(run / EARLY, "hwf"),
             "formulas": len(found.searches.reading.right),
             "wrong": len(found.kinds),
             "lucky": found.lucky,
@@ -208,9 +209,3 @@ def counted(kinds: type[Enum], found: Sequence[Enum]) -> dict[str, dict[str, flo
     """How many there are of each kind, and their share; there is no share of nothing."""
     counts, of = Counter(found), len(found)
     return {kind.value: {"count": counts[kind], "share": counts[kind] / of if of else None} for kind in kinds}
-
-
-def step_of(path: Path) -> int:
-    """When a network was kept."""
-    _, facts = tensor_file.load(path, A_NETWORK, "do the run again")
-    return int(facts["step"])

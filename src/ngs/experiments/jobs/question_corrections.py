@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -20,9 +20,9 @@ from ngs.errors import NGSError
 from ngs.experiments.clevr import load_reader, parts_of
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.environment import environment
-from ngs.experiments.folder import EARLY, ENVIRONMENT, RESULT
+from ngs.experiments.folder import EARLY, ENVIRONMENT, RESULT, step_of
 from ngs.experiments.job import Job, Trained
-from ngs.experiments.jobs.corrections import counted, step_of
+from ngs.experiments.jobs.corrections import counted
 from ngs.experiments.record import Record
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, in_turn
 from ngs.experiments.report.question_corrections import Verdict, searched, verdicts_on
@@ -57,6 +57,8 @@ class Kind(Enum):
 class QuestionCorrections:
     """Corrections of what the early network of a run makes of its training questions."""
 
+    alone: ClassVar[bool] = False
+
     config: TrainCLEVR
     questions: int = 1000
     """that are read, at most"""
@@ -77,7 +79,7 @@ class QuestionCorrections:
     def facts(self) -> dict[str, Any]:
         (run,) = self.needs
         own = {"questions": self.questions, "walk_steps": self.walk_steps, "examples": self.examples}
-        return {"job": "corrections", "run": run.facts, **own}
+        return {"job": "corrections", "version": 1, "run": run.facts, **own}
 
     @property
     def needs(self) -> tuple[Job, ...]:
@@ -92,7 +94,7 @@ class QuestionCorrections:
         (run,) = needed
         found = self.corrected(run)
         result = {
-            "step": step_of(run / EARLY),
+            "step": step_of(run / EARLY, "clevr"),
             "questions": len(found.readings.outcomes),
             "wrong": len(found.kinds),
             "lucky": len(found.readings.lucky),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -29,10 +29,11 @@ MEASURED = ("seconds", "memory_mb")
 class StepCost:
     """Some methods on work of several sizes.
 
-    Seconds are the median over `rounds` steps, the methods in turn. Memory is what tensors took at most
-    during the first step, which also makes what later steps keep: the state of Adam and, on a GPU, the
-    recordings of charts.
+    Seconds are the median over `rounds` steps, the methods in turn. Memory is what tensors take at most
+    during the first step of a fresh training, Adam's state included, once everything is compiled.
     """
+
+    alone: ClassVar[bool] = True
 
     workload: Workload
     values: tuple[int, ...]
@@ -65,6 +66,7 @@ class StepCost:
     def facts(self) -> dict[str, Any]:
         return {
             "job": "step-cost",
+            "version": 2,
             "workload": {"kind": type(self.workload).__name__, **vars(self.workload)},
             "values": list(self.values),
             "methods": list(self.methods),
@@ -84,6 +86,9 @@ class StepCost:
         device = torch.device(self.device)
         measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
         for number, value in enumerate(self.values, 1):
+            # Once unmeasured: what is made a single time, by whoever comes first, is nobody's cost.
+            for steps in self.workload.at(value, self.methods, 1, device).steps.values():
+                next(steps)
             work = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
             rows = self._measure(work, device)
             for method, row in rows.items():
@@ -104,6 +109,7 @@ class StepCost:
 
 
 def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
-    """The exponent of everything that was measured."""
+    """The exponent of everything that was measured; none of what was 0 somewhere."""
     x = [row["x"] for row in rows]
-    return {name: power_law(x, [row[name] for row in rows]).as_facts() for name in MEASURED}
+    values = {name: [row[name] for row in rows] for name in MEASURED}
+    return {name: power_law(x, y).as_facts() if min(y) > 0 else None for name, y in values.items()}

@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import A_NETWORK, BEST, EARLY
+from ngs.experiments.folder import BEST, EARLY, step_of
 from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.report.corrections import Fates, corrections
 from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
-from ngs.learning import tensor_file
 from ngs.learning.examples import Examples
 from ngs.learning.reasoner import Reasoner
 from ngs.learning.scores import Reading, Scores, read_all, scores_of
@@ -76,7 +75,7 @@ def gallery(folder: Path, config: TrainHWF) -> Gallery:
 def _exam(folder: Path, part: Reasoner, names: Sequence[str]) -> Exam:
     reading = read_all(load_network(folder), part)
     return Exam(
-        _step_of(folder / BEST),
+        step_of(folder / BEST, "hwf"),
         part.examples,
         names,
         scores_of(reading, part.examples),
@@ -91,14 +90,9 @@ def _practice(folder: Path, config: TrainHWF, part: Reasoner) -> Practice:
     chosen = sorted(Random(0).sample(range(formulas), min(SAMPLE, formulas)))
     sample = reasoner_of(part.examples.select(chosen))
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
-        step, reading = _step_of(folder / name), read_all(load_network(folder, name), sample)
+        step, reading = step_of(folder / name, "hwf"), read_all(load_network(folder, name), sample)
         if not reading.right.all():
             walk, generator = Walk(steps=config.walk_steps), torch.Generator().manual_seed(config.seed)
             found = corrections(reading, sample, walk, generator, SHOWN_CORRECTIONS)
             return Practice(step, formulas, sample.examples, reading, found)
     return Practice(step, formulas, sample.examples, reading, None)
-
-
-def _step_of(path: Path) -> int:
-    _, facts = tensor_file.load(path, A_NETWORK, "train one with `ngs train hwf`")
-    return int(facts["step"])

@@ -9,10 +9,9 @@ import torch
 
 from ngs.experiments.clevr import load_reader, parts_of
 from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.folder import A_NETWORK, BEST, EARLY
+from ngs.experiments.folder import BEST, EARLY, step_of
 from ngs.experiments.report.question_corrections import Corrections, corrections
 from ngs.experiments.report.questions import Readings, Sample, WrongAnswers, sample, wrong_answers
-from ngs.learning import tensor_file
 from ngs.tasks.clevr.scores import ProgramScores, scores_of
 
 SHOWN_MISTAKES, SHOWN_CORRECTIONS = 12, 3
@@ -61,7 +60,7 @@ def question_gallery(folder: Path, config: TrainCLEVR) -> QuestionGallery:
     train = sample(config, parts.train, parts.data.scenes, PRACTICE)
     readings = Readings.of(load_reader(folder).network, test)
     exam = QuestionExam(
-        _step_of(folder / BEST),
+        step_of(folder / BEST, "clevr"),
         test,
         len(parts.test.not_understood),
         scores_of(readings.outcomes),
@@ -73,14 +72,10 @@ def question_gallery(folder: Path, config: TrainCLEVR) -> QuestionGallery:
 def _practice(folder: Path, config: TrainCLEVR, train: Sample) -> QuestionPractice:
     """With the network of the first validation, which has much to learn; with the best if it has not."""
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
-        step, readings = _step_of(folder / name), Readings.of(load_reader(folder, name).network, train)
+        step = step_of(folder / name, "clevr")
+        readings = Readings.of(load_reader(folder, name).network, train)
         if readings.wrong:
             generator = torch.Generator().manual_seed(config.seed)
             found = corrections(readings, config.searching, generator, SHOWN_CORRECTIONS)
             return QuestionPractice(step, train, found)
     return QuestionPractice(step, train, None)
-
-
-def _step_of(path: Path) -> int:
-    _, facts = tensor_file.load(path, A_NETWORK, "train one with `ngs train clevr`")
-    return int(facts["step"])

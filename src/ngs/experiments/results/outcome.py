@@ -39,6 +39,12 @@ class Place:
     instead: bool = False
     """the runs are not those that were wanted, but what is shown until these are done"""
 
+    @property
+    def mark(self) -> str:
+        """What must be said beside a number: that it is of other runs, or of fewer than wanted."""
+        other = "†" if self.instead else ""
+        return other + (f" ({len(self.runs)} of {self.wanted} seeds)" if len(self.runs) < self.wanted else "")
+
     def spread(self, of: Callable[[Run], float | None]) -> Spread | None:
         """Of the runs that have it; None where none has."""
         values = [value for run in self.runs if (value := of(run)) is not None]
@@ -125,8 +131,15 @@ def commits(runs: Sequence[Run]) -> list[str]:
     def short(commit: str | None) -> str:
         return "unknown" if commit is None else commit[:7] + ("+" if commit.endswith("+") else "")
 
-    return sorted({short(run.environment["commit"]) for run in runs})
+    return sorted({short(attempt["commit"]) for attempt in _attempts(runs)})
 
 
 def devices(runs: Sequence[Run]) -> list[str]:
-    return sorted({str(run.environment["device"]) for run in runs})
+    return sorted({str(attempt["device"]) for attempt in _attempts(runs)})
+
+
+def _attempts(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
+    """Where the runs began, and where they went on after an interruption."""
+    for run in runs:
+        yield run.environment
+        yield from run.environment.get("resumed", [])

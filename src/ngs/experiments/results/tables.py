@@ -43,14 +43,14 @@ def _cell(place: Place | None, measure: Measure, known: Published | None) -> str
     theirs = None if known is None else known.at(place.row, place.column)
     if spread is None:
         return "not run yet" + ("" if theirs is None else f"; paper {theirs:.1f}")
-    text = in_percent(spread) + ("†" if place.instead else "")
-    if len(place.runs) < place.wanted:
-        text += f" ({len(place.runs)} of {place.wanted} seeds)"
+    text = in_percent(spread) + place.mark
     if theirs is None:
         return text
+    if place.instead:
+        return f"{text}; paper {theirs:.1f}"
     difference = 100 * spread.mean - theirs
     text += f"; paper {theirs:.1f} ({difference:+.1f})"
-    return f"**{text}**" if difference < -BEHIND and not place.instead else text
+    return f"**{text}**" if difference < -BEHIND else text
 
 
 def in_percent(spread: Spread) -> str:
@@ -72,6 +72,8 @@ def provenance(outcome: Outcome) -> str:
     done = sum(len(place.runs) for place in outcome.places if not place.instead)
     scale = " --quick" if outcome.quick else ""
     lines = [f"`ngs reproduce {outcome.experiment}{scale}`: {done} of {wanted} runs done."]
+    if any(place.instead for place in outcome.places):
+        lines.append(f"†: `ngs reproduce {outcome.experiment} --instead`.")
     if runs:
         lines.append(f"On {', '.join(devices(runs))}; commit {', '.join(commits(runs))}.")
     return " ".join(lines)

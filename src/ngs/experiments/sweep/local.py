@@ -53,8 +53,7 @@ def gpus() -> list[str]:
 def _alone(plan: Plan, poll: float) -> Iterator[Event]:
     while plan.left:
         yield from plan.survey()
-        if plan.ready:
-            entry = plan.begin()
+        if (entry := plan.begin()) is not None:
             with closing(attempt(entry, plan.store)) as events:
                 for event in events:
                     yield plan.note(entry, event)
@@ -85,12 +84,14 @@ class _Team:
     def employ(self) -> None:
         """Give what is ready to whoever is free."""
         for place in range(self.places):
-            if not self.plan.ready:
+            if place in self.workers and self.workers[place].entry is not None:
+                continue
+            entry = self.plan.begin()
+            if entry is None:
                 return
             if place not in self.workers:
                 self.workers[place] = Worker(self.plan.store, self.threads, self._variables(place))
-            if self.workers[place].entry is None:
-                self.workers[place].give(self.plan.begin())
+            self.workers[place].give(entry)
 
     def _variables(self, place: int) -> dict[str, str]:
         return {"CUDA_VISIBLE_DEVICES": self.devices[place % len(self.devices)]} if self.devices else {}

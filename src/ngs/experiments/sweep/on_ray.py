@@ -93,8 +93,7 @@ class _Cluster:
         places = int(gpus * self.per_gpu if gpus else resources.get("CPU", 0.0))
         places = max(1, places)  # a cluster that grows on demand has to see some
         task = self.ray.remote(**share, max_retries=RETRIES)(do_there)
-        while self.plan.ready and len(self.out) < places:
-            entry = self.plan.begin()
+        while len(self.out) < places and (entry := self.plan.begin()) is not None:
             yield self.plan.note(entry, self._give(entry, task))
 
     def _give(self, entry: Addressed, task: Any) -> Event:
@@ -109,7 +108,8 @@ class _Cluster:
             if need not in self.sent:
                 self.sent[need] = self.ray.put(pack(self.store.at(need)))
         # Ray replaces references that are arguments by what they stand for.
-        self.out[task.remote(entry.job, *(self.sent[need] for need in entry.needs))] = _Given(entry, claim)
+        needed = (self.sent[need] for need in entry.needs)
+        self.out[task.remote(entry.job, entry.address, *needed)] = _Given(entry, claim)
         return Began(entry.job)
 
     def collect(self, seconds: float) -> Iterator[Event]:

@@ -49,9 +49,19 @@ class Plan:
         else:
             self.ready.append(entry)
 
-    def begin(self) -> Addressed:
-        """The next of what is ready; it is not ready any more."""
-        entry = self.ready.popleft()
+    def begin(self) -> Addressed | None:
+        """The next of what is ready, which it is not any more; None where all that is left has to wait.
+
+        A job that has to be alone waits until nothing else goes on here, and then all others wait for it.
+        """
+        out = [entry.job for name, entry in self.left.items() if name in self._begun]
+        if any(job.alone for job in out):
+            return None
+        allowed = [entry for entry in self.ready if not entry.job.alone or not out]
+        if not allowed:
+            return None
+        entry = min(allowed, key=lambda entry: entry.job.alone)  # the first of those that need not be alone
+        self.ready.remove(entry)
         self._begun.add(entry.address)
         return entry
 

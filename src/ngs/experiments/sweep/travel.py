@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from platform import node
 from tempfile import TemporaryDirectory
 
 from ngs.experiments.folder import CHECKPOINT, RESULT, remove
-from ngs.experiments.job import Job
+from ngs.experiments.job import Job, address
 from ngs.experiments.record import TENSORBOARD
 from ngs.experiments.sweep.attempt import text_of
 from ngs.learning.whole_file import replacing
@@ -15,8 +16,20 @@ Files = dict[str, bytes]
 """What is in a folder, by path within it."""
 
 
-def do_there(job: Job, *needed: Files) -> Files | str:
-    """Do it with the files of what it needs; the files it makes, or the text of its error."""
+def do_there(job: Job, known_as: str, *needed: Files) -> Files | str:
+    """Do it with the files of what it needs; the files it makes, or the text of its error.
+
+    An error too where its data are others here: its address is then not what it is `known_as`.
+    """
+    try:
+        own = address(job)
+    except Exception as error:
+        return text_of(error)
+    if own != known_as:
+        return (
+            f"on {node()} the data of this job are others than where it was given out (its address is "
+            f"{own}, not {known_as}); put the same files under the same path on every machine"
+        )
     with TemporaryDirectory() as root:
         places = [Path(root) / str(number) for number in range(len(needed))]
         for place, files in zip(places, needed, strict=True):
