@@ -1,0 +1,44 @@
+"""The table that puts a peer beside ours: what stands in it, and what it says."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+PATH = Path(__file__).parents[1] / "benchmarks" / "peers" / "run.py"
+
+
+@pytest.fixture(scope="module")
+def peers() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("peers_run", PATH)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where its dataclasses look for their annotations
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(*curve: tuple[float, float], answers: float) -> dict[str, object]:
+    points = [{"seconds": seconds, "answers": share, "symbols": 1.0} for seconds, share in curve]
+    return {"curve": points, "answers": answers}
+
+
+def test_the_goal_is_reached_when_a_test_first_has_it(peers: ModuleType) -> None:
+    there = run((1.0, 0.9), (2.0, 0.985), (3.0, 0.97), answers=0.99)
+    assert peers.seconds_to_goal(there) == 2.0
+    assert peers.seconds_to_goal(run((1.0, 0.98), answers=0.98)) is None
+    assert peers.best_on_test(there) == 0.985
+
+
+def test_the_verdict_counts_seeds_that_reach_the_goal(peers: ModuleType) -> None:
+    ours = [run((2.0, 0.99), answers=0.99)]
+    peer = [run((10.0, 0.99), answers=0.98), run((9.0, 0.9), answers=0.96)]
+    accuracy, speed = peers.verdict({"ours": ours, "peer": peer})
+    assert accuracy == "Test accuracy, ours minus the peer's: +2.00 points."
+    assert speed.startswith("Ours reaches 98.5% 5.0 times as fast")
+    assert peers.verdict({"ours": ours, "peer": []}) == []
+    assert len(peers.verdict({"ours": ours, "peer": peer[1:]})) == 1
