@@ -19,7 +19,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from ngs.apps import asking_commands, reading_commands
-from ngs.apps.asking_commands import embedded_scene
+from ngs.apps.embedded_scenes import embedded_scene
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.run import train
 from ngs.parsing.arrangement import AnyOrder

@@ -16,7 +16,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from ngs.apps import reading_commands
-from ngs.apps.reading_commands import as_answer, likeliest, shown_value
+from ngs.apps.formula_reading import as_answer, likeliest, shown_value
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.run import train

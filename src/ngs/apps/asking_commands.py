@@ -11,25 +11,22 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from ngs.apps.embedded_scenes import EMBEDDED_SCENES, embedded_scene
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
+from ngs.apps.step_facts import answer_facts, step_facts
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_config, load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import CONFIG
-from ngs.reasoning.operation import UNDEFINED, Special
-from ngs.reasoning.programs import Step, Type, lenient, modules, spoken
+from ngs.reasoning.programs import lenient
 from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.correction import correct, tidy_switches
 from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
 from ngs.tasks.clevr.correction_text import as_text
-from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import Executed, description, shown_answer
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
-
-EMBEDDED_SCENES = 200
-"""Scenes for validation in the embedded data."""
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 SceneFile = Annotated[
@@ -168,12 +165,6 @@ def scene_given(path: Path | None, image_index: int | None, number: int | None) 
     return GivenScene(title, read_scene(path, image_index))
 
 
-def embedded_scene(number: int) -> Scene:
-    """A scene of the embedded data, of those for validation, with as few questions as can be made up."""
-    few = synthetic(scenes=1, per_scene=1, validation_scenes=number + 1, validation_per_scene=1)
-    return few.scenes[-1]
-
-
 def _tell_scene(console: Console, given: GivenScene) -> None:
     things = "".join(f"\n  {description(thing)}" for thing in given.scene.things) or " no objects"
     tell(console, f"{given.title}{given.hint}:{things}\n")
@@ -196,37 +187,21 @@ def _told(executed: Executed) -> str:
 
 
 def _facts(reading: QuestionReading, given: GivenScene, answers: list[Executed]) -> dict[str, Any]:
-    first = answers[0].answer
     return {
         "question": reading.text,
         "scene": given.title,
         "objects": [description(thing) for thing in given.scene.things],
-        "answer": None if isinstance(first, Special) else first,
+        "answer": answer_facts(answers[0].answer),
         "modules": [{"module": module, "phrase": phrase} for module, phrase in reading.understood.reading],
         "unseen": list(reading.unseen),
         "programs": [
             {
                 "program": list(each.program),
                 "probability": each.probability,
-                "answer": None if isinstance(executed.answer, Special) else executed.answer,
+                "answer": answer_facts(executed.answer),
                 "fault": executed.fault,
-                "steps": executed.steps and _step_facts(executed.steps),
+                "steps": executed.steps and step_facts(executed.steps),
             }
             for each, executed in zip(reading.programs, answers, strict=True)
         ],
     }
-
-
-def _step_facts(step: Step) -> dict[str, Any]:
-    """Objects by their numbers, anything else as an answer is spoken; null where it is undefined."""
-    arguments = [_step_facts(argument) for argument in step.arguments]
-    return {"module": step.module, "value": _value_facts(step), "arguments": arguments}
-
-
-def _value_facts(step: Step) -> list[int] | int | str | None:
-    gives = modules()[step.module].gives
-    if step.value is UNDEFINED:
-        return None
-    if gives is Type.OBJECTS:
-        return sorted(step.value)
-    return int(step.value) if gives is Type.OBJECT else str(spoken(step.value))

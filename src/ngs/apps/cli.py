@@ -16,6 +16,7 @@ from rich.table import Table
 from ngs.apps import asking_commands, reading_commands, reproduce_commands, train_commands
 from ngs.apps.data_commands import data_app
 from ngs.apps.errors import reporting_errors
+from ngs.apps.serve.command import serve
 from ngs.apps.tour import take_tour
 from ngs.errors import NGSError
 from ngs.experiments import benchmark
@@ -39,6 +40,7 @@ app.command()(train_commands.report)
 app.command()(train_commands.compare)
 app.command()(reproduce_commands.reproduce)
 app.command()(reproduce_commands.results)
+app.command()(serve)
 app.add_typer(data_app, name="data")
 
 

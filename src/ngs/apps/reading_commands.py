@@ -6,15 +6,12 @@ Questions about scenes are explained by `asking_commands`.
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from torch import Tensor
 
 from ngs.apps.asking_commands import (
     ImageIndex,
@@ -28,16 +25,13 @@ from ngs.apps.asking_commands import (
     write_drawing,
 )
 from ngs.apps.errors import reporting_errors
+from ngs.apps.formula_reading import EXACT_LENGTH, Formula, Seen, as_answer, likeliest, shown_value
 from ngs.apps.plain_text import tell
 from ngs.errors import DataError, NGSError
 from ngs.experiments.hwf import load_network
-from ngs.grammar.automaton import prefix_automaton
-from ngs.grammar.tree import Sentence, pretty, sentence_of
-from ngs.parsing.decode import k_best, log_partition
+from ngs.grammar.tree import pretty, sentence_of
 from ngs.parsing.sentence import parse
-from ngs.reasoning.arithmetic import Arithmetic, exact
-from ngs.reasoning.operation import Value
-from ngs.reasoning.semantics import evaluate
+from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET
 from ngs.search.drawing import as_svg
 from ngs.search.explanation import as_text, shown_ratio
@@ -45,10 +39,8 @@ from ngs.search.one_step import Correction, one_step
 from ngs.search.posterior import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import load_symbols
-from ngs.tasks.hwf.segmentation import Network, Symbols, log_probs_of
+from ngs.tasks.hwf.segmentation import Network, log_probs_of
 
-EXACT_LENGTH = 9
-"""Symbols up to which all values fit in tables; longer ones are not even tried, since that takes long."""
 SHOWN = 5
 """Formulas with the given answer that `explain` lists."""
 
@@ -178,7 +170,7 @@ def _explain_formula(run: Path, image: Path, target: Fraction, line: bool | None
         tell(console, f"\ndrawn in {svg}")
 
 
-def _tell_alternatives(console: Console, reading: Reading, target: Fraction, correction: Correction) -> None:
+def _tell_alternatives(console: Console, reading: Seen, target: Fraction, correction: Correction) -> None:
     """The likeliest formulas that give the answer, or that there is none."""
     length = len(reading.log_probs)
     budget = BUDGET if length <= EXACT_LENGTH else 1
@@ -209,87 +201,13 @@ def _none(length: int, target: Fraction, is_exact: bool) -> str:
     return f"no formula of {count} {gives} {shown_value(target)}{advice}"
 
 
-# What is read
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """What a network sees in a picture of as many symbols as a formula can have."""
-
-    symbols: Symbols
-    log_probs: Tensor
-    """[symbol of the formula, symbol of the grammar]"""
-
-    @property
-    def symbol_by_symbol(self) -> Sentence:
-        return GRAMMAR.decode(self.log_probs.argmax(-1).tolist())
-
-
-@dataclass(frozen=True)
-class Formula:
-    """A formula that a picture may show."""
-
-    sentence: Sentence
-    value: Value
-    """UNDEFINED where it divides by zero"""
-    probability: float
-    """p(z | x, z in L(G))"""
-
-    def __str__(self) -> str:
-        return f"{' '.join(self.sentence)} = {shown_value(self.value)}"
-
-    def as_facts(self) -> dict[str, Any]:
-        is_number = isinstance(self.value, Fraction)
-        return {
-            "formula": "".join(self.sentence),
-            "value": str(self.value) if is_number else None,
-            "decimal": float(self.value) if is_number else None,
-            "probability": self.probability,
-        }
-
-
-def read(path: Path, network: Network, line: bool | None) -> Reading:
+def read(path: Path, network: Network, line: bool | None) -> Seen:
     """The symbols at `path` and their scores; an error naming their number where no formula has it."""
     symbols = load_symbols(path, network, line=line)
-    reading = Reading(symbols, log_probs_of(network, symbols.images))
-    automaton, count = prefix_automaton(GRAMMAR), len(symbols.images)
-    if not automaton.completes_in(automaton.start, count):
+    reading = Seen(symbols, log_probs_of(network, symbols.images))
+    if not reading.is_long_as_a_formula:
         raise DataError(
-            f"{path}: {count} symbols are in it ({' '.join(reading.symbol_by_symbol)}), and a formula has an "
-            f"odd number: digits with an operator between each two"
+            f"{path}: {len(symbols.images)} symbols are in it ({' '.join(reading.symbol_by_symbol)}), and a "
+            f"formula has an odd number: digits with an operator between each two"
         )
     return reading
-
-
-def likeliest(log_probs: Tensor, k: int) -> list[Formula]:
-    """The k likeliest formulas under scores [time, symbol], or as many as there are."""
-    total = log_partition(GRAMMAR, log_probs[None])
-    ranked = k_best(GRAMMAR, log_probs[None], k=k)
-    shares = (ranked.log_probs[0] - total).exp().tolist()
-    sentences = [(ranked[0, rank], share) for rank, share in enumerate(shares) if ranked[0, rank]]
-    return [Formula(z, evaluate(parse(GRAMMAR, z), Arithmetic), share) for z, share in sentences]
-
-
-def as_answer(text: str) -> Fraction:
-    """The exact value of what was typed; a decimal stands for the simplest fraction within a millionth.
-
-    >>> as_answer("-3"), as_answer("7/3"), as_answer("2.333333")
-    (Fraction(-3, 1), Fraction(7, 3), Fraction(7, 3))
-    """
-    match = re.fullmatch(r"[+-]?[0-9]{1,15}(?:(\.[0-9]{1,15})|/0*[1-9][0-9]{0,14})?", text.strip(), re.ASCII)
-    if match is None:
-        raise NGSError(
-            f"the answer is {text!r}; give a whole number, a decimal or a fraction: 12, -3, 0.75 or 7/3"
-        )
-    return exact(match[0]) if match[1] else Fraction(match[0])
-
-
-def shown_value(value: Value) -> str:
-    """A whole number, a fraction with its decimal, or `undefined`.
-
-    >>> shown_value(Fraction(12)), shown_value(Fraction(7, 3))
-    ('12', '7/3 (2.33333)')
-    """
-    if not isinstance(value, Fraction):
-        return "undefined"
-    return str(value) if value.denominator == 1 else f"{value} ({float(value):.6g})"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-
-from matplotlib import rc_context
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.comparison import seeds_together
@@ -14,6 +12,9 @@ from ngs.experiments.counted import COUNTED
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.results.curves import curves_figure, together
 from ngs.experiments.run import load_config
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def curve(folder: Path) -> dict[int, float]:
@@ -41,5 +42,7 @@ def draw_curves(folders: Sequence[Path], path: Path) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Without the date, and with numbers that do not change: the same runs make the same file."""
+    from matplotlib import rc_context
+
     with rc_context({"svg.hashsalt": "ngs"}):
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

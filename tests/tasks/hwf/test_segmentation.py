@@ -19,6 +19,7 @@ from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.segmentation import (
     ANYTHING,
     Grey,
+    Mask,
     Piece,
     as_symbol,
     connected,
@@ -229,6 +230,33 @@ def test_thinning_takes_away_and_tears_nothing_apart(mask) -> None:
     assert not (line & ~mask).any()
     assert len(flooded(line)) <= len(flooded(mask))  # a square of four pixels vanishes
     assert (thinned(line) == line).all()
+
+
+def slowly_thinned(mask: Mask) -> Mask:
+    """Zhang & Suen word by word: all neighbours of all pixels, turn by turn."""
+    ink = np.pad(mask, 1)
+    around = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))  # P2 ... P9
+    while True:
+        before = ink.sum()
+        for turn in (0, 1):
+            p = np.stack([np.roll(ink, (-dy, -dx), (0, 1)) for dy, dx in around])
+            count = p.sum(0)  # B: neighbours
+            changes = (~p & np.roll(p, -1, 0)).sum(0)  # A: from paper to ink, once around
+            north, east, south, west = p[::2]
+            if turn:
+                edge = ~(north & east & west) & ~(north & south & west)
+            else:
+                edge = ~(north & east & south) & ~(east & south & west)
+            ink &= ~((count >= 2) & (count <= 6) & (changes == 1) & edge)
+        if ink.sum() == before:
+            return ink[1:-1, 1:-1]
+
+
+@given(arrays.arrays(np.bool_, (9, 12)))
+def test_thinning_is_that_of_zhang_and_suen(mask) -> None:
+    assert (thinned(mask) == slowly_thinned(mask)).all()
+    large = np.kron(mask, np.ones((3, 3), dtype=np.bool_))  # with strokes that take several turns
+    assert (thinned(large) == slowly_thinned(large)).all()
 
 
 def test_thinning_keeps_lines_and_holes() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
-
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from typing import TYPE_CHECKING, Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.jobs.step_cost import StepCost
@@ -19,6 +16,9 @@ from ngs.experiments.jobs.workloads import (
 )
 from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.section import Section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LEARNING = ("supervised", "m-bs", "posterior")
 PROGRAMS = ("supervised", "1-bs", "posterior")
@@ -99,6 +99,9 @@ def _lines(place: Place) -> list[str]:
 
 
 def _figure(outcome: Outcome) -> Figure:
+    from matplotlib.figure import Figure  # here: it is slow to import, and most commands draw nothing
+    from matplotlib.ticker import NullLocator
+
     rows = (len(outcome.places) + 2) // 3
     figure = Figure(figsize=(9, 2.6 * rows), layout="constrained")
     for number, place in enumerate(outcome.places, 1):

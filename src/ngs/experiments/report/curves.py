@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import cycle, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from ngs.experiments.report.markup import Html, element
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 
@@ -151,7 +150,11 @@ def chart(
     drawn = [curve for curve in curves if curve.x]
     if not drawn:
         return []
-    with matplotlib.rc_context(STYLE):
+    from matplotlib import rc_context  # here: it is slow to import, and most commands draw nothing
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
         figure = Figure(figsize=(5.0, 2.9), layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
@@ -170,6 +173,8 @@ def _key(curves: Sequence[Curve]) -> Html:
 
 
 def _label(axes: Axes, time: str, share: bool) -> None:
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
     axes.set_xlabel(time)
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))

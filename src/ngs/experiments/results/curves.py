@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Curve = Sequence[tuple[int, Sequence[float]]]
 """Steps, and the share that each seed had there."""
@@ -22,6 +24,8 @@ def curves_figure(
     curves: Mapping[str, Curve], label: str, beside: Mapping[str, Points] | None = None, scale: str = "linear"
 ) -> Figure:
     """A line for each name; dotted, in the colour of the same name, what others published."""
+    from matplotlib.figure import Figure  # here: it is slow to import, and most commands draw nothing
+
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.add_subplot(xlabel="steps", ylabel=label, ylim=(0, 1), xscale=scale)
     colours: dict[str, object] = {}

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from math import exp, inf, log1p
 from typing import NamedTuple, TypeVar
@@ -91,16 +91,21 @@ class Symbols:
 
 
 def read_line(grey: Grey, network: Network) -> Symbols:
-    """The likeliest symbols; those of a formula, unless the pieces allow none."""
-    page = pieces_of(grey)
+    """The likeliest symbols in a picture; those of a formula, unless its pieces allow none."""
+    return read_page(pieces_of(grey), network)[0]
+
+
+def read_page(page: Page, network: Network) -> tuple[Symbols, Tensor]:
+    """The likeliest symbols that some pieces of ink are, with their log_probs [image, symbol]."""
     _check_one_line(page)
-    scores, images = _candidates(page, network)
+    scores, images, log_probs = _candidates(page, network)
     count = len(page.pieces)
     found = likeliest_runs(GRAMMAR, count, scores) or likeliest_runs(ANYTHING, count, scores)
     assert found is not None, "each piece by itself is a candidate"
     runs, _ = found
     boxes = (page.box(page.pieces[first:end]) for first, end in runs)
-    return Symbols(torch.stack([images[run] for run in runs]), tuple(boxes))
+    rows = [list(scores).index(run) for run in runs]
+    return Symbols(images[rows], tuple(boxes)), log_probs[rows]
 
 
 def as_symbol(grey: Grey) -> Tensor:
@@ -156,8 +161,8 @@ def likeliest_runs(
     return tuple(reversed(runs)), grammar.decode(reversed(columns))
 
 
-def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], dict[Run, Tensor]]:
-    """What each run adds to the score as each symbol, and how it looks."""
+def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], Tensor, Tensor]:
+    """What each run adds to the score as each symbol, how it looks, and log p(symbol | image)."""
     pieces = page.pieces
     overlaps = [page.overlap(one, other) for one, other in pairwise(pieces)]  # x_k at k - 1
     gaps: dict[Run, float] = {}
@@ -173,7 +178,7 @@ def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], d
     log_probs = log_probs_of(network, images)
     weights = torch.tensor([end - first for first, end in gaps])[:, None]
     scores = (weights * log_probs + torch.tensor(list(gaps.values()))[:, None]).tolist()
-    return dict(zip(gaps, scores, strict=True)), dict(zip(gaps, images, strict=True))
+    return dict(zip(gaps, scores, strict=True)), images, log_probs
 
 
 def _log_sigmoid(x: float) -> float:
@@ -248,7 +253,12 @@ class Page:
 def pieces_of(grey: Grey) -> Page:
     """The pieces of ink in a picture, without specks and lonely blots; a DataError where there is none."""
     smaller, scale = working_size(grey)
-    found = [Piece(pixels) for pixels in _at_most(MOST_SPECKS, connected(ink_of(smaller)))]
+    return page_of(ink_of(smaller), scale)
+
+
+def page_of(ink: Mask, scale: float) -> Page:
+    """The pieces of some ink, which has `scale` pixels for each of its picture's own."""
+    found = [Piece(pixels) for pixels in _at_most(MOST_SPECKS, connected(ink))]
     sizes = np.array([piece.size for piece in found])
     unit = float(np.median(sizes[2 * sizes >= sizes.max()]))
     if unit < LEAST_SIZE * scale:
@@ -320,23 +330,33 @@ def _neighbours(mask: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def thinned(mask: Mask) -> Mask:
     """The strokes worn down to lines of one pixel (Zhang & Suen 1984, "A fast parallel algorithm for
-    thinning digital patterns")."""
+    thinning digital patterns"). Only ink is looked at, and its neighbours say by a table what goes."""
     ink = np.pad(mask, 1)
-    around = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))  # P2 ... P9
+    flat, row = ink.reshape(-1), ink.shape[1]
+    around = np.array([-row, 1 - row, 1, row + 1, row, row - 1, -1, -row - 1])  # P2 ... P9
+    pixels = np.flatnonzero(flat)
     while True:
-        before = ink.sum()
-        for turn in (0, 1):
-            p = np.stack([np.roll(ink, (-dy, -dx), (0, 1)) for dy, dx in around])
-            count = p.sum(0)  # B: neighbours
-            changes = (~p & np.roll(p, -1, 0)).sum(0)  # A: from paper to ink, once around
-            north, east, south, west = p[::2]
-            if turn:
-                edge = ~(north & east & west) & ~(north & south & west)
-            else:
-                edge = ~(north & east & south) & ~(east & south & west)
-            ink &= ~((count >= 2) & (count <= 6) & (changes == 1) & edge)
-        if ink.sum() == before:
+        before = len(pixels)
+        for goes in _worn():
+            worn = goes[np.packbits(flat[pixels[:, None] + around], axis=1)[:, 0]]
+            flat[pixels[worn]] = False
+            pixels = pixels[~worn]
+        if len(pixels) == before:
             return ink[1:-1, 1:-1]
+
+
+@cache
+def _worn() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether a pixel goes, by its neighbours P2 ... P9 as the bits of a number, in each of two turns."""
+    p = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.bool_)
+    count = p.sum(1)  # B: neighbours
+    changes = (~p & np.roll(p, -1, 1)).sum(1)  # A: from paper to ink, once around
+    north, east, south, west = p[:, ::2].T
+    border = (count >= 2) & (count <= 6) & (changes == 1)
+    return (
+        border & ~(north & east & south) & ~(east & south & west),
+        border & ~(north & east & west) & ~(north & south & west),
+    )
 
 
 # Ink and paper

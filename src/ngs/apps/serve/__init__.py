@@ -1,0 +1,1 @@
+"""`ngs serve`: a page to draw formulas and ask questions, and see them read, corrected and learned."""

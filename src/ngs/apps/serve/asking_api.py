@@ -1,0 +1,198 @@
+"""Questions about scenes: the scenes, the program and the answer of a question, and its correction."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import exp
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from ngs.apps.serve.asked_scenes import SCENES, AskedScene, Example, asked_scenes
+from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.program_view import (
+    NeighbourLine,
+    ProgramLine,
+    RightLine,
+    StepNode,
+    line,
+    neighbour_lines,
+    right_lines,
+    tree,
+)
+from ngs.apps.serve.scene_view import SceneLine, SceneView, scene_line, scene_view
+from ngs.apps.step_facts import answer_facts
+from ngs.reasoning.scenes import ANSWERS
+from ngs.tasks.clevr.correction import ProgramCorrection, correct
+from ngs.tasks.clevr.program_text import Executed
+from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
+
+ALTERNATIVES = 5
+"""Other programs of a question that are shown."""
+LISTED = 10
+"""Neighbours and right programs that are shown."""
+NO_READER = "no network reads questions yet; train one with `ngs train clevr`, and start `ngs serve` again"
+
+UNREAD: dict[int | str, dict[str, Any]] = {409: {"description": "No network reads questions yet."}}
+
+
+class Question(BaseModel):
+    """A question about a scene."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    scene: int = Field(ge=0, lt=SCENES, description="Its id.", examples=[0])
+    question: str = Field(
+        min_length=1,
+        max_length=Limits.question,
+        description="In English.",
+        examples=["How many red cubes are left of the big sphere?"],
+    )
+
+
+class QuestionAndAnswer(Question):
+    """A question with its true answer."""
+
+    answer: str = Field(
+        min_length=1, max_length=Limits.answer, description=f"One of {', '.join(ANSWERS)}.", examples=["2"]
+    )
+
+
+class Phrase(BaseModel):
+    """What the dictionary makes of some words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    phrase: str = Field(description="As it was asked.", examples=["shiny"])
+    module: str = Field(description="What it says.", examples=["filter_material[metal]"])
+
+
+class Asked(BaseModel):
+    """What a question was understood as, and its answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    answer: str | None = Field(description="Null where there is none; `fault` says why.", examples=["2"])
+    fault: str | None = Field(
+        description="Why there is no answer.",
+        examples=["the scene has no large cube, which `unique` looks for"],
+    )
+    probability: float = Field(description="p(program | question)", examples=[0.97])
+    program: StepNode | None = Field(description="The last step first; null where it does not type-check.")
+    understood: list[Phrase] = Field(description="In the order of the question.")
+    unseen: list[str] = Field(description="Words that did not occur in training.")
+    alternatives: list[ProgramLine] = Field(description="Other programs, the likeliest first.")
+
+
+class QuestionCorrected(BaseModel):
+    """What back-search makes of a question with a known answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    right: bool = Field(description="Whether the program gives the answer as it stands.")
+    answer: str | None = Field(description="What the program gives instead; null where it gives nothing.")
+    fault: str | None = Field(description="Why it gives nothing.")
+    program: StepNode | None = Field(description="As it was read; null where it does not type-check.")
+    neighbours: list[NeighbourLine] = Field(
+        description="Programs one step away, the likeliest first, with the chosen one; none where the "
+        "program is right."
+    )
+    neighbours_in_all: int = Field(description="How many there are.")
+    change: str | None = Field(description="What the chosen step does; null where there is none.")
+    corrected: StepNode | None = Field(description="Null where no neighbour gives the answer.")
+    posterior: list[RightLine] = Field(description="What gives the answer at all, the likeliest first.")
+    evidence: float = Field(description="p(answer | question), or what is known of it at least.")
+    exact: bool = Field(description="Whether all programs were looked at, not only likely ones.")
+    looked_at: int = Field(description="How many programs were looked at.")
+
+
+def asking_router(playground: Playground) -> APIRouter:
+    """Everything under /api/scenes and /api/ask."""
+    router = APIRouter(prefix="/api", tags=["questions"])
+
+    @router.get("/scenes", summary="The scenes that one may ask about")
+    def scenes() -> list[SceneLine]:
+        return [scene_line(number, asked) for number, asked in enumerate(asked_scenes())]
+
+    @router.get(
+        "/scenes/{id}",
+        summary="A scene, its drawing, and questions to ask about it",
+        responses={404: {"description": "There is no such scene."}},
+    )
+    def scene(id: Annotated[int, Path(ge=0, description="Of the scene.", examples=[0])]) -> SceneView:
+        if id >= SCENES:
+            raise HTTPException(404, f"there is no scene {id}; choose from 0 to {SCENES - 1}")
+        with playground.jobs:
+            return scene_view(id, asked_scenes()[id], _misread(id, playground.reader))
+
+    @router.post("/ask", summary="Answer a question about a scene, and show how", responses=UNREAD)
+    def ask(given: Question) -> Asked:
+        reader = _reader(playground)
+        with playground.jobs:
+            return _asked(reader, given, asked_scenes()[given.scene])
+
+    @router.post("/ask/correct", summary="What was misread, if this is the answer", responses=UNREAD)
+    def ask_correct(given: QuestionAndAnswer) -> QuestionCorrected:
+        reader = _reader(playground)
+        with playground.jobs:
+            scene = asked_scenes()[given.scene].scene
+            return _corrected(correct(reader, given.question, scene, given.answer.strip().lower()))
+
+    return router
+
+
+def _reader(playground: Playground) -> QuestionReader:
+    if playground.reader is None:
+        raise HTTPException(409, NO_READER)
+    return playground.reader
+
+
+@lru_cache(maxsize=2 * SCENES)
+def _misread(number: int, reader: QuestionReader | None) -> Example | None:
+    return None if reader is None else asked_scenes()[number].misread(reader)
+
+
+def _asked(reader: QuestionReader, given: Question, asked: AskedScene) -> Asked:
+    # The program is that which /ask/correct starts from: the first, not the best that a wider beam finds.
+    reading = reader.read(given.question)
+    first = reading.programs[0]
+    executed = Executed.of(first.program, asked.scene, reader.unique)
+    return Asked(
+        answer=answer_facts(executed.answer),
+        fault=executed.fault,
+        probability=first.probability,
+        program=tree(executed),
+        understood=[Phrase(phrase=phrase, module=module) for module, phrase in reading.understood.reading],
+        unseen=list(reading.unseen),
+        alternatives=_alternatives(reader, reading, asked),
+    )
+
+
+def _alternatives(reader: QuestionReader, reading: QuestionReading, asked: AskedScene) -> list[ProgramLine]:
+    """Likely programs, without the one that is told anyway."""
+    wider = reader.read(reading.text, ALTERNATIVES + 1).programs
+    others = [each for each in wider if each.program != reading.programs[0].program]
+    return [
+        line(each.program, each.log_prob, Executed.of(each.program, asked.scene, reader.unique))
+        for each in others[:ALTERNATIVES]
+    ]
+
+
+def _corrected(correction: ProgramCorrection) -> QuestionCorrected:
+    right = correction.alternatives
+    return QuestionCorrected(
+        right=correction.is_right,
+        answer=answer_facts(correction.first.answer),
+        fault=correction.first.fault,
+        program=tree(correction.first),
+        neighbours=neighbour_lines(correction, LISTED),
+        neighbours_in_all=len(correction.neighbours),
+        change=None if correction.chosen is None else str(correction.chosen.edit),
+        corrected=None if correction.corrected is None else tree(correction.corrected),
+        posterior=right_lines(correction, LISTED),
+        evidence=exp(right.log_evidence) if right.programs else 0.0,
+        exact=right.exact,
+        looked_at=right.of,
+    )

@@ -1,0 +1,136 @@
+"""`ngs serve`: the playground, on one's own machine."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import torch
+import typer
+
+from ngs.apps.errors import reporting_errors
+from ngs.errors import NGSError
+
+if TYPE_CHECKING:
+    from ngs.apps.serve.playground import Playground
+
+CONNECTIONS = 1000
+"""At once; above, 503."""
+
+
+@reporting_errors
+def serve(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="Folder of a run of `ngs train hwf`; by default the one in --runs that finished last.",
+            show_default=False,
+        ),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="Folder of a run of `ngs train clevr`; by default the one in --runs that finished last.",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Folder whose runs are shown.")] = Path("runs"),
+    results: Annotated[Path, typer.Option(help="Folder with results of `ngs reproduce`.")] = Path(
+        "docs/results"
+    ),
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets everyone in who can reach this machine.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.")] = 8000,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name that this server is asked by; may be given several times."),
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Also open it in a browser.")] = False,
+) -> None:
+    """Open a page to draw formulas and ask questions, and see them read, corrected and learned.
+
+    Where no run has finished yet, the page offers to train a first network, into --runs.
+    """
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise NGSError(
+            f"the playground needs FastAPI and Uvicorn, and {error.name} is missing; "
+            f"install them: pip install 'ngs[serve]'"
+        ) from None
+    from ngs.apps.serve.app import create_app
+    from ngs.apps.serve.drawing_api import prepare
+    from ngs.apps.serve.guard import names_of
+
+    torch.set_num_threads(1)  # of each request: several are computed at once
+    listening = listen(host, port)
+    playground = furnished(run, questions, runs, results)
+    app = create_app(playground, names_of(host, name or ()))
+    url = address(listening)
+    for line in told(playground):
+        typer.echo(line)
+    typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
+    threading.Thread(target=prepare, daemon=True).start()
+    if open_page:
+        threading.Timer(0.5, webbrowser.open, [url]).start()  # by then it answers
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=1,  # pages that watch a curve would never go
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def furnished(run: Path | None, questions: Path | None, runs: Path, results: Path) -> Playground:
+    """A playground with the networks of the given runs, or of those that finished last."""
+    from ngs.apps.serve.networks import newest_run, question_reader
+    from ngs.apps.serve.playground import Playground
+
+    run = newest_run(runs, "hwf") if run is None else run
+    questions = newest_run(runs, "clevr") if questions is None else questions
+    playground = Playground(runs_root=runs, results=results, reader=question_reader(questions))
+    if run is not None:
+        playground.networks.load(run)
+    return playground
+
+
+def told(playground: Playground) -> list[str]:
+    """What is missing, and how to get it."""
+    lines = []
+    if playground.networks["trained"] is None:
+        lines.append(
+            f"no run of `ngs train hwf` has finished in {playground.runs_root}: the page offers to train one"
+        )
+    if playground.reader is None:
+        lines.append(
+            f"no run of `ngs train clevr` has finished in {playground.runs_root}: questions cannot be asked"
+        )
+    return lines
+
+
+def listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=256)
+    except OSError as error:
+        raise NGSError(
+            f"cannot listen on {host}, port {port}: {error.strerror or error}; give another --host or --port"
+        ) from None
+
+
+def address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"

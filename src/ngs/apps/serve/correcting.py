@@ -1,0 +1,283 @@
+"""A wrong reading corrected: the steps of back-search in words, and the formulas that do give the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+from typing import Literal
+
+from pydantic import Field
+
+from ngs.apps.formula_reading import EXACT_LENGTH, Seen, likeliest
+from ngs.apps.serve.reading import SHOWN, Answer, Node, Reading, no_formula, node_of, plain_value, reading_of
+from ngs.errors import NGSError
+from ngs.grammar.tree import Leaf, Sentence, Tree, leaves, sentence_of
+from ngs.parsing.sentence import parse
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.semantics import evaluate
+from ngs.search.compiled import BUDGET, value_circuit
+from ngs.search.explanation import reasoning_nodes, shown_expected, shown_ratio
+from ngs.search.one_step import Action, Correction, Event, Path, one_step, reasoning_parts
+from ngs.search.posterior import posterior
+from ngs.tasks.hwf.dataset import GRAMMAR
+
+WAITING_SHOWN = 12
+"""Entries of the queue that are listed after a step: a long formula has a hundred."""
+LARGEST = 690.0
+"""The logarithm of what is still a floating-point number."""
+
+Kind = Literal["push", "pop", "try", "discard", "accept", "reject"]
+
+
+class Waiting(Answer):
+    """An entry of the queue."""
+
+    path: list[int] = Field(description="The node of the tree.", examples=[[0, 2]])
+    position: int = Field(description="Of its symbol in the formula, from 0.", examples=[2])
+    expected: str | None = Field(
+        description="The value that makes the answer right: `12`, `-2 or 2`, `any`; null of an operator.",
+        examples=["12"],
+    )
+    priority: float = Field(
+        description="(1 - p) / p of a part of the formula, p(new) / p(old) of a change.", examples=[0.3]
+    )
+    symbol: str | None = Field(
+        description="The symbol to put there; null of a part that is yet to be looked into.", examples=["9"]
+    )
+
+
+class Step(Waiting):
+    """Something that happened to the queue of back-search (Li et al. 2020, Algorithm 1)."""
+
+    kind: Kind = Field(
+        description="`push`: a part of the formula, or a change of one symbol, enters the queue. `pop`: the "
+        "best entry, a part, is looked into. `try`: the best entry, a change, is tried. `discard`: no symbol "
+        "has the value that is expected. `accept`, `reject`: whether the changed formula gives the answer."
+    )
+    text: str = Field(
+        description="What happened, in a sentence.", examples=["Try 9 in place of 4: 3×9 instead of 3×4."]
+    )
+    queue: list[Waiting] = Field(description=f"After the step, the best {WAITING_SHOWN}, best first.")
+    waiting: int = Field(description="Entries in the queue after the step.", examples=[3])
+
+
+class RightFormula(Answer):
+    """A formula that gives the answer."""
+
+    formula: str = Field(description="Its symbols.", examples=["3*4"])
+    value: str = Field(description="The answer.", examples=["12"])
+    probability: float = Field(description="p(z | x, y), among all that give the answer.", examples=[0.9])
+    corrected: bool = Field(description="Whether back-search ended in it.")
+
+
+class Corrected(Answer):
+    """What was read, and what it should have been."""
+
+    reading: Reading = Field(description="What the network reads.")
+    target: str = Field(description="The true answer.", examples=["12"])
+    right: bool = Field(description="Whether the reading gives it already.")
+    steps: list[Step] = Field(description="Of one-step back-search; none where the reading is right.")
+    corrected: str | None = Field(
+        description="The formula with one symbol changed, or none where it is right; null where none helps.",
+        examples=["3*4"],
+    )
+    position: int | None = Field(description="Of the changed symbol, from 0.", examples=[1])
+    corrected_tree: Node | None = Field(description="Of the corrected formula.")
+    posterior: list[RightFormula] = Field(
+        description="The likeliest formulas that give the answer, best first; the corrected one among them."
+    )
+    evidence: float | None = Field(
+        description="p(y | x), summed over all formulas; null where that was not done.", examples=[0.4]
+    )
+    exact: bool = Field(description="Whether the sum was made, which is exact.")
+    message: str | None = Field(description="Why there is no posterior.")
+
+
+def prepare() -> None:
+    """Compile the tables of the posterior, shortest first: some seconds that no visitor should wait for."""
+    for length in range(1, EXACT_LENGTH + 1, 2):
+        value_circuit(GRAMMAR, Arithmetic, length, BUDGET)
+
+
+def correct(seen: Seen, target: Fraction) -> Corrected:
+    """The reading, its correction towards the answer, and the posterior."""
+    message = no_formula(seen)
+    if message:
+        raise NGSError(f"there is no formula to correct: {message}")
+    first = likeliest(seen.log_probs, 1)[0]
+    correction = one_step(GRAMMAR, Arithmetic, seen.log_probs, target, first.sentence)
+    ranked = right_formulas(seen, target, correction.sentence)
+    found = correction.sentence
+    return Corrected(
+        reading=reading_of(seen),
+        target=plain_value(target),
+        right=first.value == target,
+        steps=list(steps_of(correction)),
+        corrected="".join(found) if found else None,
+        position=correction.position,
+        corrected_tree=node_of(parse(GRAMMAR, found)) if found else None,
+        posterior=ranked.formulas,
+        evidence=ranked.evidence,
+        exact=ranked.evidence is not None,
+        message=ranked.message,
+    )
+
+
+# The posterior
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The formulas that give an answer."""
+
+    formulas: list[RightFormula]
+    evidence: float | None = None
+    message: str | None = None
+
+
+def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> Ranked:
+    """The likeliest formulas by p(z | x, y), and the corrected one where it is not among them."""
+    count, value = len(seen.log_probs), plain_value(target)
+    if count > EXACT_LENGTH:
+        return Ranked(
+            [], None, f"{count} symbols are too many to sum over all formulas; {EXACT_LENGTH} are not"
+        )
+    found = posterior(GRAMMAR, Arithmetic, seen.log_probs[None], None, [target])
+    log_evidence = found.log_evidence[0].item()
+    if not bool(found.found[0]):
+        return Ranked([], 0.0, f"no formula of {count} symbol{'s' if count > 1 else ''} gives {value}")
+    best = found.k_best(SHOWN)
+    log_probs = {best[0, k]: float(best.log_probs[0, k]) for k in range(SHOWN) if best[0, k]}
+    if corrected is not None and corrected not in log_probs:
+        columns = GRAMMAR.encode(corrected)
+        log_probs[corrected] = float(seen.log_probs[range(count), columns].sum())
+    formulas = [
+        RightFormula(
+            formula="".join(z),
+            value=value,
+            probability=min(1.0, exp(log_p - log_evidence)),
+            corrected=z == corrected,
+        )
+        for z, log_p in log_probs.items()
+    ]
+    return Ranked(formulas, exp(log_evidence))
+
+
+# Steps
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A node of the tree that an event is about."""
+
+    tree: Tree
+    path: Path
+    """of the node that shows it: an operator is shown by its operation"""
+    position: int
+
+
+def steps_of(correction: Correction) -> Iterator[Step]:
+    """The events of the queue in order, each with a sentence about it and the queue after it."""
+    places = _places(correction.tree)
+    queue: dict[tuple[Path, str | None], Waiting] = {}
+    for event in correction.trace:
+        entry = _entry(event, places[event.path], event.path in correction.values)
+        if event.action is Action.PUSH:
+            queue[event.path, event.replacement] = entry
+        elif event.action is Action.POP:
+            del queue[event.path, event.replacement]
+        best_first = sorted(queue.values(), key=_order)
+        yield Step(
+            **dict(entry),
+            kind=_kind(event),
+            text=_sentence(event, places[event.path].tree, correction),
+            queue=best_first[:WAITING_SHOWN],
+            waiting=len(queue),
+        )
+
+
+def _places(tree: Tree) -> Mapping[Path, Shown]:
+    places: dict[Path, Shown] = {}
+    for path, each in reasoning_nodes(tree):
+        if isinstance(each, Leaf):
+            places.setdefault(path, Shown(each, path, each.position))
+            continue
+        for part in reasoning_parts(each, path):
+            if not part.is_argument and isinstance(part.tree, Leaf):
+                places[path] = Shown(each, path, part.tree.position)
+                places[part.path] = Shown(part.tree, path, part.tree.position)
+    return places
+
+
+def _entry(event: Event, place: Shown, has_value: bool) -> Waiting:
+    return Waiting(
+        path=list(place.path),
+        position=place.position,
+        expected=shown_expected(event.expected) if has_value else None,
+        priority=exp(min(event.log_priority, LARGEST)),
+        symbol=event.replacement,
+    )
+
+
+def _order(entry: Waiting) -> tuple[float, bool, int, int]:
+    """As the queue has it: ties go to parts before changes, then to the leftmost change."""
+    column = -1 if entry.symbol is None else GRAMMAR.column(entry.symbol)
+    return -entry.priority, entry.symbol is not None, entry.position, column
+
+
+def _kind(event: Event) -> Kind:
+    kinds: Mapping[Action, Kind] = {
+        Action.PUSH: "push",
+        Action.POP: "pop" if event.replacement is None else "try",
+        Action.DISCARD: "discard",
+        Action.ACCEPT: "accept",
+        Action.REFUSE: "reject",
+    }
+    return kinds[event.action]
+
+
+def _sentence(event: Event, tree: Tree, correction: Correction) -> str:
+    if event.replacement is None:
+        return _about_part(event, tree, correction)
+    return _about_change(event, tree, event.replacement, correction)
+
+
+def _about_part(event: Event, tree: Tree, correction: Correction) -> str:
+    part, wanted = written(sentence_of(tree)), shown_expected(event.expected)
+    if event.action is Action.DISCARD:
+        return f"{part} would have to be {wanted}, and no symbol that could stand there is."
+    if event.action is Action.POP:
+        return f"Look into {part}, the best of the queue: what would its parts have to be?"
+    value, priority = plain_value(correction.values[event.path]), shown_ratio(event.log_priority)
+    if not event.path:
+        return f"{part} comes to {value}, but should be {wanted}. The search begins here."
+    if wanted == "none":
+        return f"{part} = {value}; no value of it helps, only another operator. Its priority is {priority}."
+    return f"{part} = {value} would have to be {wanted}. It waits with priority {priority}."
+
+
+def _about_change(event: Event, tree: Tree, symbol: str, correction: Correction) -> str:
+    (leaf,) = leaves(tree)
+    sentence = sentence_of(correction.tree)
+    changed = (*sentence[: leaf.position], symbol, *sentence[leaf.position + 1 :])
+    old, new, said = written([leaf.symbol]), written([symbol]), written(changed)
+    if event.action is Action.PUSH:
+        ratio = shown_ratio(event.log_priority)
+        return f"{new} in place of {old} may help. It waits with priority p({new}) / p({old}) = {ratio}."
+    if event.action is Action.POP:
+        return f"Try {new} in place of {old}, the best of the queue: {said}."
+    value = plain_value(evaluate(parse(GRAMMAR, changed), Arithmetic))
+    if event.action is Action.ACCEPT:
+        return f"{said} = {value}, which is right: {new} is the correction of {old}."
+    return f"{said} = {value}, which is not {plain_value(correction.target)}. The search goes on."
+
+
+def written(symbols: Sequence[str]) -> str:
+    """As a person writes it.
+
+    >>> written(("3", "*", "4", "-", "1"))
+    '3×4−1'
+    """
+    return "".join(symbols).translate(str.maketrans("*/-", "×÷−"))

@@ -1,0 +1,232 @@
+"""Drawings over HTTP: read, correct, learn, and the score of what a visitor drew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from fractions import Fraction
+from time import monotonic
+from typing import Annotated, Literal
+from zlib import crc32
+
+import torch
+from fastapi import APIRouter, Depends, HTTPException
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from torch import nn
+
+from ngs.apps.formula_reading import as_answer
+from ngs.apps.serve import correcting
+from ngs.apps.serve.correcting import Corrected, correct
+from ngs.apps.serve.learning import Taken, drawn_of, familiar, learn, own_copy, right
+from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.reading import Answer, Reading, reading_of
+from ngs.apps.serve.strokes import Stroke, seen_in
+from ngs.apps.serve.visitors import Score, Visitor, current_visitor
+from ngs.errors import NGSError
+
+LEARN_SECONDS = 4.0
+"""No step begins later."""
+EXAMPLE = [
+    [[20, 25], [65, 23], [40, 98]],
+    [[110, 40], [110, 85]],
+    [[88, 62], [132, 62]],
+    [[170, 22], [170, 98]],
+]
+"""7 + 1"""
+
+Coordinate = Annotated[float, Field(ge=-Limits.canvas, le=2 * Limits.canvas, allow_inf_nan=False)]
+"""A pen may leave the canvas."""
+Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
+Side = Annotated[float, Field(ge=1, le=Limits.canvas, allow_inf_nan=False)]
+CurrentVisitor = Annotated[Visitor, Depends(current_visitor)]
+
+
+class Drawing(BaseModel):
+    """Strokes on a canvas, and who is to read them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    strokes: list[Annotated[list[Point], Field(min_length=1)]] = Field(
+        max_length=Limits.strokes,
+        description=f"Where the pen went, stroke by stroke: [x, y] in pixels of the canvas, y downwards; at "
+        f"most {Limits.points:,} points in all.",
+        examples=[EXAMPLE],
+    )
+    width: Side = Field(description="Of the canvas, in pixels.", examples=[600])
+    height: Side = Field(description="Of the canvas, in pixels.", examples=[200])
+    network: Literal["trained", "weak", "mine"] = Field(
+        default="trained",
+        description="Who reads: the trained network, one that had just begun to learn, or the visitor's own "
+        "(the trained one before anything was learned).",
+    )
+
+    @field_validator("strokes")
+    @classmethod
+    def _not_too_many_points(cls, strokes: list[list[list[float]]]) -> list[list[list[float]]]:
+        count = sum(map(len, strokes))
+        if count > Limits.points:
+            raise ValueError(f"{count:,} points are in it, and at most {Limits.points:,} are read")
+        return strokes
+
+    @property
+    def lines(self) -> list[Stroke]:
+        return [[(x, y) for x, y in stroke] for stroke in self.strokes]
+
+
+class AnsweredDrawing(Drawing):
+    """A drawing with its true answer."""
+
+    answer: str = Field(
+        min_length=1,
+        max_length=Limits.answer,
+        description="What the formula comes to: a whole number, a decimal or a fraction.",
+        examples=["8", "-3", "0.75", "7/3"],
+    )
+
+
+class Lesson(AnsweredDrawing):
+    """A drawing to learn from. The network it names is copied first: `mine` goes on with the own one."""
+
+    steps: int = Field(
+        default=10, ge=1, le=Limits.learn_steps, description="Gradient steps at most.", examples=[10]
+    )
+
+
+class ShownScore(Answer):
+    """Of what a visitor drew with an answer."""
+
+    drawn: int = Field(description="Drawings.", examples=[3])
+    right_before: int = Field(description="Read rightly when they were drawn.", examples=[1])
+    right_now: int = Field(description="Read rightly by the visitor's own network.", examples=[3])
+
+
+class Learned(Answer):
+    """What learning changed."""
+
+    before: Reading = Field(description="What the network read.")
+    after: Reading = Field(description="What it reads now.")
+    probabilities: list[tuple[float, float]] = Field(
+        description="p(answer | drawing) before and after each step.", examples=[[(0.1, 0.4), (0.4, 0.8)]]
+    )
+    losses: list[float] = Field(
+        description="-log p(answer | drawing) in each step, the mean over slightly changed views of this "
+        "drawing and some earlier ones.",
+        examples=[[2.3, 0.9]],
+    )
+    found: bool = Field(
+        description="Whether a formula of this length gives the answer; otherwise nothing was learned."
+    )
+    score: ShownScore = Field(description="After learning.")
+
+
+class WithScore(Answer):
+    """The score alone."""
+
+    score: ShownScore = Field(description="Of the visitor.")
+
+
+def prepare() -> None:
+    """What the first visitors would otherwise wait for; some seconds, beside serving them."""
+    familiar()
+    correcting.prepare()
+
+
+def drawing_router(playground: Playground) -> APIRouter:
+    """`/read`, `/correct`, `/learn`, `/reset`, `/score`."""
+    router = APIRouter(prefix="/api", tags=["drawing"])
+
+    @router.post("/read", summary="What a drawing shows")
+    def read(drawing: Drawing, visitor: CurrentVisitor) -> Reading:
+        network = _network(playground, visitor, drawing.network)
+        with playground.jobs:
+            return reading_of(seen_in(drawing.lines, network))
+
+    @router.post("/correct", summary="What was misread, if the answer should be another")
+    def correct_drawing(drawing: AnsweredDrawing, visitor: CurrentVisitor) -> Corrected:
+        target, network = as_answer(drawing.answer), _network(playground, visitor, drawing.network)
+        with playground.jobs:
+            return correct(seen_in(drawing.lines, network), target)
+
+    @router.post("/learn", summary="Learn from a drawing and its answer alone")
+    def learn_drawing(lesson: Lesson, visitor: CurrentVisitor) -> Learned:
+        answer, network = as_answer(lesson.answer), _network(playground, visitor, lesson.network)
+        with _alone(visitor), playground.jobs:
+            return _learned(network, lesson, answer, visitor)
+
+    @router.post("/reset", summary="Forget what was drawn and learned")
+    def reset(visitor: CurrentVisitor) -> WithScore:
+        with _alone(visitor):
+            visitor.network, visitor.score = None, Score()
+            visitor.drawn.clear()
+        return WithScore(score=_shown(visitor.score))
+
+    @router.get("/score", summary="How much of what was drawn is read rightly")
+    def score(visitor: CurrentVisitor) -> WithScore:
+        return WithScore(score=_shown(visitor.score))
+
+    return router
+
+
+def _network(playground: Playground, visitor: Visitor, name: str) -> nn.Module:
+    if name == "mine":
+        own = visitor.network
+        if own is not None:
+            return own
+        name = "trained"
+    network = playground.networks[name]
+    if network is None:
+        raise NGSError(f"there is no {name} network yet; train one, on the page or by POST /api/train")
+    return network
+
+
+@contextmanager
+def _alone(visitor: Visitor) -> Iterator[None]:
+    """Refuse a visitor who presses twice: waiting would take a thread from others."""
+    if not visitor.lock.acquire(blocking=False):
+        raise HTTPException(409, "your network is learning; wait until it is done, then ask again")
+    try:
+        yield
+    finally:
+        visitor.lock.release()
+
+
+def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visitor) -> Learned:
+    """A copy learns, and takes the place of the visitor's own network when it is done."""
+    seen = seen_in(lesson.lines, network)
+    drawn, own = drawn_of(seen, answer), own_copy(network)
+    earlier = [each for each in visitor.drawn if not each.same_as(drawn)]
+    generator = torch.Generator().manual_seed(crc32(visitor.id.encode()) + len(visitor.drawn))
+    taken = list(_in_time(learn(own, drawn, earlier, lesson.steps, generator)))
+    own.zero_grad(set_to_none=True)  # as large as the network, and needed no more
+    if taken:
+        visitor.network = own
+        if len(earlier) == len(visitor.drawn):  # the same drawing counts once
+            visitor.drawn.append(drawn)
+        visitor.score = Score(
+            len(visitor.drawn),
+            sum(each.right_before for each in visitor.drawn),
+            right(own, visitor.drawn),
+        )
+    return Learned(
+        before=reading_of(seen),
+        after=reading_of(seen_in(lesson.lines, own)),
+        probabilities=[(step.before, step.after) for step in taken],
+        losses=[step.loss for step in taken],
+        found=bool(taken),
+        score=_shown(visitor.score),
+    )
+
+
+def _in_time(steps: Iterable[Taken]) -> Iterator[Taken]:
+    """Until the time is over."""
+    end = monotonic() + LEARN_SECONDS
+    for step in steps:
+        yield step
+        if monotonic() > end:
+            return
+
+
+def _shown(score: Score) -> ShownScore:
+    return ShownScore(**asdict(score))

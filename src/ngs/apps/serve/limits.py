@@ -1,0 +1,68 @@
+"""How much one may ask of the playground: sizes of requests, and how many at once."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is refused above. The defaults are for a laptop with two cores."""
+
+    body_bytes: int = 256_000
+    """of a request"""
+    body_seconds: float = 10.0
+    """until a request's body must have arrived"""
+    strokes: int = 200
+    """in a drawing"""
+    points: int = 20_000
+    """in all strokes of a drawing"""
+    canvas: int = 4096
+    """pixels of a drawing's width or height"""
+    question: int = 300
+    """characters"""
+    answer: int = 32
+    """characters"""
+    learn_steps: int = 50
+    """gradient steps in one request"""
+    visitors: int = 500
+    """remembered at once"""
+    visitor_seconds: float = 1800.0
+    """that a visitor is remembered after the last request"""
+    drawn: int = 50
+    """examples kept for a visitor"""
+    jobs: int = 4
+    """computing at once"""
+    job_wait_seconds: float = 2.0
+    """for one of them to end"""
+    threads: int = 12
+    """that compute or wait for it; each keeps some memory for good, about 2 MB"""
+    posts: int = 100
+    """requests at once that want something computed, also those that wait for a thread"""
+    streams: int = 100
+    """pages that watch a curve at once"""
+
+
+class Busy(Exception):
+    """There are as many jobs as there may be. Not the asker's mistake, so no NGSError: 503, try again."""
+
+
+class Slots:
+    """At most `count` at once: `with slots: ...` waits `seconds` for one to be free, then raises Busy."""
+
+    def __init__(self, count: int, seconds: float) -> None:
+        self.count, self.seconds = count, seconds
+        self._free = threading.BoundedSemaphore(count)
+
+    def __enter__(self) -> Self:
+        if not self._free.acquire(timeout=self.seconds):
+            raise Busy(f"{self.count} others are being served; try again in a moment")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._free.release()

@@ -1,0 +1,225 @@
+"""The runs in a folder: which there are, how far they are, and what they wrote.
+
+Nothing of a request becomes a path: a run is looked up among the names that the folder has. Links are
+followed only where they stay inside, and of foreign files no more is read than a run would write.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ngs.apps.serve import foreign_json
+from ngs.errors import DataError
+from ngs.experiments.config import TASKS
+from ngs.experiments.counted import COUNTED
+from ngs.experiments.folder import CHECKPOINT, CONFIG, REPORT, RESULT
+from ngs.experiments.record import METRICS
+
+ALIVE_SECONDS = 60.0
+"""A run that wrote something within them is running."""
+FACTS_BYTES, ROWS_BYTES, REPORT_BYTES = 2**20, 2**26, 2**26
+"""Of files that are read."""
+ROWS = 2000
+"""Of a curve that are sent."""
+
+
+State = Literal["running", "finished", "stopped"]
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run. Its files are asked for anew each time: it may be training."""
+
+    root: Path
+    """resolved"""
+    folder: Path
+    config: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    @property
+    def state(self) -> State:
+        if self.file(RESULT) is not None:
+            return "finished"
+        return "running" if time.time() - self.touched < ALIVE_SECONDS else "stopped"
+
+    @property
+    def touched(self) -> float:
+        """When it last wrote, in seconds since 1970."""
+        return max(_written(self.file(name)) for name in (CONFIG, METRICS, CHECKPOINT))
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """None where it did not come to its end, or where that cannot be read."""
+        try:
+            return _facts(self.file(RESULT))
+        except DataError:
+            return None
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of right answers in the test part; None where it is not known."""
+        test = (self.result or {}).get("test")
+        found = test.get(COUNTED[self.config["task"]].answers) if isinstance(test, dict) else None
+        return float(found) if isinstance(found, int | float) else None
+
+    def file(self, name: str) -> Path | None:
+        """One of its files, if it is a file and lies inside the root."""
+        return _inside(self.root, self.folder / name)
+
+    def rows(self) -> tuple[list[dict[str, Any]], int]:
+        """The rows of its curves, thinned out, and the bytes of the file that they were read from."""
+        return _rows_until(_content(self.file(METRICS), ROWS_BYTES))
+
+    @property
+    def has_report(self) -> bool:
+        return self.file(REPORT) is not None
+
+    def report(self) -> bytes:
+        """Nothing where there is none."""
+        return _content(self.file(REPORT), REPORT_BYTES)
+
+
+def run_folders(root: Path) -> tuple[list[RunFolder], int]:
+    """The runs directly inside `root`, the latest first, and how many folders look like one and are none."""
+    found, skipped = [], 0
+    for folder in _folders(root):
+        try:
+            found.append(_run(root, folder))
+        except DataError:
+            skipped += 1
+    return sorted(found, key=lambda run: -run.touched), skipped
+
+
+def run_folder(root: Path, id: str) -> RunFolder | None:
+    """The run of this name; None where there is none."""
+    named = [folder for folder in _folders(root) if folder.name == id]
+    try:
+        return _run(root, named[0]) if named else None
+    except DataError:
+        return None
+
+
+def _folders(root: Path) -> list[Path]:
+    """Everything inside that holds a configuration, or may hold one."""
+    try:
+        return [folder for folder in root.iterdir() if _looks_like_a_run(folder)]
+    except OSError:
+        return []
+
+
+def _looks_like_a_run(folder: Path) -> bool:
+    try:
+        return (folder / CONFIG).exists()
+    except OSError:  # nobody may look; such a folder is counted
+        return True
+
+
+def _run(root: Path, folder: Path) -> RunFolder:
+    """A DataError where this is no run that could be shown."""
+    real = root.resolve()
+    config = _facts(_inside(real, folder / CONFIG))
+    if config is None or not _is_config(config):
+        raise DataError(f"{folder.name} holds no run of `ngs train`; train one into another folder")
+    return RunFolder(real, folder, config)
+
+
+def _is_config(facts: dict[str, Any]) -> bool:
+    """Of any version: only what is shown in a list is looked at."""
+    task, method, steps = (facts.get(name) for name in ("task", "method", "steps"))
+    return isinstance(task, str) and task in TASKS and isinstance(method, str) and isinstance(steps, int)
+
+
+# Files
+
+
+def _inside(root: Path, path: Path) -> Path | None:
+    try:
+        real = path.resolve(strict=True)
+        return real if real.is_relative_to(root) and real.is_file() else None
+    except (OSError, RuntimeError):  # links that go round in a circle
+        return None
+
+
+def _written(path: Path | None) -> float:
+    try:
+        return 0.0 if path is None else path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _content(path: Path | None, most: int) -> bytes:
+    """Of a file; nothing where there is none."""
+    if path is None:
+        return b""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or error}; restore it") from None
+    if len(content) > most:
+        raise DataError(f"{path.name} has more than {most:,} bytes; look at it without the playground")
+    return content
+
+
+def _facts(path: Path | None) -> dict[str, Any] | None:
+    """An object of JSON; None where there is no file."""
+    if path is None:
+        return None
+    try:
+        facts = foreign_json.parsed(_content(path, FACTS_BYTES))
+    except ValueError as error:
+        raise DataError(f"{path.name} is damaged ({error}); restore it, or train anew") from None
+    if not isinstance(facts, dict):
+        raise DataError(f"{path.name} holds no facts of a run; restore it, or train anew")
+    return facts
+
+
+# Rows
+
+
+def row_of(line: bytes) -> dict[str, Any] | None:
+    """What a line of metrics says, without the parts by length and kind; None where it is damaged."""
+    try:
+        row = foreign_json.parsed(line)
+    except ValueError:
+        return None
+    if not isinstance(row, dict) or not isinstance(row.get("step"), int):
+        return None
+    return {name: _without_parts(value) for name, value in row.items()}
+
+
+def _without_parts(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if not isinstance(each, dict | list)}
+
+
+def _rows_until(content: bytes) -> tuple[list[dict[str, Any]], int]:
+    """A last line without an end is still being written; the next reader gets it."""
+    end = content.rfind(b"\n") + 1
+    rows = [row for line in content[:end].splitlines() if (row := row_of(line)) is not None]
+    return thinned(rows), end
+
+
+def thinned(rows: Sequence[dict[str, Any]], most: int = ROWS) -> list[dict[str, Any]]:
+    """At most so many rows, evenly and with the last: validations as many as half, and losses."""
+    measured = [k for k, row in enumerate(rows) if "validation" in row or "test" in row]
+    others = sorted(set(range(len(rows))) - set(measured))
+    if len(rows) > most:
+        measured = _some(measured, max(most // 2, most - len(others)))
+        others = _some(others, most - len(measured))
+    return [rows[k] for k in sorted([*measured, *others])]
+
+
+def _some(numbers: Sequence[int], most: int) -> list[int]:
+    """Evenly spaced, the last among them."""
+    if len(numbers) <= most:
+        return list(numbers)
+    return [numbers[(k + 1) * len(numbers) // most - 1] for k in range(most)]

@@ -1,0 +1,164 @@
+"""The runs in a folder, live while they train; their reports; and the results of experiments."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from ngs.apps.serve.live_rows import UNHURRIED, EventStream, Pace, live_rows
+from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.result_texts import ResultText, result_texts
+from ngs.apps.serve.run_folders import RunFolder, State, run_folder, run_folders
+
+REPORT_HEADERS = {
+    # A report has styles and pictures of its own, no scripts, and links to its own sections only.
+    "Content-Security-Policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox",
+    "Cache-Control": "no-cache",
+}
+SKIPPED = "X-Skipped-Folders"
+"""A header: how many folders look like runs and could not be shown."""
+FARTHEST = 2**53
+"""Bytes of a file; numbers in a browser are exact up to here."""
+
+MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such run, or no report of it."}}
+
+RunId = Annotated[
+    str,
+    Path(
+        pattern=r"^[A-Za-z0-9._-]{1,80}$",
+        description="The name of its folder.",
+        examples=["demo-m-bs"],
+    ),
+]
+
+
+class RunLine(BaseModel):
+    """A run in the list of runs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str = Field(description="The name of its folder.", examples=["demo-m-bs"])
+    task: str = Field(description="hwf or clevr.", examples=["hwf"])
+    method: str = Field(description="How it learns.", examples=["m-bs"])
+    steps: int = Field(description="Training steps that were asked for.", examples=[200])
+    state: State = Field(description="running: it wrote something within the last minute.")
+    accuracy: float | None = Field(
+        description="The share of right answers in the test part; null until it is finished.", examples=[0.99]
+    )
+    report: bool = Field(description="Whether there is a report to look at.")
+
+
+class RunView(BaseModel):
+    """What a run wrote."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str = Field(description="The name of its folder.", examples=["demo-m-bs"])
+    state: State = Field(description="As in the list.")
+    config: dict[str, Any] = Field(description="What was asked for.")
+    rows: list[dict[str, Any]] = Field(
+        description="What was measured on the way: of every few steps the loss, of every validation the "
+        "shares; at most 2,000 rows, evenly.",
+        examples=[[{"step": 10, "loss": 0.8, "seconds": 1.7}]],
+    )
+    position: int = Field(description="Of these rows in their file: `after` of the events that follow.")
+    result: dict[str, Any] | None = Field(description="How good it is in the end; null before.")
+
+
+def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
+    """Everything under /api/runs and /api/results."""
+    router = APIRouter(prefix="/api", tags=["runs"])
+
+    def found(id: str) -> RunFolder:
+        run = None if playground.runs_root is None else run_folder(playground.runs_root, id)
+        if run is None:
+            raise HTTPException(404, f"there is no run {id}; choose one of those that /api/runs lists")
+        return run
+
+    @router.get("/runs", summary="The runs, the latest first")
+    def runs(response: Response) -> list[RunLine]:
+        listed, skipped = ([], 0) if playground.runs_root is None else run_folders(playground.runs_root)
+        response.headers[SKIPPED] = str(skipped)
+        return [_line(run) for run in listed]
+
+    @router.get("/runs/{id}", summary="A run: its configuration, curves and result", responses=MISSING)
+    def run(id: RunId) -> RunView:
+        with playground.jobs:
+            return _view(found(id))
+
+    @router.get(
+        "/runs/{id}/events",
+        summary="Follow a run",
+        description="Server-sent events: `data: row` for each new row, with its position as `id`; "
+        "`event: restart` where a resumed run writes its record anew, whose rows follow from the first on; "
+        "the last one is `event: done` with `{state}`. After a stream without it, ask for the next.",
+        response_class=Response,
+        responses={**MISSING, 200: {"content": {"text/event-stream": {}}}},
+    )
+    def events(
+        id: RunId,
+        after: Annotated[
+            int | None,
+            Query(
+                ge=0, le=FARTHEST, description="A `position`: rows behind it; without it, rows from now on."
+            ),
+        ] = None,
+        last_event_id: Annotated[
+            str | None, Header(description="Where a browser goes on after an interruption.")
+        ] = None,
+    ) -> EventStream:
+        run = found(id)
+        held = ExitStack()
+        held.enter_context(playground.streams)
+        return EventStream(live_rows(run, _position(last_event_id, after), pace), held)
+
+    @router.get(
+        "/runs/{id}/report", summary="The report of a run", response_class=HTMLResponse, responses=MISSING
+    )
+    def report(id: RunId) -> HTMLResponse:
+        run = found(id)
+        content = run.report()
+        if not content:
+            where = FilePath(playground.runs_root or ".").name
+            raise HTTPException(404, f"{id} has no report yet; make it with `ngs report {where}/{id}`")
+        return HTMLResponse(content, headers=REPORT_HEADERS)
+
+    @router.get("/results", summary="What is known of the experiments of `ngs reproduce`")
+    def results() -> list[ResultText]:
+        if playground.results is None:
+            return []
+        with playground.jobs:
+            return list(result_texts(playground.results))
+
+    return router
+
+
+def _line(run: RunFolder) -> RunLine:
+    return RunLine(
+        id=run.id,
+        task=run.config["task"],
+        method=run.config["method"],
+        steps=run.config["steps"],
+        state=run.state,
+        accuracy=run.accuracy,
+        report=run.has_report,
+    )
+
+
+def _view(run: RunFolder) -> RunView:
+    state = run.state  # before the rows: a finished run has written all of them
+    rows, position = run.rows()
+    return RunView(id=run.id, state=state, config=run.config, rows=rows, position=position, result=run.result)
+
+
+def _position(last_event_id: str | None, after: int | None) -> int | None:
+    """What a browser saw last, or what the page asked for."""
+    if last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit():
+        return min(int(last_event_id[:16]), FARTHEST)
+    return after

@@ -1,0 +1,138 @@
+// Draw, correct and learn: one drawing, and what is known of it so far.
+import { get, post } from "./api.js";
+import { Canvas } from "./canvas.js";
+import { CorrectionView } from "./correction-view.js";
+import { $, element, show } from "./element.js";
+import { written } from "./handwriting.js";
+import { showLearned, showScore } from "./learn-view.js";
+import { formula } from "./notation.js";
+import { clearNotice, guarded, notice } from "./notice.js";
+import { ReadingView } from "./reading-view.js";
+import { tour } from "./tour.js";
+
+const EXAMPLES = ["3*4", "2+5*3", "9-6/4+7"];
+const PAUSE = 40; // milliseconds after a stroke before it is read, so that two quick strokes are one request
+
+export class DrawView {
+  constructor() {
+    this.readingView = new ReadingView();
+    this.correctionView = new CorrectionView();
+    this.canvas = new Canvas($("canvas"), () => this.drawn());
+    this.network = "mine"; // the visitor's own once there is one, else the trained
+    this.reading = this.correction = this.learned = null;
+    this.version = 0; // of the drawing: an answer about an older one is dropped
+    $("undo").addEventListener("click", () => this.canvas.undo());
+    $("clear").addEventListener("click", () => this.canvas.clear());
+    $("correct-form").addEventListener("submit", (event) => this.correct(event));
+    $("answer").addEventListener("input", () => this.buttons());
+    $("learn").addEventListener("click", () => this.learn());
+    $("reset").addEventListener("click", () => this.reset());
+    $("weak").addEventListener("change", () => this.reset());
+    document.addEventListener("keydown", (event) => this.shortcut(event));
+    const still = matchMedia("(prefers-reduced-motion: reduce)");
+    $("formula-examples").append(...EXAMPLES.map((text) => element("button", {
+      onclick: () => this.canvas.write(written(text, this.canvas.size), still.matches) }, formula(text))));
+    this.showAll();
+  }
+
+  async begin(status) {
+    show($("weak-label"), Boolean(status.networks.weak?.ready));
+    $("learn-steps").max = String(status.limits.learn_steps);
+    const score = await guarded(() => get("/score"));
+    if (score) showScore(score.score);
+    if (!this.canvas.empty) this.drawn();
+  }
+
+  shortcut(event) {
+    const typing = event.target instanceof HTMLInputElement;
+    if ((event.ctrlKey || event.metaKey) && event.key === "z" && !typing && !$("view-draw").hidden) {
+      event.preventDefault();
+      this.canvas.undo();
+    }
+  }
+
+  body() {
+    return { strokes: this.canvas.strokes, ...this.canvas.size, network: this.network };
+  }
+
+  drawn() {
+    clearTimeout(this.pause);
+    this.version++;
+    this.correction = this.learned = null;
+    $("result").setAttribute("aria-busy", "true");
+    this.pause = setTimeout(() => this.readNow(), PAUSE);
+    this.buttons();
+  }
+
+  async readNow() {
+    if (this.canvas.strokes.length === 0) {
+      this.reading = null;
+      this.showAll();
+      return;
+    }
+    const version = this.version;
+    const { reading = null, error = null } = await post("/read", this.body()).then((reading) => ({ reading }), (error) => ({ error }));
+    if (version !== this.version) return;
+    this.reading = reading;
+    if (error) notice(error.message);
+    else clearNotice();
+    this.showAll();
+  }
+
+  showAll() {
+    $("result").setAttribute("aria-busy", "false");
+    this.readingView.show(this.reading, this.canvas.size);
+    this.correctionView.show(this.correction);
+    showLearned(this.learned, $("answer").value);
+    tour(this);
+    const strokes = this.canvas.strokes.length;
+    this.canvas.node.setAttribute("aria-label", strokes === 0 ? "Drawing area, empty"
+      : `Drawing area with ${strokes} strokes, read as ${this.reading?.formula ?? "no formula"}`);
+    this.buttons();
+  }
+
+  buttons() {
+    const empty = this.canvas.strokes.length === 0;
+    $("undo").disabled = $("clear").disabled = empty;
+    show($("hint"), empty);
+    const answerable = this.reading?.formula && $("answer").value.trim() !== "";
+    $("correct").disabled = $("learn").disabled = !answerable;
+  }
+
+  async correct(event) {
+    event.preventDefault();
+    if ($("correct").disabled) return;
+    const version = this.version;
+    const correction = await guarded(() => post("/correct", { ...this.body(), answer: $("answer").value.trim() }), $("correct"));
+    if (!correction || version !== this.version) return;
+    this.correction = correction;
+    this.learned = null;
+    this.showAll();
+  }
+
+  async learn() {
+    const steps = Math.max(1, Math.min(Number($("learn-steps").max), Math.round(Number($("learn-steps").value)) || 1));
+    const version = this.version;
+    const learned = await guarded(() => post("/learn", { ...this.body(), answer: $("answer").value.trim(), steps }), $("learn"), $("reset"));
+    if (!learned) return;
+    this.network = "mine";
+    showScore(learned.score);
+    if (version !== this.version) { // what was drawn meanwhile is for the new network
+      this.drawn();
+      return;
+    }
+    this.learned = learned;
+    this.reading = learned.after;
+    this.readingView.show(this.reading, this.canvas.size);
+    showLearned(learned, $("answer").value);
+    tour(this);
+  }
+
+  async reset() {
+    const answer = await guarded(() => post("/reset"), $("reset"));
+    if (!answer) return;
+    this.network = $("weak").checked ? "weak" : "mine";
+    showScore(answer.score);
+    if (this.canvas.strokes.length) this.drawn();
+  }
+}

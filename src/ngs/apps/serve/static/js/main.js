@@ -1,0 +1,26 @@
+// The page: which view is open, and what the server has.
+import { get } from "./api.js";
+import { AskView } from "./ask-view.js";
+import { DrawView } from "./draw-view.js";
+import { notice } from "./notice.js";
+import { RunsView } from "./runs-view.js";
+import { tabs } from "./tabs.js";
+import { theme } from "./theme.js";
+import { untilTrained } from "./train-view.js";
+
+const draw = new DrawView();
+const ask = new AskView();
+const runs = new RunsView();
+
+theme(() => draw.canvas.paint());
+tabs((name) => {
+  if (name === "ask") ask.open();
+  if (name === "runs") runs.open();
+  else runs.close();
+});
+
+try {
+  await draw.begin(await untilTrained(await get("/status")));
+} catch (error) {
+  notice(error.message);
+}

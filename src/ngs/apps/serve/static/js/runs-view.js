@@ -1,0 +1,107 @@
+// Runs: their list, curves that grow while one is training, and the tables of reproduced results.
+import { follow, get, latest } from "./api.js";
+import { curve } from "./curve.js";
+import { $, element, show } from "./element.js";
+import { markdown } from "./markdown.js";
+import { percent } from "./notation.js";
+import { guarded } from "./notice.js";
+
+const ACCURACIES = ["calculation", "answers"]; // what tasks call the share of right answers
+
+export class RunsView {
+  constructor() {
+    this.chosen = null;
+    this.stop = () => {};
+    this.load = latest((id) => get(`/runs/${encodeURIComponent(id)}`));
+  }
+
+  async open() {
+    const answer = await guarded(async () => [await get("/runs"), await get("/results")]);
+    if (!answer) return;
+    const [runs, results] = answer;
+    this.list(runs);
+    showResults(results);
+    const again = runs.find((run) => run.id === this.chosen) ?? runs.find((run) => run.state === "running") ?? runs[0];
+    if (again) await this.choose(again);
+    else show($("run"), false);
+  }
+
+  close() {
+    this.stop();
+    this.stop = () => {};
+  }
+
+  list(runs) {
+    show($("runs-none"), runs.length === 0);
+    $("runs").replaceChildren(...runs.map((run) => element("li", {}, element("button", {
+      "data-run": run.id, "aria-pressed": String(run.id === this.chosen), onclick: () => this.choose(run) },
+    element("span", { class: `dot ${run.state}` }), element("span", { class: "name" }, run.id),
+    element("small", {}, `${run.task}, ${run.method}`), element("b", {}, run.accuracy === null ? "" : percent(run.accuracy))))));
+  }
+
+  async choose(run) {
+    this.close();
+    this.chosen = run.id;
+    for (const button of $("runs").querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.run === run.id));
+    const detail = await guarded(() => this.load(run.id));
+    if (!detail) return;
+    show($("run"));
+    $("run-title").textContent = run.id;
+    showState(detail.state);
+    show($("run-report"), run.report);
+    $("run-report").href = `/api/runs/${encodeURIComponent(run.id)}/report`;
+    showSettings(detail.config);
+    const rows = detail.rows;
+    const steps = detail.config.steps ?? null;
+    const draw = () => showRows(rows, steps);
+    draw();
+    if (detail.state === "running") this.stop = this.followed(detail, draw);
+  }
+
+  followed({ id, rows, position }, draw) {
+    let frame = 0;
+    const stop = follow(`/runs/${encodeURIComponent(id)}/events?after=${position}`, (row) => {
+      rows.push(row);
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(draw);
+    }, () => this.open(), { restart: () => rows.splice(0) });
+    return () => {
+      cancelAnimationFrame(frame);
+      stop();
+    };
+  }
+}
+
+function showState(state) {
+  $("run-state").textContent = state === "running" ? "training" : state;
+  $("run-state").className = `state ${state}`;
+}
+
+function showRows(rows, steps) {
+  const losses = rows.filter((row) => typeof row.loss === "number").map((row) => [row.step, row.loss]);
+  const validations = rows.filter((row) => row.validation).map((row) => [row.step, accuracy(row.validation)]).filter(([, y]) => y !== null);
+  curve($("curve-loss"), "Loss", losses, { steps, shown: (y) => String(Number(y.toPrecision(2))) });
+  curve($("curve-accuracy"), "Validation accuracy", validations, { steps, range: [0, 1], shown: (y) => `${Math.round(100 * y)}%` });
+  const last = rows.at(-1);
+  $("run-facts").textContent = last ? `Step ${last.step}${steps ? ` of ${steps}` : ""}${last.seconds ? `, ${duration(last.seconds)}` : ""}.` : "Nothing written yet.";
+}
+
+function accuracy(validation) {
+  const name = ACCURACIES.find((each) => typeof validation[each] === "number");
+  return name ? validation[name] : null;
+}
+
+const duration = (seconds) => (seconds < 90 ? `${Math.round(seconds)} seconds` : `${Math.round(seconds / 60)} minutes`);
+
+function showSettings(config) {
+  $("run-settings").replaceChildren(...Object.entries(config).map(([name, setting]) => element("div", {},
+    element("dt", {}, name.replaceAll("_", " ")), element("dd", {}, typeof setting === "object" ? JSON.stringify(setting) : setting))));
+}
+
+function showResults(results) {
+  show($("results"), results.length > 0);
+  const first = results.find(({ text }) => text.includes("|"))?.name;
+  $("results-list").replaceChildren(...results.map(({ title, about, text, done, wanted, name }) => element("details", { name: "results", open: name === first },
+    element("summary", {}, element("span", {}, title), element("small", {}, `${done} of ${wanted} runs`)),
+    element("div", { class: "about" }, ...markdown(about)), ...markdown(text))));
+}

@@ -1,0 +1,52 @@
+// No network yet: offer to train one, and show how far it is.
+import { follow, get, post } from "./api.js";
+import { $, show } from "./element.js";
+import { guarded, notice } from "./notice.js";
+import { percent } from "./notation.js";
+
+// Resolves with the status once there is a network.
+export async function untilTrained(status) {
+  while (!status.networks.trained?.ready) {
+    waiting(true);
+    if (!status.training) await pressed();
+    await finished();
+    status = await get("/status");
+    if (!status.networks.trained?.ready && !status.training) notice(status.failure ?? "The training ended without a network; try again.");
+  }
+  waiting(false);
+  return status;
+}
+
+// Nothing can be drawn before there is somebody to read it.
+function waiting(yes) {
+  show($("train"), yes);
+  for (const panel of document.querySelectorAll("#view-draw > .see, #view-draw > .two")) panel.inert = yes;
+}
+
+async function pressed() {
+  show($("train-start"));
+  show($("train-progress"), false);
+  for (;;) {
+    await new Promise((resolve) => $("train-start").addEventListener("click", resolve, { once: true }));
+    const started = await guarded(() => post("/train").catch((error) => {
+      if (error.status !== 409) throw error; // 409: somebody else has started one
+      return { started: true };
+    }), $("train-start"));
+    if (started) return;
+  }
+}
+
+function finished() {
+  show($("train-start"), false);
+  show($("train-progress"));
+  $("train-text").textContent = "Starting …";
+  return new Promise((resolve) => follow("/train/events", showProgress, () => setTimeout(resolve, 500)));
+}
+
+function showProgress({ step, steps, accuracy }) {
+  const share = steps ? step / steps : 0;
+  $("train-progress").firstElementChild.style.setProperty("--share", String(share));
+  $("train-progress").setAttribute("aria-valuenow", String(Math.round(100 * share)));
+  const right = accuracy === null || accuracy === undefined ? "" : `, ${percent(accuracy)} of new formulas right`;
+  $("train-text").textContent = `step ${step} of ${steps}${right}`;
+}

@@ -1,0 +1,94 @@
+"""Training a first network while the page is looked at: a child process, so that the server stays quick."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ngs.apps.serve.networks import Networks
+from ngs.errors import NGSError
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.record import METRICS, read_rows
+
+FOLDER = "playground"
+"""Of the run, inside the folder of runs."""
+WEAK_STEP = 35
+"""The first validation, whose network is the weak one: a third of its answers are right; at 50, 94%."""
+STOP_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the training is."""
+
+    step: int
+    steps: int
+    accuracy: float | None
+    """answers right at the last validation"""
+
+
+class AlreadyThere(NGSError):
+    """There is nothing to train: a network is there, or being trained."""
+
+
+class FirstTraining:
+    """At most one training at a time, of the default configuration; what it learned goes to `networks`."""
+
+    def __init__(self, networks: Networks, runs_root: Path) -> None:
+        self.networks, self.folder = networks, runs_root / FOLDER
+        self.failure: str | None = None
+        """why the last training ended without a network"""
+        self._child: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        with self._lock:
+            if self._child is not None:
+                raise AlreadyThere("a network is being trained already; wait for it")
+            if self.networks["trained"] is not None:
+                raise AlreadyThere("there is a trained network already; use it")
+            self.failure = None
+            self._child = subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            )
+        threading.Thread(target=self._wait, args=(self._child,), daemon=True).start()
+
+    def command(self) -> list[str]:
+        options = ["--out", str(self.folder), "--overwrite", "--validate-every", str(WEAK_STEP)]
+        return [sys.executable, "-m", "ngs.apps.cli", "train", "hwf", *options, "--threads", "1"]
+
+    def progress(self) -> Progress | None:
+        """None where nothing is being trained."""
+        if self._child is None:
+            return None
+        rows = []
+        with suppress(NGSError, OSError):  # no rows yet
+            rows = read_rows(self.folder / METRICS)
+        validated = [row["validation"]["calculation"] for row in rows if "validation" in row]
+        step = rows[-1]["step"] if rows else 0
+        return Progress(step, TrainHWF().steps, validated[-1] if validated else None)
+
+    def stop(self) -> None:
+        """End what is running, for good: the server ends."""
+        child = self._child
+        if child is not None:
+            child.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(STOP_SECONDS)
+
+    def _wait(self, child: subprocess.Popen[bytes]) -> None:
+        _, errors = child.communicate()
+        try:
+            if child.returncode:
+                last = errors.decode(errors="replace").strip().splitlines()[-1:]
+                self.failure = " ".join(["the training ended early", *last])
+            else:
+                self.networks.load(self.folder)
+        except NGSError as error:
+            self.failure = str(error)
+        finally:
+            self._child = None

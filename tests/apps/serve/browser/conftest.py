@@ -1,0 +1,94 @@
+"""A browser, a server with trained networks, and pages that must not complain."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[dev]'")
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install -e '.[serve]'")
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.apps.serve.browser.serving import serving, trained_runs
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+RESULTS = Path(__file__).parents[4] / "docs/results"
+PATIENCE = 15_000
+"""Milliseconds: the machine may be doing other things."""
+
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    expect.set_options(timeout=PATIENCE)
+    sandbox = ["--no-sandbox"] if os.getuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=sandbox)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def runs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained_runs(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def server(runs: Path) -> Iterator[str]:
+    with serving(runs, RESULTS) as address:
+        yield address
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What pages wrote to the console, and requests that failed."""
+    return []
+
+
+@pytest.fixture
+def new_page(browser: Browser, server: str, complaints: list[str]) -> Iterator[NewPage]:
+    """Opens the page for a new visitor; in the end there may be no complaint."""
+    contexts = []
+
+    def opened(where: str = "", **options: Any) -> Page:
+        options = {"viewport": {"width": 1280, "height": 900}, **options}
+        context = browser.new_context(reduced_motion="reduce", **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfailed", lambda request: complaints.append(f"{request.url}: {request.failure}"))
+        page.on("response", lambda answer: _complain_of(answer, complaints))
+        page.on("request", lambda request: _complain_of_abroad(request.url, server, complaints))
+        page.goto(server + where)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [each for each in complaints if "/events" not in each] == []  # a closed page ends its stream
+
+
+def _complain_of(answer: Any, complaints: list[str]) -> None:
+    if answer.status >= 400:
+        complaints.append(f"{answer.status} {answer.url}")
+
+
+def _complain_of_abroad(url: str, server: str, complaints: list[str]) -> None:
+    if not url.startswith((server, "data:")):
+        complaints.append(f"asked elsewhere: {url}")
+
+
+@pytest.fixture
+def page(new_page: NewPage) -> Page:
+    return new_page()

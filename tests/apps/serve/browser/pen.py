@@ -1,0 +1,57 @@
+"""A hand in front of the page: writes formulas on its canvas with the mouse or a finger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from playwright.sync_api import CDPSession, Locator, Page, expect
+
+from ngs.tasks.hwf.glyphs import SHAPES
+
+Stroke = list[tuple[float, float]]
+
+
+def write(page: Page, formula: str) -> None:
+    """With the mouse, at an unhurried pace: every point is an event."""
+    for stroke in strokes(page.locator("#canvas"), formula):
+        page.mouse.move(*stroke[0])
+        page.mouse.down()
+        for x, y in stroke[1:]:
+            page.mouse.move(x, y, steps=3)
+        page.mouse.up()
+    read(page)
+
+
+def touch(page: Page, formula: str) -> None:
+    """With a finger."""
+    finger = page.context.new_cdp_session(page)
+    for stroke in strokes(page.locator("#canvas"), formula):
+        _touch(finger, "touchStart", *stroke[0])
+        for x, y in stroke[1:]:
+            _touch(finger, "touchMove", x, y)
+        finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    read(page)
+
+
+def read(page: Page) -> None:
+    """Wait until everything that was drawn has been read."""
+    expect(page.locator("#result")).to_have_attribute("aria-busy", "false")
+
+
+def _touch(finger: CDPSession, kind: str, x: float, y: float) -> None:
+    finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+
+
+def strokes(canvas: Locator, formula: str) -> Iterator[Stroke]:
+    """The formula in the middle of the canvas, in the first shape of each symbol; pixels of the window."""
+    canvas.scroll_into_view_if_needed()
+    sheet = canvas.bounding_box()
+    assert sheet is not None
+    pitch = min(0.9 * sheet["width"] / len(formula), 0.6 * sheet["height"])
+    left = sheet["x"] + (sheet["width"] - pitch * len(formula)) / 2
+    for number, symbol in enumerate(formula):
+        width, height = (0.55 * pitch, 0.55 * pitch) if symbol in "+-*/" else (0.6 * pitch, 0.95 * pitch)
+        x = left + pitch * (number + 0.5) - width / 2
+        y = sheet["y"] + sheet["height"] / 2 - height / 2
+        for line in SHAPES[symbol][0]:
+            yield [(x + point.x / 100 * width, y + point.y / 100 * height) for point in line]

@@ -1,0 +1,253 @@
+"""Draw, correct and learn, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.apps.serve.browser.pen import touch, write
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def share(page: Page, bars: str, number: int) -> float:
+    """What a bar shows, from 0 to 1."""
+    bar = page.locator(f"{bars} .bar-track i").nth(number)
+    return float(bar.evaluate("bar => bar.style.getPropertyValue('--share')"))
+
+
+def test_three_times_four_is_twelve(page: Page) -> None:
+    write(page, "3*4")
+    expect(page.locator("#result")).to_have_text("3 × 4 = 12")
+    expect(page.locator("#boxes rect")).to_have_count(3)
+    expect(page.locator("#symbols > li")).to_have_count(3)
+    expect(page.locator("#symbols > li").first.locator(".bar")).to_have_count(5)
+    expect(page.locator("#by-symbol")).to_have_text("3 × 4")
+    expect(page.locator("#by-grammar")).to_contain_text("3 × 4")
+    expect(page.locator("#tree .node")).to_have_count(3)
+    expect(page.locator("#tree .node .value")).to_have_text("12")
+    expect(page.locator("#tour")).to_contain_text("It read 3 × 4 = 12")
+    likeliest = [share(page, "#symbols > li:first-child", number) for number in range(5)]
+    assert likeliest == sorted(likeliest, reverse=True) and sum(likeliest) <= 1.001
+
+
+def test_boxes_lie_around_the_strokes(page: Page) -> None:
+    write(page, "2+7")
+    boxes = page.locator("#boxes rect")
+    expect(boxes).to_have_count(3)
+    sheet = page.locator("#canvas").bounding_box()
+    lefts = []
+    for box in boxes.all():
+        place = box.bounding_box()
+        assert place and sheet and sheet["y"] < place["y"] < sheet["y"] + sheet["height"]
+        assert 10 < place["width"] < sheet["width"] / 3
+        lefts.append(place["x"])
+    assert lefts == sorted(lefts)
+
+
+def test_undo_and_clear(page: Page) -> None:
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("12")
+    for _ in range(4):  # the strokes of × and 4
+        page.click("#undo")
+    expect(page.locator("#result")).to_have_text("3 = 3")
+    page.keyboard.press("Control+z")
+    expect(page.locator("#hint")).to_be_visible()
+    expect(page.locator("#boxes rect")).to_have_count(0)
+    expect(page.locator("#undo")).to_be_disabled()
+    write(page, "5")
+    expect(page.locator("#result")).to_have_text("5 = 5")
+    page.click("#clear")
+    expect(page.locator("#result")).to_have_text("…")
+
+
+def test_what_is_no_formula_is_explained(page: Page) -> None:
+    write(page, "34")
+    expect(page.locator("#message")).to_be_visible()
+    expect(page.locator("#result")).to_have_text("?")
+    expect(page.locator("#correct")).to_be_disabled()
+
+
+def test_a_correction_step_by_step(page: Page) -> None:
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("12")
+    page.fill("#answer", "7")
+    page.click("#correct")
+    expect(page.locator("#verdict")).to_have_text("3 × 4 becomes 3 + 4 = 7.")
+    expect(page.locator("#step-text")).to_contain_text("7 enters at the root")
+    expect(page.locator("#search-tree .badge")).to_have_text(["7"])
+    expect(page.locator("#step-previous")).to_be_disabled()
+    steps = int(page.get_attribute("#step-range", "max") or 0)
+    assert steps >= 3
+    texts, queues, badges = set(), [], []
+    for _ in range(steps):
+        page.click("#step-next")
+        texts.add(page.inner_text("#step-text"))
+        queues.append(page.locator("#queue li:not(.rest)").count())
+        badges.append(page.locator("#search-tree .badge").count())
+    assert len(texts) == steps and max(queues) > 1 and max(badges) >= 1
+    expect(page.locator("#step-next")).to_be_disabled()
+    expect(page.locator("#search-tree .changed")).to_have_count(1)
+    expect(page.locator("#search-tree .changed .sign")).to_have_text("+")
+    expect(page.locator("#search-tree .changed .was")).to_have_text("×")
+    page.click("#step-previous")
+    expect(page.locator("#search-tree .changed")).to_have_count(0)
+    page.click("#step-play")
+    expect(page.locator("#search-tree .changed")).to_have_count(1)
+    expect(page.locator("#step-play")).to_have_text("Play")
+
+
+def test_the_posterior_names_every_formula_with_the_answer(page: Page) -> None:
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("12")
+    page.fill("#answer", "7")
+    page.press("#answer", "Enter")
+    rows = page.locator("#posterior .bar")
+    expect(rows.first).to_be_visible()
+    texts = rows.locator(".bar-text").all_inner_texts()
+    assert len(texts) >= 3 and all(text.endswith("= 7") for text in texts)
+    chosen = page.locator("#posterior .marked")
+    expect(chosen).to_have_count(1)
+    expect(chosen.locator(".bar-tag")).to_have_text("chosen")
+    expect(page.locator("#posterior .bar-tag", has_text="spurious?").first).to_be_visible()
+
+
+def test_a_refusal_is_shown(new_page, complaints: list[str]) -> None:
+    page = new_page()
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("12")
+    page.fill("#answer", "twelve")
+    page.click("#correct")
+    expect(page.locator("#notice")).to_contain_text("twelve")
+    expect(page.locator("#correct")).to_be_enabled()
+    page.click("#notice-close")
+    expect(page.locator("#notice")).to_be_hidden()
+    assert complaints and all("422" in each for each in complaints)  # Chromium logs every refusal
+    complaints.clear()
+
+
+def learn(page: Page) -> tuple[float, float]:
+    """Press the button once: the probability of the answer before and after."""
+    with page.expect_response("**/api/learn"):
+        page.click("#learn")
+    expect(page.locator("#learn")).to_be_enabled()
+    return share(page, "#learned-bars", 0), share(page, "#learned-bars", 1)
+
+
+def test_learning_raises_the_probability_of_the_answer(page: Page) -> None:
+    page.locator("#weak-label").click()
+    expect(page.locator("#weak")).to_be_checked()
+    write(page, "8-6")
+    expect(page.locator("#result")).to_contain_text("=")
+    page.fill("#answer", "2")
+    page.fill("#learn-steps", "20")
+    first, after = learn(page)
+    assert after > first
+    for _ in range(4):  # a busy machine takes fewer steps each time
+        if after < 0.6:
+            _, after = learn(page)
+    assert after > 0.6
+    expect(page.locator("#result")).to_contain_text("= 2")
+    expect(page.locator("#score dd")).to_have_text(["1", re.compile("[01]"), "1"])
+    page.click("#reset")
+    expect(page.locator("#score dd").first).to_have_text("0")
+    expect(page.locator("#learned")).to_be_hidden()
+
+
+def test_learning_is_the_visitors_own(page: Page, new_page) -> None:
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("12")
+    page.fill("#answer", "7")
+    page.fill("#learn-steps", "30")
+    for _ in range(5):
+        if learn(page)[1] > 0.6:
+            break
+    expect(page.locator("#result")).to_contain_text("= 7")
+    other = new_page()
+    write(other, "3*4")
+    expect(other.locator("#result")).to_contain_text("= 12")
+    page.reload()
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("= 7")
+
+
+def test_an_older_answer_does_not_replace_a_newer_one(page: Page) -> None:
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/api/read", hold_the_first)
+    line(page, 40)
+    page.wait_for_timeout(200)
+    line(page, 240)
+    expect(page.locator("#boxes rect")).to_have_count(2)
+    held[0].fulfill(json=_NOTHING_SEEN)
+    page.wait_for_timeout(200)
+    expect(page.locator("#boxes rect")).to_have_count(2)
+
+
+_NOTHING_SEEN = {
+    "symbols": [], "by_symbol": "", "by_symbol_is_formula": False, "formula": None, "probability": None,
+    "value": None, "decimal": None, "tree": None, "alternatives": [], "message": "old",
+}  # fmt: skip
+
+
+def line(page: Page, x: float) -> None:
+    """One stroke downwards."""
+    sheet = page.locator("#canvas").bounding_box()
+    assert sheet is not None
+    page.mouse.move(sheet["x"] + x, sheet["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(sheet["x"] + x + 2, sheet["y"] + 110, steps=5)
+    page.mouse.up()
+
+
+def test_a_finger_on_a_phone(new_page) -> None:
+    phone = new_page(**PHONE)
+    touch(phone, "3*4")
+    expect(phone.locator("#result")).to_have_text("3 × 4 = 12")
+    phone.fill("#answer", "7")
+    phone.press("#answer", "Enter")
+    expect(phone.locator("#verdict")).to_contain_text("3 + 4 = 7")
+
+
+def test_without_a_pointer(page: Page) -> None:
+    """Everything by keyboard: a formula that the page writes, its answer, the steps, learning."""
+
+    def focus(name: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate(f"document.activeElement.matches({json.dumps(name)})"):
+                outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+                assert outline == "solid" or name == "#weak", f"{name} has the focus, but one cannot see it"
+                return
+        raise AssertionError(f"{name} cannot be reached with the tabulator")
+
+    focus("#formula-examples button")
+    page.keyboard.press("Enter")
+    expect(page.locator("#result")).to_have_text("3 × 4 = 12")
+    focus("#answer")
+    page.keyboard.type("7")
+    page.keyboard.press("Enter")
+    expect(page.locator("#verdict")).to_contain_text("3 + 4")
+    focus("#step-next")
+    page.keyboard.press("Space")
+    expect(page.locator("#step-count")).to_have_text(re.compile("^1 of"))
+    focus("#step-play")
+    focus("#learn")
+    page.keyboard.press("Enter")
+    expect(page.locator("#learned")).to_be_visible()
+    focus("#reset")
+    focus("#weak")
+
+
+def test_every_formula_that_the_page_writes_is_read(page: Page) -> None:
+    for text in page.locator("#formula-examples button").all_inner_texts():
+        page.get_by_role("button", name=text, exact=True).click()
+        expect(page.locator("#result .formula")).to_have_text(text)

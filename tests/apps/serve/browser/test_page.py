@@ -1,0 +1,122 @@
+"""The page around its views: tabs, light and dark, small screens, and a server without a network."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+
+def test_tabs_by_arrow_keys_and_address(page: Page, new_page) -> None:
+    page.focus("#tab-draw")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#view-ask")).to_be_visible()
+    expect(page.locator("#view-draw")).to_be_hidden()
+    expect(page.locator("#tab-ask")).to_be_focused()
+    assert page.evaluate("location.hash") == "#ask"
+    page.keyboard.press("End")
+    expect(page.locator("#tab-runs")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    expect(page.locator("#view-ask")).to_be_visible()
+    expect(new_page("#runs").locator("#view-runs")).to_be_visible()
+
+
+@pytest.mark.parametrize("view", ["draw", "ask", "runs"])
+@pytest.mark.parametrize("width", [390, 700, 1000])
+def test_nothing_is_wider_than_the_screen(view: str, width: int, new_page) -> None:
+    page = new_page(f"#{view}", viewport={"width": width, "height": 844})
+    if view == "draw":
+        page.locator("#formula-examples button").last.click()
+        expect(page.locator("#result")).to_contain_text("=")
+        page.fill("#answer", "17/2")
+        page.click("#correct")
+        expect(page.locator("#verdict")).to_be_visible()
+    if view == "ask":
+        page.locator("#question-examples button").last.click()
+        expect(page.locator("#asked")).to_be_visible()
+    if view == "runs":
+        expect(page.locator("#run")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def lightness(page: Page, name: str) -> float:
+    """Of the background, from 0 to 1."""
+    colour = page.locator(name).evaluate("node => getComputedStyle(node).backgroundColor")
+    return sum(float(part) for part in colour.strip("rgb()").split(",")[:3]) / (3 * 255)
+
+
+def test_dark_as_the_system_has_it_until_one_chooses(new_page) -> None:
+    page = new_page(color_scheme="dark")
+    assert lightness(page, "body") < 0.2 and lightness(page, ".see") < 0.25
+    expect(page.locator("#score dd")).to_have_count(3)
+    page.click("#theme")
+    assert lightness(page, "body") > 0.9
+    page.reload()
+    expect(page.locator("#tour")).not_to_be_empty()
+    assert lightness(page, "body") > 0.9
+    assert lightness(new_page(color_scheme="light"), "body") > 0.9
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(scheme: str, new_page) -> None:
+    """WCAG AA: 4.5 to 1, for what is quiet and what is coloured too."""
+    page = new_page(color_scheme=scheme)
+    pairs = [("--ink", "--paper"), ("--quiet", "--paper"), ("--quiet", "--sheet"), ("--accent", "--sheet")]
+    pairs += [("--on-accent", "--accent"), ("--quiet", "--tint"), ("--accent", "--paper")]
+    for text, ground in pairs:
+        assert page.evaluate(CONTRAST, [text, ground]) >= 4.5, (text, ground)
+
+
+CONTRAST = """([text, ground]) => {
+    const probe = document.body.appendChild(document.createElement('i'));
+    const luminance = (name) => {
+        probe.style.color = `var(${name})`;
+        const parts = getComputedStyle(probe).color.match(/[0-9.]+/g).slice(0, 3).map((part) => part / 255);
+        const [r, g, b] = parts.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const [low, high] = [luminance(text), luminance(ground)].sort((a, b) => a - b);
+    probe.remove();
+    return (high + 0.05) / (low + 0.05);
+}"""
+
+
+def test_the_paper_is_named(page: Page) -> None:
+    link = page.locator("footer a").first
+    expect(link).to_contain_text("Closed Loop Neural-Symbolic Learning")
+
+
+def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
+    """The page's part alone: its server has a network, so what it says about that is replaced."""
+    status = page.request.get(f"{server}api/status").json()
+    missing = {"trained": {"ready": False, "accuracy": None}, "weak": {"ready": False, "accuracy": None}}
+    asked: list[str] = []
+
+    def say_status(route: Route) -> None:
+        route.fulfill(json=status if asked else {**status, "networks": missing})
+
+    def start(route: Route) -> None:
+        asked.append(route.request.method)
+        route.fulfill(status=202, json={"started": True})
+
+    events = "".join(
+        f'data: {{"step": {step}, "steps": 150, "accuracy": {accuracy}}}\n\n'
+        for step, accuracy in [(10, "null"), (150, 0.97)]
+    )
+    page.route("**/api/status", say_status)
+    page.route("**/api/train", start)
+    page.route(
+        "**/api/train/events",
+        lambda route: route.fulfill(
+            content_type="text/event-stream", body=f"{events}event: done\ndata: {{}}\n\n"
+        ),
+    )
+    expect(page.locator("#score dd")).to_have_count(3)  # else the reload would interrupt a request
+    page.reload()
+    expect(page.locator("#train")).to_be_visible()
+    assert page.locator(".see").evaluate("panel => panel.inert")
+    page.click("#train-start")
+    expect(page.locator("#train-text")).to_have_text("step 150 of 150, 97% of new formulas right")
+    expect(page.locator("#train-progress")).to_have_attribute("aria-valuenow", "100")
+    expect(page.locator("#train")).to_be_hidden()
+    assert not page.locator(".see").evaluate("panel => panel.inert")
+    assert asked == ["POST"]

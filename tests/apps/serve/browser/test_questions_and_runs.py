@@ -1,0 +1,103 @@
+"""Ask about a scene, and watch runs, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.run import train
+
+
+def test_a_question_is_answered_step_by_step(new_page) -> None:
+    page = new_page("#ask")
+    expect(page.locator("#scene .thing").first).to_be_visible()
+    things = page.locator("#scene .thing").count()
+    with page.expect_response("**/api/ask") as asked:
+        page.locator("#question-examples button").first.click()
+    told = asked.value.json()
+    expect(page.locator("#asked-answer")).to_have_text(told["answer"] or "no answer")
+    steps = page.locator("#program .step")
+    expect(steps.first).to_have_text(f"scene{things} objects")
+    while page.locator("#program-previous").is_enabled():
+        page.click("#program-previous")
+    expect(page.locator("#program .current")).to_contain_text("scene")
+    expect(page.locator("#scene .chosen")).to_have_count(things)
+    page.click("#program-next")
+    expect(steps.nth(1)).to_contain_class("current")
+    steps.last.hover()
+    expect(page.locator("#scene-caption")).to_contain_text(steps.last.locator("span").inner_text())
+
+
+def test_one_may_ask_in_ones_own_words(new_page) -> None:
+    page = new_page("#ask")
+    expect(page.locator("#scene-name")).not_to_be_empty()
+    page.fill("#question", "How many things are there?")
+    page.press("#question", "Enter")
+    expect(page.locator("#program .step").first).to_contain_text("scene")
+    expect(page.locator("#understood span").first).to_be_visible()
+
+
+def test_a_wrong_program_is_corrected(new_page) -> None:
+    page = new_page("#ask")
+    for _ in range(12):
+        expect(page.locator("#question-examples button").first).to_be_visible()
+        if page.locator("#question-examples .misread").count():
+            break
+        name = page.inner_text("#scene-name")
+        page.click("#scene-next")
+        expect(page.locator("#scene-name")).not_to_have_text(name)
+    else:
+        pytest.skip("this network answers everything rightly")
+    page.locator("#question-examples .misread").click()
+    expect(page.locator("#asked-note")).to_contain_text("The true answer is")
+    page.click("#ask-correct")
+    expect(page.locator("#ask-verdict")).not_to_be_empty()
+    expect(page.locator("#neighbours .bar, #ask-posterior .bar").first).to_be_visible()
+
+
+def test_scenes_follow_each_other(new_page) -> None:
+    page = new_page("#ask")
+    expect(page.locator("#scene-name")).to_contain_text("Scene 1 of 12")
+    page.click("#scene-previous")
+    expect(page.locator("#scene-name")).to_contain_text("Scene 12 of 12")
+    page.click("#scene-next")
+    expect(page.locator("#scene-name")).to_contain_text("Scene 1 of 12")
+
+
+def points(page: Page, name: str) -> int:
+    return int(page.get_attribute(name, "data-points") or 0)
+
+
+def test_a_curve_grows_while_the_run_trains(new_page, runs: Path) -> None:
+    training = train(TrainHWF(steps=30, validate_every=30, lengths=(1, 3), seed=1), runs / "live")
+    next(training)
+    page = new_page("#runs")
+    expect(page.locator("#run-title")).to_have_text("live")  # the one that is running is shown first
+    expect(page.locator("#run-state")).to_have_text("training")
+    before = points(page, "#curve-loss")
+    for _ in training:
+        pass
+    expect(page.locator("#run-state")).to_have_text("finished")
+    assert points(page, "#curve-loss") == 3 > before
+    assert points(page, "#curve-accuracy") >= 1
+
+
+def test_runs_are_listed_with_their_curves(new_page, runs: Path) -> None:
+    written = sum("loss" in row for row in read_rows(runs / "handwriting" / METRICS))
+    page = new_page("#runs")
+    page.click('[data-run="handwriting"]')
+    expect(page.locator("#run-title")).to_have_text("handwriting")
+    expect(page.locator("#curve-loss")).to_have_attribute("data-points", str(written))
+    expect(page.locator("#curve-accuracy .line")).to_be_visible()
+    page.click("summary:has-text('Settings')")
+    expect(page.locator("#run-settings")).to_contain_text("posterior")
+
+
+def test_results_are_tables(new_page) -> None:
+    page = new_page("#runs")
+    expect(page.locator("#results-list details[open] table").first).to_be_visible()
+    expect(page.locator("#results-list td").first).not_to_be_empty()

@@ -1,0 +1,87 @@
+"""The application as a whole: its page, its description, and the form of all refusals."""
+
+import pytest
+from starlette.testclient import TestClient
+
+from ngs.apps.serve.app import STATIC, create_app
+from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.visitors import COOKIE
+from tests.apps.serve.small_run import write_run
+
+DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 200}
+
+
+@pytest.fixture
+def playground(tmp_path) -> Playground:
+    made = Playground(runs_root=tmp_path / "runs", limits=Limits(jobs=1, job_wait_seconds=0.05))
+    made.networks.load(write_run(tmp_path / "runs" / "one"))
+    return made
+
+
+def client_of(playground: Playground) -> TestClient:
+    return TestClient(create_app(playground), base_url="http://localhost")
+
+
+def test_who_opens_the_page_is_known_from_then_on(playground) -> None:
+    client = client_of(playground)
+    page = client.get("/")
+    assert (
+        page.headers["content-type"].startswith("text/html")
+        and page.content == (STATIC / "index.html").read_bytes()
+    )
+    assert COOKIE in page.cookies
+    assert "set-cookie" not in client.get("/api/score").headers
+    assert len(playground.visitors) == 1
+
+
+def test_the_files_of_the_page_are_served_and_nothing_from_elsewhere(playground) -> None:
+    client = client_of(playground)
+    for file in STATIC.rglob("*"):
+        if file.is_file():
+            found = client.get(f"/static/{file.relative_to(STATIC)}")
+            assert found.content == file.read_bytes()
+            assert found.headers["cache-control"] == "no-cache"  # asked for again, so that updates are seen
+    assert client.get("/docs").status_code == 404
+
+
+def test_it_describes_itself(playground) -> None:
+    described = client_of(playground).get("/api/openapi.json").json()
+    assert described["info"]["title"] == "NGS playground" and "cookie" in described["info"]["description"]
+    assert {"/api/status", "/api/read", "/api/ask", "/api/runs"} <= described["paths"].keys()
+
+
+def test_mistakes_are_the_askers(playground) -> None:
+    client = client_of(playground)
+    for status, response, said in [
+        (422, client.post("/api/read", json={**DRAWING, "strokes": []}), "nothing is drawn"),
+        (422, client.post("/api/read", json={**DRAWING, "network": "best"}), "body.network"),
+        (422, client.post("/api/read", content=b"{"), "not as needed"),
+        (404, client.get("/api/nothing"), "there is no /api/nothing"),
+        (405, client.put("/api/read"), "PUT is not for /api/read"),
+        (413, client.post("/api/read", content=b"x" * 256_001), "too large"),
+    ]:
+        assert response.status_code == status and said in response.json()["error"], response.text
+
+
+def test_when_all_slots_are_taken_one_is_asked_to_try_again(playground) -> None:
+    client = client_of(playground)
+    with playground.jobs:
+        response = client.post("/api/read", json=DRAWING)
+    assert response.status_code == 503 and response.headers["retry-after"] == "1"
+    assert "try again" in response.json()["error"]
+    assert client.post("/api/read", json=DRAWING).status_code == 200
+
+
+def test_the_shared_networks_stay_as_they_are(playground) -> None:
+    client = client_of(playground)
+    before = {
+        name: {key: value.clone() for key, value in network.state_dict().items()}
+        for name, network in playground.networks.items()
+    }
+    for name in ("trained", "weak", "mine"):
+        learned = client.post("/api/learn", json={**DRAWING, "network": name, "answer": "7", "steps": 2})
+        assert learned.status_code == 200 and learned.json()["found"], learned.text
+    for name, network in playground.networks.items():
+        assert all(value.equal(before[name][key]) for key, value in network.state_dict().items())
+        assert not network.training and not any(value.grad is not None for value in network.parameters())

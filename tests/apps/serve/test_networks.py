@@ -1,0 +1,69 @@
+"""Which run is taken, and what is taken from it."""
+
+import os
+
+import pytest
+import torch
+
+from ngs.apps.serve.networks import Networks, newest_run
+from ngs.errors import DataError
+from ngs.experiments.folder import BEST, CONFIG, EARLY, RESULT
+from tests.apps.serve.small_run import write_run
+
+
+def test_there_is_none_until_a_run_is_loaded(tmp_path) -> None:
+    networks = Networks()
+    assert dict(networks) == {"trained": None, "weak": None}
+    assert networks.accuracy("trained") is None
+    networks.load(write_run(tmp_path / "run"))
+    assert all(networks.values())
+    with pytest.raises(KeyError):
+        networks["mine"]
+
+
+def test_the_weak_one_is_the_early_one_and_each_has_its_accuracy(tmp_path) -> None:
+    networks = Networks()
+    networks.load(write_run(tmp_path / "run", accuracy=0.98, early=0.35))
+    assert (networks.accuracy("trained"), networks.accuracy("weak")) == (0.98, 0.35)
+    images = torch.rand(2, 1, 45, 45)
+    trained, weak = networks["trained"], networks["weak"]
+    assert trained is not None and weak is not None
+    assert not trained.training and not weak.training
+    assert not torch.allclose(trained(images), weak(images))
+
+
+def test_an_unfinished_run_can_be_given(tmp_path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / RESULT).unlink()
+    (run / EARLY).unlink()
+    networks = Networks()
+    networks.load(run)
+    assert networks["trained"] is not None and networks["weak"] is None
+    assert networks.accuracy("trained") is None
+
+
+def test_a_run_without_a_network_is_an_error(tmp_path) -> None:
+    run = write_run(tmp_path / "run")
+    (run / BEST).unlink()
+    with pytest.raises(DataError, match="ngs train hwf"):
+        Networks().load(run)
+
+
+def test_the_run_that_finished_last_is_taken(tmp_path) -> None:
+    write_run(tmp_path / "b", finished=200)
+    write_run(tmp_path / "a", finished=300)
+    write_run(tmp_path / "c", finished=100)
+    assert newest_run(tmp_path, "hwf") == tmp_path / "a"
+    assert newest_run(tmp_path, "clevr") is None
+    (tmp_path / "a" / RESULT).unlink()
+    assert newest_run(tmp_path, "hwf") == tmp_path / "b"
+    (tmp_path / "b" / CONFIG).write_text("{")
+    assert newest_run(tmp_path, "hwf") == tmp_path / "c"
+
+
+def test_where_there_are_no_runs_there_is_none(tmp_path) -> None:
+    (tmp_path / "file").touch()
+    os.mkdir(tmp_path / "empty")
+    assert newest_run(tmp_path, "hwf") is None
+    assert newest_run(tmp_path / "missing", "hwf") is None
+    assert newest_run(None, "hwf") is None

@@ -1,0 +1,119 @@
+"""Training a first network in a child process, and following it."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from ngs.apps.serve import status_api
+from ngs.apps.serve.networks import Networks
+from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.status_api import status_router
+from ngs.apps.serve.training import AlreadyThere, FirstTraining, Progress
+from ngs.experiments.record import METRICS
+from ngs.tasks.hwf import packed
+from ngs.tasks.hwf.embedded import embedded
+from tests.apps.serve.small_run import write_run
+
+A_CHILD = "import sys; sys.stdin.close(); import time; time.sleep(60)"
+
+
+def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.02)
+
+
+def does(monkeypatch, training: FirstTraining, *command: str) -> None:
+    monkeypatch.setattr(training, "command", lambda: [sys.executable, *command])
+
+
+def test_a_first_network_is_trained_and_loaded(tmp_path, monkeypatch) -> None:
+    packed.write(tmp_path / "small.ngs", embedded(train=40, test=10))
+    networks = Networks()
+    training = FirstTraining(networks, tmp_path / "runs")
+    fewer = ["--data", str(tmp_path / "small.ngs"), "--steps", "2", "--batch-size", "8"]
+    does(monkeypatch, training, *training.command()[1:], *fewer)
+    training.start()
+    until(lambda: training.progress() is None)
+    assert training.failure is None
+    assert networks["trained"] is not None and networks["weak"] is not None
+    with pytest.raises(AlreadyThere, match="trained network already"):
+        training.start()
+
+
+def test_the_progress_is_that_of_the_run(tmp_path, monkeypatch) -> None:
+    training = FirstTraining(Networks(), tmp_path)
+    assert training.progress() is None
+    does(monkeypatch, training, "-c", A_CHILD)
+    training.start()
+    assert training.progress() == Progress(0, 150, None)
+    training.folder.mkdir()
+    rows = [{"step": 35, "validation": {"calculation": 0.25}}, {"step": 40, "loss": 1.0}]
+    (training.folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 5')
+    assert training.progress() == Progress(40, 150, 0.25)
+    with pytest.raises(AlreadyThere, match="being trained"):
+        training.start()
+    training.stop()
+    until(lambda: training.progress() is None, 5)
+
+
+def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeypatch) -> None:
+    training = FirstTraining(Networks(), tmp_path)
+    for _ in range(2):
+        does(monkeypatch, training, "-c", "import sys; sys.exit('no room on the disk')")
+        training.start()
+        until(lambda: training.progress() is None)
+        assert training.failure is not None and "no room on the disk" in training.failure
+    does(monkeypatch, training, "-c", "")  # says that it is done, and left nothing
+    training.start()
+    until(lambda: training.progress() is None)
+    assert training.failure is not None and "best.safetensors" in training.failure
+
+
+def client_of(playground: Playground) -> TestClient:
+    app = FastAPI()
+    app.include_router(status_router(playground))
+    return TestClient(app)
+
+
+def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(status_api, "LOOK_SECONDS", 0.02)
+    playground = Playground(runs_root=tmp_path)
+    training = playground.training
+    assert training is not None
+    ready = write_run(tmp_path / "ready", accuracy=0.97)
+    script = f"import shutil; shutil.copytree({str(ready)!r}, {str(training.folder)!r})"
+    does(monkeypatch, training, "-c", f"import time; time.sleep(0.3); {script}; time.sleep(0.3)")
+    client = client_of(playground)
+    assert client.get("/api/status").json()["networks"]["trained"] == {"ready": False, "accuracy": None}
+    started = client.post("/api/train")
+    assert (started.status_code, started.json()) == (202, {"started": True})
+    assert client.post("/api/train").status_code == 409
+    assert client.get("/api/status").json()["training"] == {"step": 0, "steps": 150, "accuracy": None}
+    events = client.get("/api/train/events").text.split("\n\n")
+    assert json.loads(events[0].removeprefix("data: ")) == {"step": 0, "steps": 150, "accuracy": None}
+    assert json.loads(events[1].removeprefix("data: ")) == {"step": 150, "steps": 150, "accuracy": 0.9}
+    assert events[2:] == ['event: done\ndata: {"accuracy": 0.97, "error": null}', ""]
+    status = client.get("/api/status").json()
+    assert status["training"] is None
+    assert status["networks"]["weak"] == {"ready": True, "accuracy": 0.35}
+
+
+def test_without_a_folder_nothing_is_trained() -> None:
+    client = client_of(Playground())
+    with pytest.raises(ValueError, match="--runs"):
+        client.post("/api/train")
+    status = client.get("/api/status").json()
+    assert not status["runs"] and not status["questions"] and status["limits"]["strokes"] == 200
+    assert client.get("/api/train/events").text.startswith("event: done")
+
+
+def test_the_folder_is_named(tmp_path: Path) -> None:
+    assert FirstTraining(Networks(), tmp_path).folder == tmp_path / "playground"
