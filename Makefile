@@ -20,7 +20,7 @@ demo: $(VENV)/.installed
 	$(BIN)/ngs report runs/demo-posterior
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup # tests of one group share what they train
 
 bench: $(VENV)/.installed
 	$(BIN)/ngs bench --out bench

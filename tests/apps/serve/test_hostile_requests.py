@@ -50,6 +50,7 @@ JUNK: list[Any] = [
 BROKEN = [
     *(b"", b"{", b"nul", b"{]", b'{"a": 1,}', b"\xff\xfe", b"\x00", b'"' + b"a" * 1000, b"{}{}", b"NaN"),
     *(b"[" * 100_000, b'{"strokes": ' + b"[" * 50_000, b'{"a":' * 20_000, b"9" * 10_000, b"1e" + b"9" * 400),
+    b'{"strokes":[[' + b"0," * 110_000 + b'0]],"width":600,"height":200}',
     *(b"x" * (Limits.body_bytes + 1), b"[" + b"0," * (Limits.body_bytes // 2) + b"0]"),
 ]
 TYPES = [

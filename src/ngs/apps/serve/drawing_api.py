@@ -12,7 +12,7 @@ from zlib import crc32
 
 import torch
 from fastapi import APIRouter, Depends, HTTPException
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, field_validator
 from torch import nn
 
 from ngs.apps.formula_reading import as_answer
@@ -48,7 +48,8 @@ class Drawing(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    strokes: list[Annotated[list[Point], Field(min_length=1)]] = Field(
+    # The first fault is enough: a body of nothing but faults would be gone through while everyone waits.
+    strokes: Annotated[list[Annotated[list[Point], Field(min_length=1), FailFast()]], FailFast()] = Field(
         max_length=Limits.strokes,
         description=f"Where the pen went, stroke by stroke: [x, y] in pixels of the canvas, y downwards; at "
         f"most {Limits.points:,} points in all.",
@@ -151,9 +152,9 @@ def drawing_router(playground: Playground) -> APIRouter:
 
     @router.post("/learn", summary="Learn from a drawing and its answer alone")
     def learn_drawing(lesson: Lesson, visitor: CurrentVisitor) -> Learned:
-        answer, network = as_answer(lesson.answer), _network(playground, visitor, lesson.network)
-        with _alone(visitor), playground.jobs:
-            return _learned(network, lesson, answer, visitor)
+        answer = as_answer(lesson.answer)
+        with _alone(visitor), playground.learners, playground.jobs:
+            return _learned(_network(playground, visitor, lesson.network), lesson, answer, visitor)
 
     @router.post("/reset", summary="Forget what was drawn and learned")
     def reset(visitor: CurrentVisitor) -> WithScore:

@@ -28,6 +28,8 @@ class Playground:
     visitors: Visitors = field(init=False)
     jobs: Slots = field(init=False)
     """`with playground.jobs: ...` around all that computes"""
+    learners: Slots = field(init=False)
+    """around what learns, before `jobs`"""
     streams: Slots = field(init=False)
     """`with playground.streams: ...` while events are sent"""
     training: FirstTraining | None = field(init=False)
@@ -36,5 +38,6 @@ class Playground:
     def __post_init__(self) -> None:
         self.visitors = Visitors(self.limits)
         self.jobs = Slots(self.limits.jobs, self.limits.job_wait_seconds)
+        self.learners = Slots(self.limits.learners, self.limits.job_wait_seconds)
         self.streams = Slots(self.limits.streams, 0.0)  # events are sent by the one loop, which never waits
         self.training = None if self.runs_root is None else FirstTraining(self.networks, self.runs_root)

@@ -31,7 +31,7 @@ MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no su
 RunId = Annotated[
     str,
     Path(
-        pattern=r"^[A-Za-z0-9._-]{1,80}$",
+        max_length=255,
         description="The name of its folder.",
         examples=["demo-m-bs"],
     ),

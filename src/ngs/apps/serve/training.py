@@ -7,6 +7,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from ngs.apps.serve.networks import Networks
@@ -39,7 +40,8 @@ class FirstTraining:
     """At most one training at a time, of the default configuration; what it learned goes to `networks`."""
 
     def __init__(self, networks: Networks, runs_root: Path) -> None:
-        self.networks, self.folder = networks, runs_root / FOLDER
+        self.networks, self.runs_root = networks, runs_root
+        self.folder = runs_root / FOLDER
         self.failure: str | None = None
         """why the last training ended without a network"""
         self._child: subprocess.Popen[bytes] | None = None
@@ -52,14 +54,26 @@ class FirstTraining:
             if self.networks["trained"] is not None:
                 raise AlreadyThere("there is a trained network already; use it")
             self.failure = None
-            self._child = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-            )
+            self.folder = self._free_folder()
+            try:
+                self._child = subprocess.Popen(
+                    self.command(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                )
+            except OSError as error:
+                raise NGSError(f"no training can be started here: {error.strerror or error}") from None
         threading.Thread(target=self._wait, args=(self._child,), daemon=True).start()
 
     def command(self) -> list[str]:
-        options = ["--out", str(self.folder), "--overwrite", "--validate-every", str(WEAK_STEP)]
+        options = ["--out", str(self.folder), "--validate-every", str(WEAK_STEP)]
         return [sys.executable, "-m", "ngs.apps.cli", "train", "hwf", *options, "--threads", "1"]
+
+    def _free_folder(self) -> Path:
+        """One that nobody's run is in, not even an interrupted one."""
+        names = chain([FOLDER], (f"{FOLDER}-{number}" for number in count(2)))
+        return next(folder for name in names if not (folder := self.runs_root / name).exists())
 
     def progress(self) -> Progress | None:
         """None where nothing is being trained."""
@@ -77,8 +91,10 @@ class FirstTraining:
         child = self._child
         if child is not None:
             child.terminate()
-            with suppress(subprocess.TimeoutExpired):
+            try:
                 child.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                child.kill()
 
     def _wait(self, child: subprocess.Popen[bytes]) -> None:
         _, errors = child.communicate()
@@ -88,7 +104,7 @@ class FirstTraining:
                 self.failure = " ".join(["the training ended early", *last])
             else:
                 self.networks.load(self.folder)
-        except NGSError as error:
-            self.failure = str(error)
+        except Exception as error:  # whatever it was, the page says so
+            self.failure = str(error) or type(error).__name__
         finally:
             self._child = None

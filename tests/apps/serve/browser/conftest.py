@@ -26,19 +26,26 @@ NewPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def chromium() -> str:
     if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
+        refuse = pytest.fail if os.environ.get("NGS_BROWSER") == "required" else pytest.skip
+        refuse("there is no Chromium on this machine")
+    return CHROMIUM
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """For one module: while it is there, its event loop runs, and tests elsewhere could not run theirs."""
     expect.set_options(timeout=PATIENCE)
     sandbox = ["--no-sandbox"] if os.getuid() == 0 else []
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=sandbox)
+        started = playwright.chromium.launch(executable_path=chromium, args=sandbox)
         yield started
         started.close()
 
 
 @pytest.fixture(scope="session")
-def runs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained_runs(tmp_path_factory.mktemp("runs"))
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.apps.serve.browser.pen import touch, write
+
+pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
@@ -171,6 +174,86 @@ def test_learning_is_the_visitors_own(page: Page, new_page) -> None:
     page.reload()
     write(page, "3*4")
     expect(page.locator("#result")).to_contain_text("= 7")
+
+
+def test_the_weak_network_stays_until_something_is_learned(page: Page) -> None:
+    page.locator("#weak-label").click()
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("=")
+    page.fill("#answer", "1000")
+    page.click("#learn")
+    expect(page.locator("#learned-text")).to_contain_text("nothing to learn from")
+    with page.expect_request("**/api/read") as asked:
+        page.click("#undo")
+    assert asked.value.post_data_json["network"] == "weak"
+
+
+def test_the_switch_waits_for_learning_and_the_focus_comes_back(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/learn", lambda route: held.append(route))
+    write(page, "3*4")
+    expect(page.locator("#result")).to_contain_text("12")
+    page.fill("#answer", "7")
+    page.focus("#learn")
+    with page.expect_request("**/api/learn"):
+        page.keyboard.press("Enter")
+    expect(page.locator("#weak")).to_be_disabled()
+    page.locator("#answer").evaluate("field => field.dispatchEvent(new Event('input'))")
+    expect(page.locator("#learn")).to_be_disabled()
+    held[0].continue_()
+    expect(page.locator("#learned")).to_be_visible()
+    expect(page.locator("#weak")).to_be_enabled()
+    expect(page.locator("#learn")).to_be_focused()
+
+
+def test_a_refused_switch_goes_back(page: Page, complaints: list[str]) -> None:
+    expect(page.locator("#score dd")).to_have_count(3)
+    page.route("**/api/reset", lambda route: route.fulfill(status=409, json={"error": "not now"}))
+    page.locator("#weak-label").click()
+    expect(page.locator("#notice")).to_contain_text("not now")
+    expect(page.locator("#weak")).not_to_be_checked()
+    assert complaints and all("409" in each for each in complaints)
+    complaints.clear()
+
+
+def test_a_busy_server_is_asked_again(page: Page, complaints: list[str]) -> None:
+    refused: list[str] = []
+
+    def busy_at_first(route: Route) -> None:
+        if len(refused) == 2:
+            route.continue_()
+        else:
+            refused.append(route.request.url)
+            route.fulfill(status=503, headers={"Retry-After": "1"}, json={"error": "busy"})
+
+    page.route("**/api/read", busy_at_first)
+    page.locator("#formula-examples button").first.click()
+    expect(page.locator("#result")).to_have_text("3 × 4 = 12")
+    expect(page.locator("#notice")).to_be_hidden()
+    assert len(refused) == 2 and all("503" in each for each in complaints)
+    complaints.clear()
+
+
+def test_a_formula_may_be_typed(page: Page) -> None:
+    page.fill("#typed", "7 − 8 ÷ 2")
+    page.press("#typed", "Enter")
+    expect(page.locator("#result")).to_have_text("7 − 8 ÷ 2 = 3")
+    page.fill("#typed", "2*3")
+    page.press("#typed", "Enter")
+    expect(page.locator("#result")).to_have_text("2 × 3 = 6")
+    page.fill("#typed", "two")
+    page.press("#typed", "Enter")
+    expect(page.locator("#notice")).to_contain_text("two")
+    expect(page.locator("#result")).to_have_text("2 × 3 = 6")
+
+
+def test_a_long_formula_is_searched_one_change_away_only(page: Page) -> None:
+    page.fill("#typed", "1+1+1+1+1+1")
+    page.press("#typed", "Enter")
+    expect(page.locator("#result")).to_contain_text("=")
+    page.fill("#answer", "5000")
+    page.click("#correct")
+    expect(page.locator("#verdict")).to_contain_text("the formula is too long to look at all others")
 
 
 def test_an_older_answer_does_not_replace_a_newer_one(page: Page) -> None:

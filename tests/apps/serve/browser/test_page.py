@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
+
 
 def test_tabs_by_arrow_keys_and_address(page: Page, new_page) -> None:
     page.focus("#tab-draw")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
+
+pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
 
 
 def test_a_question_is_answered_step_by_step(new_page) -> None:
@@ -68,6 +70,22 @@ def test_scenes_follow_each_other(new_page) -> None:
     expect(page.locator("#scene-name")).to_contain_text("Scene 1 of 12")
 
 
+def test_an_answer_about_another_scene_is_dropped(new_page) -> None:
+    page = new_page("#ask")
+    expect(page.locator("#scene-name")).to_contain_text("Scene 1 of 12")
+    held: list[Route] = []
+    page.route("**/api/ask", lambda route: held.append(route))
+    with page.expect_request("**/api/ask"):
+        page.locator("#question-examples button").first.click()
+    page.click("#scene-next")
+    expect(page.locator("#scene-name")).to_contain_text("Scene 2 of 12")
+    with page.expect_response("**/api/ask"):
+        held[0].continue_()
+    expect(page.locator("#ask")).to_be_enabled()
+    expect(page.locator("#asked")).to_be_hidden()
+    expect(page.locator("#scene-caption")).to_be_empty()
+
+
 def points(page: Page, name: str) -> int:
     return int(page.get_attribute(name, "data-points") or 0)
 
@@ -84,6 +102,33 @@ def test_a_curve_grows_while_the_run_trains(new_page, runs: Path) -> None:
     expect(page.locator("#run-state")).to_have_text("finished")
     assert points(page, "#curve-loss") == 3 > before
     assert points(page, "#curve-accuracy") >= 1
+
+
+def test_a_lost_stream_alone_is_taken_up_again(new_page, runs: Path, complaints: list[str]) -> None:
+    training = train(TrainHWF(steps=30, validate_every=30, lengths=(1, 3), seed=2), runs / "lost")
+    next(training)
+    page = new_page()
+    expect(page.locator("#score dd")).to_have_count(3)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.split("/api/")[-1].split("?")[0]))
+
+    def refuse_the_first(route: Route) -> None:
+        if asked.count("runs/lost/events") == 1:
+            route.fulfill(status=503, json={"error": "busy"})
+        else:
+            route.continue_()
+
+    page.route("**/api/runs/lost/events*", refuse_the_first)
+    page.click("#tab-runs")
+    expect(page.locator("#run-facts")).to_contain_text("trying again")
+    expect(page.locator("#run-facts")).to_contain_text("Step")
+    assert asked.count("runs/lost/events") == 2 and asked.count("runs") == asked.count("runs/lost") == 1
+    for _ in training:
+        pass
+    expect(page.locator("#run-state")).to_have_text("finished")
+    assert points(page, "#curve-loss") == 3
+    assert all("503" in each or "/events" in each for each in complaints)
+    complaints.clear()
 
 
 def test_runs_are_listed_with_their_curves(new_page, runs: Path) -> None:

@@ -13,7 +13,8 @@ export class AskView {
     this.scenes = null;
     this.place = 0;
     this.id = null;
-    this.asked = null;
+    this.asked = this.shown = null;
+    this.version = 0; // of the scene and the question: an answer about an older one is dropped
     this.scene = new Scene($("scene"));
     this.program = new Program($("program"), (step) => this.point(step));
     this.corrected = new Program($("corrected-program"), (step) => this.point(step));
@@ -48,7 +49,8 @@ export class AskView {
     this.point(null);
     $("scene-name").textContent = `Scene ${this.place + 1} of ${this.scenes.length}, ${scene.objects.length} objects`;
     const chip = (question, name = null) => element("button", {
-      type: "button", class: name, disabled: !this.ready, onclick: () => this.ask(question) }, question);
+      type: "button", class: name, disabled: !this.ready, onclick: () => this.ask(question) },
+    question, name && element("span", { class: "unseen" }, ` (${name})`));
     $("question-examples").replaceChildren(...scene.examples.map((question) => chip(question)),
       ...(scene.misread ? [chip(scene.misread.question, "misread")] : []));
     this.truths = new Map(scene.examples.map((question, i) => [question, scene.answers?.[i]]));
@@ -57,7 +59,8 @@ export class AskView {
 
   forget() {
     this.player.stop();
-    this.asked = null;
+    this.version++;
+    this.asked = this.shown = null;
     show($("asked"), false);
     $("question").value = "";
   }
@@ -69,9 +72,11 @@ export class AskView {
   }
 
   async ask(question) {
+    const version = ++this.version;
     $("question").value = question;
     const asked = await guarded(() => post("/ask", { scene: this.id, question }), $("ask"));
-    if (!asked) return;
+    $("ask").disabled = !this.ready;
+    if (!asked || version !== this.version) return;
     this.asked = { ...asked, question };
     show($("asked"));
     show($("ask-corrected"), false);
@@ -84,6 +89,7 @@ export class AskView {
       wrong ? `The true answer is ${truth}: press correct.` : ""].filter(Boolean).join(" ");
     $("understood").replaceChildren(...asked.understood.map(({ phrase, module }) => element("span", {}, phrase, element("small", {}, moduleText(module)))));
     this.program.show(asked.program);
+    this.shown = null;
     this.player.load(executed(asked.program).length, Infinity);
     show($("ask-alternatives"), asked.alternatives.length > 0);
     bars($("ask-alternative-bars"), asked.alternatives.slice(0, 4).map(row));
@@ -107,19 +113,20 @@ export class AskView {
     event.preventDefault();
     const answer = $("ask-answer").value.trim();
     if (!answer || !this.asked) return;
+    const version = this.version;
     const fixed = await guarded(() => post("/ask/correct", { scene: this.id, question: this.asked.question, answer }), $("ask-correct"));
-    if (!fixed) return;
+    if (!fixed || version !== this.version) return;
     show($("ask-corrected"));
     $("ask-verdict").textContent = fixed.right ? `${answer} is what the program gives: right as it stands.`
       : fixed.corrected === null ? `No program one change away gives ${answer}.`
         : `Corrected${fixed.change ? `: ${fixed.change.split(" ").map(moduleText).join(" ")}` : ""}.`;
     this.corrected.show(fixed.right ? null : fixed.corrected, fixed.program);
     show($("neighbours-part"), fixed.neighbours.length > 0);
-    bars($("neighbours"), fixed.neighbours.slice(0, 8).map((each) => ({
+    bars($("neighbours"), fixed.neighbours.map((each) => ({
       text: each.change.split(" ").map(moduleText).join(" "), detail: `→ ${each.answer ?? "no answer"}`, probability: each.probability,
       marked: Boolean(each.chosen ?? each.right), doubtful: !each.right, tag: each.chosen ? "chosen" : each.right ? "right answer" : "" })));
     show($("ask-posterior-part"), fixed.posterior.length > 0);
-    bars($("ask-posterior"), fixed.posterior.slice(0, 6).map((each, i) => ({
+    bars($("ask-posterior"), fixed.posterior.map((each, i) => ({
       text: programText(each.program), probability: each.probability, marked: each.corrected, doubtful: each.probability < 0.5,
       tag: each.corrected ? "chosen" : i === 0 ? "likeliest" : "spurious?" })));
   }

@@ -75,9 +75,10 @@ function showQueue(queue, waiting, tree) {
     ...(queue.length === 0 ? [element("li", { class: "rest" }, "empty")] : []));
 }
 
-function verdict({ reading, target, right, corrected, posterior }) {
+function verdict({ reading, target, right, corrected, posterior, evidence }) {
   if (right) return `${formula(reading.formula)} is ${value(target)}: right as it stands.`;
   if (corrected === null) {
+    if (evidence === null) return `No change of one symbol gives ${value(target)}; the formula is too long to look at all others.`;
     return posterior.length
       ? `No change of one symbol gives ${value(target)}; formulas further away do.`
       : `No formula of this length gives ${value(target)}.`;

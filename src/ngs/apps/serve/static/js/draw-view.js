@@ -5,7 +5,7 @@ import { CorrectionView } from "./correction-view.js";
 import { $, element, show } from "./element.js";
 import { written } from "./handwriting.js";
 import { showLearned, showScore } from "./learn-view.js";
-import { formula } from "./notation.js";
+import { formula, typed } from "./notation.js";
 import { clearNotice, guarded, notice } from "./notice.js";
 import { ReadingView } from "./reading-view.js";
 import { tour } from "./tour.js";
@@ -19,6 +19,8 @@ export class DrawView {
     this.correctionView = new CorrectionView();
     this.canvas = new Canvas($("canvas"), () => this.drawn());
     this.network = "mine"; // the visitor's own once there is one, else the trained
+    this.weak = false; // whether a reset goes back to the weak network
+    this.busy = false;
     this.reading = this.correction = this.learned = null;
     this.version = 0; // of the drawing: an answer about an older one is dropped
     $("undo").addEventListener("click", () => this.canvas.undo());
@@ -29,9 +31,8 @@ export class DrawView {
     $("reset").addEventListener("click", () => this.reset());
     $("weak").addEventListener("change", () => this.reset());
     document.addEventListener("keydown", (event) => this.shortcut(event));
-    const still = matchMedia("(prefers-reduced-motion: reduce)");
-    $("formula-examples").append(...EXAMPLES.map((text) => element("button", {
-      onclick: () => this.canvas.write(written(text, this.canvas.size), still.matches) }, formula(text))));
+    $("type-form").addEventListener("submit", (event) => this.type(event));
+    $("formula-examples").append(...EXAMPLES.map((text) => element("button", { onclick: () => this.write(text) }, formula(text))));
     this.showAll();
   }
 
@@ -49,6 +50,19 @@ export class DrawView {
       event.preventDefault();
       this.canvas.undo();
     }
+  }
+
+  write(text) {
+    const still = matchMedia("(prefers-reduced-motion: reduce)");
+    this.canvas.write(written(text, this.canvas.size), still.matches);
+  }
+
+  type(event) {
+    event.preventDefault();
+    const given = $("typed").value.trim();
+    const text = typed(given);
+    if (text !== null) this.write(text);
+    else if (given) notice(`“${given}” cannot be written: use the digits and + − × ÷ (or * and /).`);
   }
 
   body() {
@@ -96,14 +110,23 @@ export class DrawView {
     $("undo").disabled = $("clear").disabled = empty;
     show($("hint"), empty);
     const answerable = this.reading?.formula && $("answer").value.trim() !== "";
-    $("correct").disabled = $("learn").disabled = !answerable;
+    $("correct").disabled = $("learn").disabled = this.busy || !answerable;
+  }
+
+  // One of correct, learn and reset at a time: each depends on the network that another may change.
+  async alone(work) {
+    this.busy = true;
+    const answer = await guarded(work, $("correct"), $("learn"), $("reset"), $("weak"));
+    this.busy = false;
+    this.buttons();
+    return answer;
   }
 
   async correct(event) {
     event.preventDefault();
     if ($("correct").disabled) return;
     const version = this.version;
-    const correction = await guarded(() => post("/correct", { ...this.body(), answer: $("answer").value.trim() }), $("correct"));
+    const correction = await this.alone(() => post("/correct", { ...this.body(), answer: $("answer").value.trim() }));
     if (!correction || version !== this.version) return;
     this.correction = correction;
     this.learned = null;
@@ -113,9 +136,10 @@ export class DrawView {
   async learn() {
     const steps = Math.max(1, Math.min(Number($("learn-steps").max), Math.round(Number($("learn-steps").value)) || 1));
     const version = this.version;
-    const learned = await guarded(() => post("/learn", { ...this.body(), answer: $("answer").value.trim(), steps }), $("learn"), $("reset"));
+    const answer = $("answer").value.trim();
+    const learned = await this.alone(() => post("/learn", { ...this.body(), answer, steps }));
     if (!learned) return;
-    this.network = "mine";
+    if (learned.found) this.network = "mine"; // else nothing was learned, and there may be no network of one's own
     showScore(learned.score);
     if (version !== this.version) { // what was drawn meanwhile is for the new network
       this.drawn();
@@ -124,14 +148,19 @@ export class DrawView {
     this.learned = learned;
     this.reading = learned.after;
     this.readingView.show(this.reading, this.canvas.size);
-    showLearned(learned, $("answer").value);
+    showLearned(learned, answer);
     tour(this);
+    this.buttons();
   }
 
   async reset() {
-    const answer = await guarded(() => post("/reset"), $("reset"));
-    if (!answer) return;
-    this.network = $("weak").checked ? "weak" : "mine";
+    const answer = await this.alone(() => post("/reset"));
+    if (!answer) {
+      $("weak").checked = this.weak;
+      return;
+    }
+    this.weak = $("weak").checked;
+    this.network = this.weak ? "weak" : "mine";
     showScore(answer.score);
     if (this.canvas.strokes.length) this.drawn();
   }

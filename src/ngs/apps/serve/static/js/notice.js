@@ -12,9 +12,11 @@ export function clearNotice() {
 
 $("notice-close").addEventListener("click", clearNotice);
 
-// Does `work` with `buttons` disabled; a failure becomes a notice and undefined.
+// Does `work` with `buttons` disabled; a failure becomes a notice and undefined. A disabled button loses the focus, and
+// gets it back unless it has gone elsewhere.
 export async function guarded(work, ...buttons) {
   const before = buttons.map((button) => button.disabled);
+  const focused = buttons.find((button) => button === document.activeElement);
   for (const button of buttons) button.disabled = true;
   try {
     const answer = await work();
@@ -25,5 +27,6 @@ export async function guarded(work, ...buttons) {
     return undefined;
   } finally {
     buttons.forEach((button, i) => (button.disabled = before[i]));
+    if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
   }
 }

@@ -33,10 +33,13 @@ export class RunsView {
 
   list(runs) {
     show($("runs-none"), runs.length === 0);
+    const focused = document.activeElement?.dataset.run;
     $("runs").replaceChildren(...runs.map((run) => element("li", {}, element("button", {
       "data-run": run.id, "aria-pressed": String(run.id === this.chosen), onclick: () => this.choose(run) },
-    element("span", { class: `dot ${run.state}` }), element("span", { class: "name" }, run.id),
+    element("span", { class: `dot ${run.state}` }), element("span", { class: "unseen" }, stateText(run.state)),
+    element("span", { class: "name" }, run.id),
     element("small", {}, `${run.task}, ${run.method}`), element("b", {}, run.accuracy === null ? "" : percent(run.accuracy))))));
+    if (focused) [...$("runs").querySelectorAll("button")].find((button) => button.dataset.run === focused)?.focus();
   }
 
   async choose(run) {
@@ -60,11 +63,24 @@ export class RunsView {
 
   followed({ id, rows, position }, draw) {
     let frame = 0;
-    const stop = follow(`/runs/${encodeURIComponent(id)}/events?after=${position}`, (row) => {
-      rows.push(row);
+    const redraw = () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(draw);
-    }, () => this.open(), { restart: () => rows.splice(0) });
+    };
+    const stop = follow(() => `/runs/${encodeURIComponent(id)}/events?after=${position}`, {
+      row: (row, place) => {
+        rows.push(row);
+        position = place;
+        redraw();
+      },
+      restart: () => {
+        rows.splice(0);
+        position = 0;
+      },
+      open: redraw,
+      lost: () => ($("run-facts").textContent = "The connection is lost; trying again."),
+      done: () => this.open(),
+    });
     return () => {
       cancelAnimationFrame(frame);
       stop();
@@ -72,8 +88,10 @@ export class RunsView {
   }
 }
 
+const stateText = (state) => (state === "running" ? "training" : state);
+
 function showState(state) {
-  $("run-state").textContent = state === "running" ? "training" : state;
+  $("run-state").textContent = stateText(state);
   $("run-state").className = `state ${state}`;
 }
 

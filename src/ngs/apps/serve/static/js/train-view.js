@@ -40,7 +40,11 @@ function finished() {
   show($("train-start"), false);
   show($("train-progress"));
   $("train-text").textContent = "Starting …";
-  return new Promise((resolve) => follow("/train/events", showProgress, () => setTimeout(resolve, 500)));
+  return new Promise((resolve) => follow(() => "/train/events", {
+    row: showProgress,
+    done: () => setTimeout(resolve, 500),
+    lost: () => ($("train-text").textContent = "The connection is lost; trying again …"),
+  }));
 }
 
 function showProgress({ step, steps, accuracy }) {
