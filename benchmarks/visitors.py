@@ -12,17 +12,14 @@ import argparse
 import asyncio
 import json
 import random
-import re
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import quantiles
 
 import httpx2
 import psutil
+
+from ngs.apps.serve.child import serving
 
 Stroke = list[list[float]]
 
@@ -97,21 +94,6 @@ async def all_visit(url: str, visitors: int, pause: float, seconds: float, seed:
     await asyncio.gather(*(visit(url, hand, pause, end, seen) for hand in hands))
 
 
-@contextmanager
-def served(run: str) -> Iterator[tuple[str, psutil.Process, float]]:
-    """A server on a free port: its address, its process, and how long it took to answer."""
-    begin = time.monotonic()
-    command = [sys.executable, "-m", "ngs.apps.cli", "serve", run, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        try:
-            assert child.stdout is not None
-            found = next(match for line in child.stdout if (match := re.search(r"http://\S+", line)))
-            httpx2.get(f"{found[0]}api/status").raise_for_status()
-            yield found[0], psutil.Process(child.pid), time.monotonic() - begin
-        finally:
-            child.terminate()
-
-
 def summary(seen: Seen) -> dict[str, float | int]:
     cuts = quantiles(seen.seconds, n=100, method="inclusive")
     return {
@@ -131,7 +113,11 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=1.0, help="seconds from an answer to the next stroke")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    with served(given.run) as (url, process, start_seconds):
+    begin = time.monotonic()
+    with serving(given.run) as server:
+        url, process = server.address, psutil.Process(server.pid)
+        httpx2.get(f"{url}api/status").raise_for_status()
+        start_seconds = time.monotonic() - begin
         alone, together = Seen(), Seen()
         asyncio.run(all_visit(url, 1, 0.05, 5.0, given.seed, alone))
         memory = [process.memory_info().rss]

@@ -8,34 +8,18 @@ A real server, a real Chromium, and what a visitor would do. Train the runs firs
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from ngs.apps.serve.child import serving
 
 IMAGES = Path(__file__).parents[1] / "docs/images/playground"
 WIDE, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 SETTLED = 900
 """Milliseconds after which nothing moves any more."""
-
-
-@contextmanager
-def serving(runs: str) -> Iterator[str]:
-    """The address of `ngs serve` while it runs."""
-    command = [sys.executable, "-m", "ngs.apps.cli", "serve", "--port", "0", "--runs", runs]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
-        try:
-            assert server.stdout is not None
-            lines = (re.search(r"http://\S+/", line) for line in server.stdout)
-            yield next(found[0] for found in lines if found)
-        finally:
-            server.terminate()
 
 
 def opened(browser: Browser, address: str, *, phone: bool = False, dark: bool = False) -> Page:
@@ -110,7 +94,7 @@ def ask(browser: Browser, address: str) -> None:
     picture(page, "ask", "main")
 
 
-def runs(browser: Browser, address: str) -> None:
+def watch_runs(browser: Browser, address: str) -> None:
     page = opened(browser, address)
     page.click("#tab-runs")
     page.click('[data-run^="hwf"]')
@@ -132,10 +116,11 @@ def phone_and_dark(browser: Browser, address: str) -> None:
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     sandbox = ["--no-sandbox"] if os.getuid() == 0 else []
-    with serving(sys.argv[1] if len(sys.argv) > 1 else "runs") as address, sync_playwright() as playwright:
+    runs = sys.argv[1] if len(sys.argv) > 1 else "runs"
+    with serving("--runs", runs) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=sandbox)
-        for view in (draw_correct_learn, ask, runs, phone_and_dark):
-            view(browser, address)
+        for view in (draw_correct_learn, ask, watch_runs, phone_and_dark):
+            view(browser, server.address)
         browser.close()
 
 

@@ -21,9 +21,6 @@ from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.segmentation import Symbols
 
-EXACT_LENGTH = 9
-"""Symbols up to which all values fit in tables; longer ones are not even tried, since that takes long."""
-
 
 @dataclass(frozen=True, eq=False)
 class Seen:

@@ -25,10 +25,10 @@ from ngs.apps.asking_commands import (
     write_drawing,
 )
 from ngs.apps.errors import reporting_errors
-from ngs.apps.formula_reading import EXACT_LENGTH, Formula, Seen, as_answer, likeliest, shown_value
+from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, shown_value
 from ngs.apps.plain_text import tell
 from ngs.errors import DataError, NGSError
-from ngs.experiments.hwf import load_network
+from ngs.experiments.hwf import LONGEST_TABLED, load_network
 from ngs.grammar.tree import pretty, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
@@ -173,7 +173,7 @@ def _explain_formula(run: Path, image: Path, target: Fraction, line: bool | None
 def _tell_alternatives(console: Console, reading: Seen, target: Fraction, correction: Correction) -> None:
     """The likeliest formulas that give the answer, or that there is none."""
     length = len(reading.log_probs)
-    budget = BUDGET if length <= EXACT_LENGTH else 1
+    budget = BUDGET if length <= LONGEST_TABLED else 1
     found = posterior(GRAMMAR, Arithmetic, reading.log_probs[None], None, [target], budget=budget)
     is_exact, evidence = bool(found.exact[0]), found.log_evidence[0]
     if not bool(found.found[0]):

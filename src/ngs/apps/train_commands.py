@@ -33,6 +33,7 @@ from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.curves_figure import draw_curves
 from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
+from ngs.experiments.results.tables import in_percent
 
 train_app = typer.Typer(help="Train a network from answers alone.", no_args_is_help=True)
 
@@ -243,7 +244,8 @@ def _print_comparison(groups: list[comparison.Group], goal: float) -> None:
         spreads = [group.seconds, group.seconds_to] if timed else [group.seconds]
         times = ["-" if spread is None else f"{spread.mean:.1f}" for spread in spreads]
         first, *rest = (group.test.get(name) for name in shown)
-        shares = [_percent(first), *("-" if s is None else f"{100 * s.mean:.2f}" for s in rest)]
+        means = ("-" if spread is None else f"{100 * spread.mean:.2f}" for spread in rest)
+        shares = ["-" if first is None else in_percent(first), *means]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
     _print_whole(table)
 
@@ -253,13 +255,6 @@ def _print_whole(table: Table) -> None:
     console = Console()
     needed = console.measure(table, options=console.options.update(max_width=1000)).maximum
     Console(width=max(console.width, needed)).print(table)
-
-
-def _percent(spread: comparison.Spread | None) -> str:
-    if spread is None:
-        return "-"
-    deviation = "" if spread.deviation is None else f" ± {100 * spread.deviation:.2f}"
-    return f"{100 * spread.mean:.2f}{deviation}"
 
 
 @dataclass(frozen=True)

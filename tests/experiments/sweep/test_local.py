@@ -22,16 +22,6 @@ from tests.experiments.sweep.outcome import litter, of
 POLL = 0.05
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> str:
-    return str(tmp_path / "log")
-
-
 def test_needs_come_first_and_each_address_once(log: str) -> None:
     one, two = Sum(1, log), Sum(2, log)
     three = Sum(3, log, needs=(one, two))

@@ -44,16 +44,6 @@ def cluster() -> Iterator[None]:
         ray.shutdown()
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> str:
-    return str(tmp_path / "log")
-
-
 @pytest.mark.usefixtures("cluster")
 def test_what_a_killed_worker_did_is_done_elsewhere(store: Store, log: str) -> None:
     one, two = Sum(1, log, deaths=1), Sum(2, log, seconds=0.2)

@@ -10,9 +10,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from ngs.apps.formula_reading import EXACT_LENGTH, Seen, likeliest
+from ngs.apps.formula_reading import Seen, likeliest
 from ngs.apps.serve.reading import SHOWN, Answer, Node, Reading, no_formula, node_of, plain_value, reading_of
 from ngs.errors import NGSError
+from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.grammar.tree import Leaf, Sentence, Tree, leaves, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
@@ -97,7 +98,7 @@ class Corrected(Answer):
 
 def prepare() -> None:
     """Compile the tables of the posterior, shortest first: some seconds that no visitor should wait for."""
-    for length in range(1, EXACT_LENGTH + 1, 2):
+    for length in range(1, LONGEST_TABLED + 1, 2):
         value_circuit(GRAMMAR, Arithmetic, length, BUDGET)
 
 
@@ -140,9 +141,9 @@ class Ranked:
 def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> Ranked:
     """The likeliest formulas by p(z | x, y), and the corrected one where it is not among them."""
     count, value = len(seen.log_probs), plain_value(target)
-    if count > EXACT_LENGTH:
+    if count > LONGEST_TABLED:
         return Ranked(
-            [], None, f"{count} symbols are too many to sum over all formulas; {EXACT_LENGTH} are not"
+            [], None, f"{count} symbols are too many to sum over all formulas; {LONGEST_TABLED} are not"
         )
     found = posterior(GRAMMAR, Arithmetic, seen.log_probs[None], None, [target])
     log_evidence = found.log_evidence[0].item()

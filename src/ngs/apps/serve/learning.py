@@ -21,9 +21,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngs.apps.formula_reading import EXACT_LENGTH, Seen, likeliest
+from ngs.apps.formula_reading import Seen, likeliest
 from ngs.apps.serve.reading import no_formula
 from ngs.errors import NGSError
+from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.learning.examples import Examples
 from ngs.parsing.decode import best
 from ngs.parsing.sentence import parse
@@ -77,9 +78,9 @@ def drawn_of(seen: Seen, answer: Fraction) -> Drawn:
     count, message = len(seen.log_probs), no_formula(seen)
     if message:
         raise NGSError(f"there is no formula to learn from: {message}")
-    if count > EXACT_LENGTH:
+    if count > LONGEST_TABLED:
         raise NGSError(
-            f"{count} symbols are too many to learn from here; draw a formula of at most {EXACT_LENGTH}"
+            f"{count} symbols are too many to learn from here; draw a formula of at most {LONGEST_TABLED}"
         )
     return Drawn(seen.symbols.images, answer, likeliest(seen.log_probs, 1)[0].value == answer)
 

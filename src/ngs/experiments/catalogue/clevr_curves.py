@@ -7,7 +7,7 @@ from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import paper_clevr, quick_clevr, seeds, short_clevr
-from ngs.experiments.results.curves import curves_figure, together
+from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.section import Section
 
@@ -40,12 +40,7 @@ def quick(means: Means) -> list[Cell]:
 
 
 def show(outcome: Outcome) -> Section:
-    curves = {
-        place.row + place.mark: together(
-            [{row["step"]: row["answers"] for row in run.curve} for run in place.runs]
-        )
-        for place in outcome.places
-    }
+    curves = {place.row + place.mark: place.curve("answers") for place in outcome.places}
     text = "![Right answers against training steps, by method]({clevr-curves})"
     return Section(text, {"clevr-curves": curves_figure(curves, "right answers of the validation questions")})
 

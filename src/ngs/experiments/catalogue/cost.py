@@ -16,6 +16,7 @@ from ngs.experiments.jobs.workloads import (
 )
 from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,24 +63,19 @@ def _cells(device: str, costs: dict[str, StepCost]) -> list[Cell]:
 
 
 def show(outcome: Outcome) -> Section:
-    lines = [
-        "| growing | method | from, to | seconds | exponent of seconds | MB | exponent of MB |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for place in outcome.places:
-        lines += _lines(place)
-    figure = _figure(outcome)
+    head = ["growing", "method", "from, to", "seconds", "exponent of seconds", "MB", "exponent of MB"]
+    text = rows_of(head, [cells for place in outcome.places for cells in _rows(place)])
     name = outcome.experiment
-    return Section("\n".join(lines) + f"\n\n![Seconds of a step against size]({{{name}}})", {name: figure})
+    return Section(f"{text}\n\n![Seconds of a step against size]({{{name}}})", {name: _figure(outcome)})
 
 
-def _lines(place: Place) -> list[str]:
+def _rows(place: Place) -> list[list[str]]:
     if not place.runs:
-        return [f"| {place.row} | not run yet | | | | | |"]
+        return [[place.row, "not run yet", "", "", "", "", ""]]
     costs: dict[str, Any] = place.runs[0].result["costs"]
     unit = place.runs[0].result["unit"]
 
-    def line(method: str) -> str:
+    def cells(method: str) -> list[str]:
         first, last = costs[method]["measured"][0], costs[method]["measured"][-1]
         laws = costs[method]["exponents"]
 
@@ -89,13 +85,17 @@ def _lines(place: Place) -> list[str]:
             error = laws[name]["standard_error"]
             return f"{laws[name]['exponent']:.2f}" + ("" if error is None else f" ± {error:.2f}")
 
-        return (
-            f"| {place.row} | {method} | {first['x']} to {last['x']} {unit} "
-            f"| {first['seconds']:.4f} to {last['seconds']:.4f} | {law('seconds')} "
-            f"| {first['memory_mb']:.1f} to {last['memory_mb']:.1f} | {law('memory_mb')} |"
-        )
+        return [
+            place.row,
+            method,
+            f"{first['x']} to {last['x']} {unit}",
+            f"{first['seconds']:.4f} to {last['seconds']:.4f}",
+            law("seconds"),
+            f"{first['memory_mb']:.1f} to {last['memory_mb']:.1f}",
+            law("memory_mb"),
+        ]
 
-    return [line(method) for method in costs]
+    return [cells(method) for method in costs]
 
 
 def _figure(outcome: Outcome) -> Figure:

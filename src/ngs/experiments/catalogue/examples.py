@@ -10,6 +10,7 @@ from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.results.outcome import Outcome, Run
 from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import rows_of
 
 PLACE = ("corrections", "")
 EARLY_FORMULAS = {"method": "m-bs", "steps": 80, "validate_every": 40}
@@ -42,10 +43,10 @@ def show(outcome: Outcome) -> Section:
 def _shown(name: str, run: Run) -> Section:
     result = run.result
     counted = result["kinds"]
-    lines = ["| kind | count | share |", "|---|---|---|"]
-    for kind, found in counted.items():
-        share = "" if found["share"] is None else f"{100 * found['share']:.1f}%"
-        lines.append(f"| {kind} | {found['count']} | {share} |")
+    rows = [
+        [kind, str(found["count"]), "" if found["share"] is None else f"{100 * found['share']:.1f}%"]
+        for kind, found in counted.items()
+    ]
     shown, drawings = [], {}
     for kind in counted:
         example = next((each for each in result["examples"] if each["kind"] == kind), None)
@@ -56,7 +57,7 @@ def _shown(name: str, run: Run) -> Section:
     noun = "formulas" if "formulas" in result else "questions"
     wrong = f"{result['wrong']} were wrong"
     head = f"Of {result[noun]} {noun} read by the network of step {result['step']}, {wrong}."
-    return Section("\n\n".join([head, "\n".join(lines), *shown]), drawings=drawings)
+    return Section("\n\n".join([head, rows_of(["kind", "count", "share"], rows), *shown]), drawings=drawings)
 
 
 def _told(example: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import HWF_ROWS, paper_hwf, quick_hwf, seeds
-from ngs.experiments.results.curves import curves_figure, together
+from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.published import released_curves
 from ngs.experiments.results.section import Section
@@ -32,13 +32,7 @@ def quick(means: Means) -> list[Cell]:
 
 
 def show(outcome: Outcome) -> Section:
-    lines = {
-        share: {
-            place.row: together([{row["step"]: row[share] for row in run.curve} for run in place.runs])
-            for place in outcome.places
-        }
-        for share in SHARES
-    }
+    lines = {share: {place.row: place.curve(share) for place in outcome.places} for share in SHARES}
     beside = {
         share: {
             name: [(point[0], point[at]) for point in points] for name, points in released_curves().items()

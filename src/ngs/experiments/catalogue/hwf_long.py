@@ -14,7 +14,7 @@ from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.results.outcome import Outcome, Place, Run, tested
 from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent, plain
+from ngs.experiments.results.tables import in_percent, plain, rows_of
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
 TRAINED, READ = "trained", "read"
@@ -51,18 +51,15 @@ def quick(means: Means) -> list[Cell]:
 
 
 def show(outcome: Outcome) -> Section:
-    parts = [
-        "**Trained**\n\n"
-        "| formulas | their test: calculation | symbols | seconds an epoch |\n"
-        "|---|---|---|---|\n" + "\n".join(map(_trained, outcome.rows_of(TRAINED)))
-    ]
+    head = ["formulas", "their test: calculation", "symbols", "seconds an epoch"]
+    parts = ["**Trained**\n\n" + rows_of(head, list(map(_trained, outcome.rows_of(TRAINED))))]
     for place in outcome.rows_of(READ):
         if place.runs:
             parts.append(f"**Trained on formulas of {place.row}, reading new ones**\n\n{_read(place)}")
     return Section("\n\n".join(parts))
 
 
-def _trained(place: Place) -> str:
+def _trained(place: Place) -> list[str]:
     def epoch(run: Run) -> float:
         seconds: float = run.result["training_seconds"]
         return seconds / float(run.result["epochs"])
@@ -71,7 +68,7 @@ def _trained(place: Place) -> str:
     seconds = place.spread(epoch)
     texts = ["not run yet" if each is None else in_percent(each) for each in shares]
     texts.append("" if seconds is None else plain(seconds))
-    return f"| {' | '.join([place.row + place.mark, *texts])} |"
+    return [place.row + place.mark, *texts]
 
 
 def _read(place: Place) -> str:
@@ -88,10 +85,8 @@ def _read(place: Place) -> str:
         "as the symbols predict": "predicted",
         "read without mistake": "formula",
     }
-    lines = [f"| length | {' | '.join(lengths)} |", "|---" * (1 + len(lengths)) + "|"]
-    for title, name in named.items():
-        lines.append(f"| {title} | {' | '.join(f'{100 * of(name, n):.2f}' for n in lengths)} |")
-    return "\n".join(lines)
+    rows = [[title, *(f"{100 * of(name, n):.2f}" for n in lengths)] for title, name in named.items()]
+    return rows_of(["length", *lengths], rows)
 
 
 EXPERIMENT = Experiment(

@@ -10,10 +10,10 @@ from ngs.experiments.catalogue.settings import paper_hwf, quick_hwf, seeds
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import WalkSteps
-from ngs.experiments.results.curves import curves_figure, together
+from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome, Place, tested
 from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent
+from ngs.experiments.results.tables import in_percent, rows_of
 
 STEPS = (1, 5, 10, 20)
 TRAINED, COST = "trained", "cost"
@@ -49,30 +49,24 @@ def show(outcome: Outcome) -> Section:
         for run in place.runs
         for row in run.result["costs"]["m-bs"]["measured"]
     }
-    lines = [
-        "| | calculation | symbols | after 300 steps | milliseconds a step |",
-        "|---|---|---|---|---|",
-        *(_line(place, seconds.get(place.row)) for place in trained),
-    ]
-    curves = {
-        place.row + place.mark: together(
-            [{row["step"]: row["calculation"] for row in run.curve} for run in place.runs]
-        )
-        for place in trained
-    }
+    text = rows_of(
+        ["", "calculation", "symbols", "after 300 steps", "milliseconds a step"],
+        [_cells(place, seconds.get(place.row)) for place in trained],
+    )
+    curves = {place.row + place.mark: place.curve("calculation") for place in trained}
     figure = curves_figure(curves, "right test calculations", scale="log")
-    text = "\n".join(lines) + "\n\n![Accuracy against training steps, by m]({hwf-steps})"
+    text += "\n\n![Accuracy against training steps, by m]({hwf-steps})"
     return Section(text, {"hwf-steps": figure})
 
 
-def _line(place: Place, seconds: float | None) -> str:
+def _cells(place: Place, seconds: float | None) -> list[str]:
     calculation, symbols = place.spread(tested("calculation")), place.spread(tested("symbol"))
     early = place.spread(
         lambda run: next((row["calculation"] for row in run.curve if row["step"] == 300), None)
     )
     shares = ["not run yet" if each is None else in_percent(each) for each in (calculation, symbols)]
     rest = ["" if early is None else in_percent(early), "" if seconds is None else f"{1000 * seconds:.1f}"]
-    return f"| {' | '.join([place.row + place.mark, *shares, *rest])} |"
+    return [place.row + place.mark, *shares, *rest]
 
 
 EXPERIMENT = Experiment(

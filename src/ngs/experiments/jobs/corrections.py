@@ -21,11 +21,10 @@ from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.environment import environment
-from ngs.experiments.folder import EARLY, ENVIRONMENT, RESULT, step_of
+from ngs.experiments.folder import EARLY, step_of
 from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.job import Job, Trained
-from ngs.experiments.record import Record
+from ngs.experiments.jobs.finish import finish
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate, Searches, in_turn
 from ngs.experiments.report.mistakes import labels_of, misreading
 from ngs.experiments.run import Progress
@@ -104,9 +103,7 @@ class Corrections:
             "searches": {name: counted(Fate, fates) for name, fates in found.fates.items()},
             "examples": list(found.examples(self.examples, folder)),
         }
-        record = Record(folder, writes=True)
-        record.write(ENVIRONMENT, environment(torch.device("cpu")))
-        record.write(RESULT, result)
+        finish(folder, torch.device("cpu"), result)
         yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> CorrectedFormulas:

@@ -19,11 +19,9 @@ from torch import nn
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.environment import environment
-from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.hwf import load_network
 from ngs.experiments.job import Job, Trained
-from ngs.experiments.record import Record
+from ngs.experiments.jobs.finish import finish
 from ngs.experiments.run import Progress
 from ngs.learning.reasoner import BEAM, Substituting
 from ngs.learning.scores import measure
@@ -67,15 +65,13 @@ class LongTest:
         (run,) = needed
         device = Accelerator().device
         network, data = load_network(run).to(device), load(self.config.data)
-        record = Record(folder, writes=True)
-        record.write(ENVIRONMENT, environment(device))
         by_length: dict[str, dict[str, Any]] = {}
         for done, length in enumerate(self.lengths, 1):
             by_length[str(length)] = row = self._read(network, data, length, device)
             if done < len(self.lengths):
                 yield Progress(done, len(self.lengths), {"length": length, **row})
         result = {"data": data.name, "digest": data.digest, "by_length": by_length}
-        record.write(RESULT, result)
+        finish(folder, device, result)
         yield Progress(len(self.lengths), len(self.lengths), result)
 
     def _read(

@@ -19,11 +19,10 @@ import torch
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_reader, parts_of
 from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.environment import environment
-from ngs.experiments.folder import EARLY, ENVIRONMENT, RESULT, step_of
+from ngs.experiments.folder import EARLY, step_of
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.corrections import counted
-from ngs.experiments.record import Record
+from ngs.experiments.jobs.finish import finish
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, in_turn
 from ngs.experiments.report.question_corrections import Verdict, searched, verdicts_on
 from ngs.experiments.report.questions import Readings, sample
@@ -102,9 +101,7 @@ class QuestionCorrections:
             "searches": {name: counted(Verdict, verdicts) for name, verdicts in found.verdicts.items()},
             "examples": list(found.examples(self.examples, folder)),
         }
-        record = Record(folder, writes=True)
-        record.write(ENVIRONMENT, environment(torch.device("cpu")))
-        record.write(RESULT, result)
+        finish(folder, torch.device("cpu"), result)
         yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> CorrectedQuestions:

@@ -12,12 +12,10 @@ from typing import Any, ClassVar
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.environment import environment
-from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Job
+from ngs.experiments.jobs.finish import finish
 from ngs.experiments.jobs.workloads import Work, Workload
 from ngs.experiments.power_law import power_law
-from ngs.experiments.record import Record
 from ngs.experiments.run import Progress
 from ngs.experiments.step_times import timed
 from ngs.experiments.tensor_memory import peak_tensor_mb
@@ -96,9 +94,7 @@ class StepCost:
             yield Progress(number, len(self.values), rows)
         costs = {method: {"measured": rows, "exponents": _laws(rows)} for method, rows in measured.items()}
         result = {"unit": self.workload.unit, "costs": costs}
-        record = Record(folder, writes=True)
-        record.write(ENVIRONMENT, environment(device))
-        record.write(RESULT, result)
+        finish(folder, device, result)
         yield Progress(len(self.values), len(self.values), result)
 
     def _measure(self, work: Work, device: torch.device) -> dict[str, dict[str, float]]:

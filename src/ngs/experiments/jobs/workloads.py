@@ -79,7 +79,7 @@ class FormulaLength:
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         settings = Settings(self.batch_size, learning_rate=STILL)
-        return Work(value, _formulas(value, methods, steps, device, self.network, settings))
+        return Work(value, _formulas(_named(methods), value, steps, device, self.network, settings))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class BatchSize:
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         settings = Settings(value, learning_rate=STILL)
-        return Work(value, _formulas(self.length, methods, steps, device, self.network, settings))
+        return Work(value, _formulas(_named(methods), self.length, steps, device, self.network, settings))
 
 
 @dataclass(frozen=True)
@@ -111,17 +111,14 @@ class WalkSteps:
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         settings = Settings(self.batch_size, learning_rate=STILL)
         walks = {method: multi_step(Walk(steps=value)) for method in methods}
-        return Work(value, _taking(walks, self.length, steps, device, self.network, settings))
+        return Work(value, _formulas(walks, self.length, steps, device, self.network, settings))
+
+
+def _named(methods: Sequence[str]) -> dict[str, Method]:
+    return {name: METHODS[name] for name in methods}
 
 
 def _formulas(
-    length: int, methods: Sequence[str], steps: int, device: torch.device, network: str, settings: Settings
-) -> dict[str, Iterator[object]]:
-    named = {method: METHODS[method] for method in methods}
-    return _taking(named, length, steps, device, network, settings)
-
-
-def _taking(
     methods: Mapping[str, Method],
     length: int,
     steps: int,

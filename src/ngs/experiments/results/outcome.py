@@ -10,6 +10,7 @@ from typing import Any
 
 from ngs.errors import DataError
 from ngs.experiments.comparison import Spread
+from ngs.experiments.results.curves import Curve, together
 from ngs.learning.whole_file import replacing
 
 
@@ -44,6 +45,10 @@ class Place:
         """What must be said beside a number: that it is of other runs, or of fewer than wanted."""
         other = "†" if self.instead else ""
         return other + (f" ({len(self.runs)} of {self.wanted} seeds)" if len(self.runs) < self.wanted else "")
+
+    def curve(self, share: str) -> Curve:
+        """Of all its runs, by the name of what was tested on the way."""
+        return together([{row["step"]: row[share] for row in run.curve} for run in self.runs])
 
     def spread(self, of: Callable[[Run], float | None]) -> Spread | None:
         """Of the runs that have it; None where none has."""

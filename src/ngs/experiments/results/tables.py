@@ -21,19 +21,19 @@ def table(outcome: Outcome, measure: Measure, known: Published | None = None, co
     """
     known = None if outcome.quick else known
     others = [] if known is None else [row for row in known.values if row not in outcome.rows]
-    lines = [_line([corner, *outcome.columns]), _line(["---"] * (1 + len(outcome.columns)))]
-    for row in outcome.rows:
-        lines.append(
-            _line([row, *(_cell(outcome.at(row, each), measure, known) for each in outcome.columns)])
-        )
+    lines = [
+        [row, *(_cell(outcome.at(row, each), measure, known) for each in outcome.columns)]
+        for row in outcome.rows
+    ]
     for row in others:
         values = [known.at(row, column) if known else None for column in outcome.columns]
-        lines.append(_line([f"*{row}*", *("" if value is None else f"*{value:.1f}*" for value in values)]))
-    return "\n".join(lines)
+        lines.append([f"*{row}*", *("" if value is None else f"*{value:.1f}*" for value in values)])
+    return rows_of([corner, *outcome.columns], lines)
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def rows_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def _cell(place: Place | None, measure: Measure, known: Published | None) -> str:

@@ -15,7 +15,8 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install -e 
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.apps.serve.browser.serving import serving, trained_runs
+from ngs.apps.serve.child import serving
+from tests.apps.serve.browser.small_runs import trained_runs
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 RESULTS = Path(__file__).parents[4] / "docs/results"
@@ -51,8 +52,8 @@ def runs(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server(runs: Path) -> Iterator[str]:
-    with serving(runs, RESULTS) as address:
-        yield address
+    with serving("--runs", str(runs), "--results", str(RESULTS)) as server:
+        yield server.address
 
 
 @pytest.fixture
