@@ -106,6 +106,22 @@ def test_the_experiments_are_listed(arguments: list[str]) -> None:
     assert lines[0] == "hwf-table       Handwritten formulas: methods and data"
 
 
+def test_only_the_rows_asked_for_are_run_and_the_others_are_shown_as_missing(there: Path) -> None:
+    result = ngs("reproduce", "tiny", "--quick", "--row", "first", "--results", there / "runs")
+    assert result.exit_code == 0, result.output
+    first, *others = jobs(there)
+    store = Store(there / "runs")
+    assert store.done(first)
+    assert not any(store.done(job) for job in others)
+    assert "1 of 2 runs done" in result.output
+
+
+def test_an_unknown_row_is_refused_with_those_there_are(there: Path) -> None:
+    result = ngs("reproduce", "tiny", "--quick", "--row", "third")
+    assert result.exit_code == 1
+    assert "third; choose from first, second" in " ".join(result.output.split())
+
+
 def test_an_unknown_experiment_is_refused(there: Path) -> None:
     result = ngs("reproduce", "tiny", "tinny", "--quick")
     assert result.exit_code == 1

@@ -62,6 +62,10 @@ def reproduce(
     record: Annotated[
         Path | None, typer.Option(help="Folder for the records. [default: the folder of the runs]")
     ] = None,
+    row: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only these rows of the tables; repeat it. What is there of others is shown."),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -101,7 +105,8 @@ def reproduce(
     store = Store(results)
     failed = 0
     if not only_gather:
-        jobs = [job for _, cells in wanted.values() for job in jobs_of(cells, instead=instead)]
+        chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
+        jobs = list(jobs_of(chosen, instead=instead))
         failed = _run(jobs, store, WHERE[on], workers, _labels(wanted))
     scale = "-quick" if quick else ""
     for each, cells in wanted.values():
@@ -123,6 +128,14 @@ def results(
     if not outcomes:
         raise NGSError(f"{docs / 'results'} holds no records; make some: ngs reproduce NAME --record DIR")
     typer.echo(f"written to {write_page(outcomes, docs)}")
+
+
+def _in_rows(cells: Sequence[Cell], rows: Sequence[str]) -> list[Cell]:
+    """The cells of these rows; all of them where none is named."""
+    there = dict.fromkeys(cell.row for cell in cells)
+    if unknown := [row for row in rows if row not in there]:
+        raise NGSError(f"no row is named {', '.join(unknown)}; choose from {', '.join(there)}")
+    return [cell for cell in cells if not rows or cell.row in rows]
 
 
 def _labels(wanted: Mapping[str, tuple[Experiment, Sequence[Cell]]]) -> dict[str, str]:
