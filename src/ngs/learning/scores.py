@@ -14,8 +14,9 @@ from ngs.learning.examples import Examples
 from ngs.learning.reasoner import Reasoner
 from ngs.parsing.decode import PAD
 
-AT_ONCE = 4096
-"""Symbols read in one go, so that longer formulas do not take more memory."""
+AT_ONCE = 1024
+"""Symbols read in one go, so that longer formulas do not take more memory. With the paper's network, which
+halves its images late, that is 0.6 GB a layer: several runs have to share a GPU."""
 
 
 @dataclass(frozen=True)

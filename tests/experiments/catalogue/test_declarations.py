@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.catalogue import clevr_curves, clevr_table, hwf_curves, hwf_lengths, hwf_table
+from ngs.experiments.catalogue import clevr_curves, clevr_table, hwf_curves, hwf_leak, hwf_lengths, hwf_table
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
 from ngs.experiments.config import TrainCLEVR, TrainHWF
@@ -103,7 +103,7 @@ def test_only_what_is_missing_is_named(data: Data) -> None:
 
 
 def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
-    cells = hwf_table.full(data.means(3))
+    cells = [cell for cell in hwf_table.full(data.means(3)) if cell.row != hwf_table.OURS]
     assert len(cells) == 7 * 4
     for config in configs(cells):
         assert isinstance(config, TrainHWF)
@@ -119,6 +119,15 @@ def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
     assert methods["NGS-m-BS"] == "m-bs"
     pretrained = {cell.row for cell in cells for run in configs([cell]) if run.pretrain}  # type: ignore[union-attr]
     assert pretrained == {"NGS-RL-Pretrain", "NGS-MAPO-Pretrain"}
+
+
+def test_the_table_of_formulas_ends_with_our_settings_which_the_leak_shares(data: Data) -> None:
+    ours = [cell for cell in hwf_table.full(data.means(3)) if cell.row == hwf_table.OURS]
+    assert [cell.column for cell in ours] == ["25%", "50%", "75%", "100%"]
+    (leak,) = [
+        cell for cell in hwf_leak.full(data.means(3)) if (cell.row, cell.column) == ("posterior", "HWF")
+    ]
+    assert ours[-1].jobs == leak.jobs
 
 
 def test_the_curves_of_formulas_are_longer(data: Data) -> None:

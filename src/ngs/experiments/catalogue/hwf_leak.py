@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import HWF_ROWS, our_hwf, quick_hwf, seeds
+from ngs.experiments.catalogue.settings import HWF_ROWS, quick_hwf, seeds, wide_hwf
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
@@ -13,21 +13,10 @@ ROWS = {**HWF_ROWS, "NGS-1-BS": {"method": "1-bs"}}
 
 def full(means: Means) -> list[Cell]:
     return [
-        Cell(row, column, seeds(our_hwf(data, **settings, **LONGER), means.seeds))
+        Cell(row, column, seeds(wide_hwf(data, **settings), means.seeds))
         for row, settings in ROWS.items()
         for column, data in (("HWF", means.hwf), ("HWF-clean", means.hwf_clean))
     ]
-
-
-LONGER = {
-    "network": "wide",
-    "augment": True,
-    "weight_decay": 0.05,
-    "averaging": 0.99,
-    "steps": 1100,
-    "validate_every": 100,
-}
-"""What HWF-clean needs; on HWF it changes little."""
 
 
 def quick(means: Means) -> list[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import FRACTIONS, HWF_ROWS, paper_hwf, quick_hwf, seeds
+from ngs.experiments.catalogue.settings import FRACTIONS, HWF_ROWS, paper_hwf, quick_hwf, seeds, wide_hwf
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import published
@@ -23,11 +23,18 @@ def cells(config: Callable[..., TrainHWF], number: int) -> list[Cell]:
     ]
 
 
+OURS = "posterior, our settings"
+
+
 def full(means: Means) -> list[Cell]:
     def config(**settings: Any) -> TrainHWF:
         return paper_hwf(means, **settings)
 
-    return cells(config, means.seeds)
+    ours = [
+        Cell(OURS, column, seeds(wide_hwf(means.hwf, fraction=fraction), means.seeds))
+        for column, fraction in FRACTIONS.items()
+    ]
+    return [*cells(config, means.seeds), *ours]
 
 
 def quick(means: Means) -> list[Cell]:
@@ -50,7 +57,8 @@ EXPERIMENT = Experiment(
     "Handwritten formulas: methods and data",
     "Share of test formulas with the right value, and of symbols read rightly, in percent. The paper's "
     "network, batches of 64, Adam at 5e-4, 15,000 iterations. Unlike the paper we hold out 5% of the "
-    "training formulas and choose the checkpoint on them.",
+    "training formulas and choose the checkpoint on them. The last row is what we would do instead: a "
+    "network with batch norm, changed images, one cycle of the learning rate, 1,100 steps of 256.",
     ("hwf",),
     full,
     quick,

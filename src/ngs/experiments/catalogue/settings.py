@@ -50,6 +50,20 @@ def our_hwf(data: str, **changes: Any) -> TrainHWF:
     return replace(config, **changes)
 
 
+def wide_hwf(data: str, **changes: Any) -> TrainHWF:
+    """What images that were not seen in training need; on HWF it changes little at full size."""
+    longer = our_hwf(
+        data,
+        network="wide",
+        augment=True,
+        weight_decay=0.05,
+        averaging=0.99,
+        steps=1100,
+        validate_every=100,
+    )
+    return replace(longer, **changes)
+
+
 def quick_hwf(**changes: Any) -> TrainHWF:
     """Embedded formulas, a small network."""
     return replace(TrainHWF(steps=100, validate_every=50, test_curve=True), **changes)
