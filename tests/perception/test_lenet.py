@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from ngs.perception.lenet import NETWORKS, SIDE, LeNet, PaperLeNet
+from ngs.perception.lenet import NETWORKS, SIDE, LeNet, PaperLeNet, Pixels
 
 SYMBOLS = 14
 
@@ -83,3 +83,10 @@ def test_widths() -> None:
 
     assert parameters("small") < parameters("wide")
     assert parameters("small") < parameters("paper") // 10
+
+
+def test_pixels_in_a_row_stay_where_they_are() -> None:
+    features = torch.rand(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    rows = Pixels()(features)
+    assert rows.data_ptr() == features.data_ptr()
+    assert torch.equal(rows[1, :6], torch.cat([features[1, :, 0, 0], features[1, :, 0, 1]]))
