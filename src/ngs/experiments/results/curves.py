@@ -23,7 +23,7 @@ def together(curves: Sequence[Mapping[int, float]]) -> Curve:
 def curves_figure(
     curves: Mapping[str, Curve], label: str, beside: Mapping[str, Points] | None = None, scale: str = "linear"
 ) -> Figure:
-    """A line for each name; dotted, in the colour of the same name, what others published."""
+    """A line for each name; dotted, in the colour of the same name or one of its own, what others published."""
     from matplotlib.figure import Figure  # here: it is slow to import, and most commands draw nothing
 
     figure = Figure(figsize=(8, 4), layout="constrained")
@@ -38,8 +38,7 @@ def curves_figure(
         lowest, highest = list(map(min, several)), list(map(max, several))
         axes.fill_between(steps, lowest, highest, color=line.get_color(), alpha=0.2, linewidth=0)
     for name, points in (beside or {}).items():
-        colour = colours.get(name, "grey")
-        axes.plot(*zip(*points, strict=True), ":", color=colour, label=f"{name}, released log")
+        axes.plot(*zip(*points, strict=True), ":", color=colours.get(name), label=f"{name}, released log")
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.grid(alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
