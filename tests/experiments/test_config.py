@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.config import TASKS, TrainCLEVR, TrainHWF, Training, config_of, read_facts
+from ngs.experiments.config import TASKS, TrainCLEVR, TrainHWF, Training, TrainScenes, config_of, read_facts
 from ngs.learning.methods import METHODS
 from ngs.learning.objective import Likeliest, MultiStep
 from ngs.learning.policy_gradient import Mapo, Reinforce
@@ -80,7 +80,8 @@ OTHER_CLEVR = TrainCLEVR(
     walk_steps=2,
     back_search=0.25,
 )
-CONFIGURATIONS = [TrainHWF(), OTHER, TrainCLEVR(), OTHER_CLEVR]
+OTHER_SCENES = TrainScenes(data="some.ngs", network="full", rendered=9, rendered_steps=3, augment=False)
+CONFIGURATIONS = [TrainHWF(), OTHER, TrainCLEVR(), OTHER_CLEVR, TrainScenes(), OTHER_SCENES]
 
 
 @pytest.mark.parametrize("other", [OTHER, OTHER_CLEVR], ids=["hwf", "clevr"])
@@ -89,7 +90,9 @@ def test_every_setting_is_changed_in_the_example(other: Training) -> None:
     assert same == []
 
 
-@pytest.mark.parametrize("config", CONFIGURATIONS, ids=["hwf", "other hwf", "clevr", "other clevr"])
+@pytest.mark.parametrize(
+    "config", CONFIGURATIONS, ids=["hwf", "other hwf", "clevr", "other clevr", "scenes", "other scenes"]
+)
 def test_what_is_written_comes_back(config: Training, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config.as_facts()))
@@ -99,7 +102,9 @@ def test_what_is_written_comes_back(config: Training, tmp_path: Path) -> None:
 
 
 def test_every_task_has_a_configuration_of_its_own() -> None:
-    assert {name: kind.task for name, kind in TASKS.items()} == {"hwf": "hwf", "clevr": "clevr"}
+    assert {name: kind.task for name, kind in TASKS.items()} == {
+        name: name for name in ("hwf", "clevr", "scenes")
+    }
     assert TrainHWF().as_facts() != TrainCLEVR().as_facts()
 
 
@@ -240,7 +245,10 @@ def test_what_makes_no_sense_for_questions_is_refused(options: dict[str, object]
     [
         ([], "config.json is no configuration of `ngs train`: its task is None, and there are hwf, clevr"),
         ({}, "its task is None"),
-        ({"task": "chess"}, "its task is 'chess', and there are hwf, clevr; restore it, or train anew"),
+        (
+            {"task": "chess"},
+            "its task is 'chess', and there are hwf, clevr, scenes; restore it, or train anew",
+        ),
         ({"task": ["clevr"]}, r"its task is \['clevr'\]"),
         ({"task": "clevr", "lengths": [3]}, "does not know: lengths; use the version it was made with"),
         ({"task": "hwf", "grammar": "tidy"}, "does not know: grammar"),
@@ -291,3 +299,17 @@ def test_files_that_hold_no_facts_are_named(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_bytes(content)
         with pytest.raises(DataError, match=r"bad\.json is damaged"):
             read_facts(tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"rendered": 0}, "rendered is 0; it must be at least 1"),
+        ({"rendered_steps": -1}, "rendered_steps is -1; it must be 0 or more"),
+        ({"network": "huge"}, "network is 'huge'; choose from small, full"),
+        ({"method": "posterior"}, "method is 'posterior'; choose from supervised"),
+    ],
+)
+def test_settings_of_scenes_that_make_no_sense_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(NGSError, match=message):
+        TrainScenes(**changes)  # type: ignore[arg-type]

@@ -9,11 +9,11 @@ from statistics import mean, stdev
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.config import read_facts
+from ngs.experiments.config import Config, read_facts
 from ngs.experiments.counted import COUNTED
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import Config, load_config
+from ngs.experiments.run import load_config
 
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
 """Settings that have a place of their own in a group, or change no result."""

@@ -19,10 +19,12 @@ from ngs.learning.schedule import SCHEDULES
 from ngs.parsing.arrangement import AnyOrder, Arranging
 from ngs.perception.lenet import NETWORKS
 from ngs.perception.pointer import SIZES
+from ngs.perception.scene_network import SCENE_NETWORKS
 from ngs.reasoning.programs import Unique, lenient, strict
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
+from ngs.tasks.clevr.rendered_pictures import RENDERED
 from ngs.tasks.hwf.source import EMBEDDED
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -56,6 +58,11 @@ class Training:
     validate_every: int = setting(50, "Steps between validations; each also writes a checkpoint.")
     test_curve: bool = setting(False, "Also test at each validation, for curves; nothing is chosen by it.")
     seed: int = setting(0, "Seeds every random number.")
+
+    @property
+    def preparation(self) -> str:
+        """What goes on before the first step, in a word or two."""
+        return "preparing"
 
     def __post_init__(self) -> None:
         for name, known in self.choices.items():
@@ -251,10 +258,49 @@ class TrainCLEVR(Training):
         )
 
 
-TASKS: Mapping[str, type[TrainHWF] | type[TrainCLEVR]] = {"hwf": TrainHWF, "clevr": TrainCLEVR}
+SUPERVISED = "supervised"
 
 
-def config_of(facts: Any, origin: Path) -> TrainHWF | TrainCLEVR:
+@dataclass(frozen=True)
+class TrainScenes(Training):
+    """Train a network to see the scene in a picture."""
+
+    task: ClassVar[str] = "scenes"
+    choices: ClassVar[Mapping[str, Collection[str]]] = {
+        "method": (SUPERVISED,),
+        "network": SCENE_NETWORKS,
+        "schedule": SCHEDULES,
+        "precision": PRECISIONS,
+    }
+
+    data: str = setting(RENDERED, f"`{RENDERED}`, or a file made by `ngs data import FOLDER --scenes FILE`.")
+    method: str = setting(SUPERVISED, f"How to learn: {SUPERVISED}, from pictures of which all is known.")
+    network: str = setting("small", f"What to train: {', '.join(SCENE_NETWORKS)}.")
+    rendered: int = setting(240, "How many pictures to render and learn from, beside the imported ones.")
+    rendered_steps: int = setting(
+        1000, "With imported data: steps on rendered pictures alone, before --steps on both, half and half."
+    )
+    augment: bool = setting(True, "Learn from pictures in other light, too.")
+    steps: int = setting(500, "Training steps.")
+    batch_size: int = setting(8, "Pictures in a step.")
+    validate_every: int = setting(100, "Steps between validations; each also writes a checkpoint.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_positive("rendered")
+        if self.rendered_steps < 0:
+            raise NGSError(f"rendered_steps is {self.rendered_steps}; it must be 0 or more")
+
+    @property
+    def preparation(self) -> str:
+        return f"rendering {self.rendered:,} pictures"
+
+
+Config = TrainHWF | TrainCLEVR | TrainScenes
+TASKS: Mapping[str, type[Config]] = {"hwf": TrainHWF, "clevr": TrainCLEVR, "scenes": TrainScenes}
+
+
+def config_of(facts: Any, origin: Path) -> Config:
     """The configuration that some run's `as_facts` wrote, of whatever task."""
     task = facts.get("task") if isinstance(facts, dict) else None
     known = TASKS.get(str(task))

@@ -11,7 +11,7 @@ class Counted:
     """What a task counts in its scores."""
 
     answers: str
-    """the share of right answers"""
+    """the share of right answers, by which networks are chosen and compared"""
     labels: tuple[str, ...]
     """shares that only labels can tell"""
     groups: tuple[str, ...]
@@ -26,5 +26,10 @@ class Counted:
 COUNTED: Mapping[str, Counted] = {
     "hwf": Counted("calculation", ("formula", "symbol"), ("by_length",)),
     "clevr": Counted("answers", ("programs", "equivalent"), ("by_kind", "by_length")),
+    "scenes": Counted(
+        "objects_right",
+        ("found", "precision", "size", "color", "material", "shape", "relations", "pictures_right"),
+        ("by_objects",),
+    ),
 }
 """By the task of a run."""

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from torch import nn
 
+from ngs.experiments.config import read_facts
 from ngs.experiments.record import METRICS, TENSORBOARD
 from ngs.learning import tensor_file
 
@@ -34,6 +35,19 @@ def remove(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     for events in (folder / TENSORBOARD).glob("events.out.tfevents.*"):
         events.unlink(missing_ok=True)  # another process of the run may have been quicker
+
+
+def network_of(run: Path) -> Path:
+    """The file with what a run learned: the best network of its folder, or `run` itself if it is a file."""
+    return run if run.is_file() else run / BEST
+
+
+def kept_config(run: Path) -> tuple[Any, Path]:
+    """The facts of a run's configuration and where they were read, from its folder or its file of weights."""
+    if not run.is_file():
+        return read_facts(run / CONFIG), run / CONFIG
+    _, facts = tensor_file.load(run, A_NETWORK, "give the folder of a run, or a file that `ngs weights` made")
+    return facts.get("config"), run
 
 
 def step_of(path: Path, task: str) -> int:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.config import TASKS, Config
 from ngs.experiments.folder import CONFIG
-from ngs.experiments.run import Config, Progress, train
+from ngs.experiments.run import Progress, train
+from ngs.tasks.clevr.picture_source import imported as load_pictures
 from ngs.tasks.clevr.source import load as load_questions
-from ngs.tasks.hwf.source import EMBEDDED
 from ngs.tasks.hwf.source import load as load_formulas
 
 DEFAULTS = 1
@@ -52,12 +52,20 @@ def address(job: Job) -> str:
 
 def data_facts(task: str, source: str) -> str:
     """What stands for a data set in the facts of a job: its contents, wherever they lie."""
-    return source if source == EMBEDDED else _digest(task, str(Path(source).resolve()))
+    return source if source == TASKS[task]().data else _digest(task, str(Path(source).resolve()))
+
+
+DIGESTS: Mapping[str, Callable[[str], str]] = {
+    "hwf": lambda source: load_formulas(source).digest,
+    "clevr": lambda source: load_questions(source).digest,
+    "scenes": lambda source: load_pictures(source).digest,
+}
+"""Of a packed file, by task."""
 
 
 @lru_cache(maxsize=64)
 def _digest(task: str, source: str) -> str:
-    return load_questions(source).digest if task == TrainCLEVR.task else load_formulas(source).digest
+    return DIGESTS[task](source)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +15,8 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments import clevr, hwf
-from ngs.experiments.config import TrainCLEVR, TrainHWF, config_of, read_facts
+from ngs.experiments import clevr, hwf, scenes
+from ngs.experiments.config import Config, config_of, read_facts
 from ngs.experiments.course import Course, Marks
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.folder import (
@@ -28,12 +28,11 @@ from ngs.experiments.folder import (
     EARLY,
     ENVIRONMENT,
     RESULT,
+    kept_config,
 )
 from ngs.experiments.record import Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer
-
-Config = TrainHWF | TrainCLEVR
 
 BEST_PREFIX = "best."
 """Of the chosen network's weights in a checkpoint."""
@@ -52,11 +51,25 @@ class Progress:
     """what was measured"""
 
 
+@dataclass(frozen=True)
+class Task:
+    """What the runs of a task learn, and how their networks are tested; `Any` is its own configuration."""
+
+    course: Callable[[Any, torch.device], Course]
+    evaluate: Callable[[Any, Path, str | None], tuple[str, Marks]]
+    """the name of the data, and the scores on its test part"""
+
+
+TASKS: Mapping[str, Task] = {
+    "hwf": Task(hwf.HWFCourse, hwf.evaluate),
+    "clevr": Task(clevr.CLEVRCourse, clevr.evaluate),
+    "scenes": Task(scenes.ScenesCourse, scenes.evaluate),
+}
+
+
 def course_of(config: Config, device: torch.device) -> Course:
     """What the run of a configuration learns."""
-    if isinstance(config, TrainHWF):
-        return hwf.HWFCourse(config, device)
-    return clevr.CLEVRCourse(config, device)
+    return TASKS[config.task].course(config, device)
 
 
 def train(
@@ -243,13 +256,12 @@ def _row(steps: list[Step]) -> dict[str, Any]:
     }
 
 
-def load_config(folder: Path) -> Config:
-    return config_of(read_facts(folder / CONFIG), folder / CONFIG)
+def load_config(run: Path) -> Config:
+    """The configuration of the run in a folder, or of that which a file of weights was made of."""
+    return config_of(*kept_config(run))
 
 
-def evaluate_run(folder: Path, data: str | None = None) -> tuple[str, Marks]:
+def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
-    config = load_config(folder)
-    if isinstance(config, TrainHWF):
-        return hwf.evaluate(config, folder, data)
-    return clevr.evaluate(config, folder, data)
+    config = load_config(run)
+    return TASKS[config.task].evaluate(config, run, data)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Means
-from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.config import Config, TrainCLEVR, TrainHWF
 from ngs.experiments.job import Trained
-from ngs.experiments.run import Config
 
 FRACTIONS: Mapping[str, float] = {"25%": 0.25, "50%": 0.5, "75%": 0.75, "100%": 1.0}
 

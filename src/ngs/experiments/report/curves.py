@@ -94,6 +94,8 @@ TIMES = {"step": "training step", "seconds": "training seconds"}
 SHARES = {
     **{"calculation": "answers", "formula": "formulas", "symbol": "symbols"},
     **{"answers": "answers", "programs": "programs identical", "equivalent": "programs equivalent"},
+    **{"objects_right": "objects", "found": "objects found", "relations": "relations"},
+    **{"pictures_right": "pictures"},
 }
 """The shares of the scores of all tasks, and what is right in each."""
 
@@ -111,13 +113,17 @@ def charts(rows: Sequence[Row], chosen_step: int | None) -> Iterator[Chart]:
         yield from chart("Training loss", called, losses, changes)
     changes = lesson_changes(training, "step")
     told = [curve(name.replace("_", " "), training, "step", name) for name in measures(training)]
-    yield from chart("Measures of the objective", TIMES["step"], told, changes, share=True)
+    for first in range(0, len(told), len(SERIES)):  # as many in a chart as there are colours
+        some = told[first : first + len(SERIES)]
+        share = all(0 <= y <= 1 for each in some for y in each.y)
+        name = "Measures of the objective" + (f", from {some[0].name} on" if first else "")
+        yield from chart(name, TIMES["step"], some, changes, share=share)
     rate = [curve("learning rate", training, "step", "learning_rate")]
     yield from chart("Learning rate", TIMES["step"], rate, changes)
 
 
 def measures(training: Sequence[Row]) -> list[str]:
-    """What the objective tells about its steps beside the loss: shares such as `found` or `reward`."""
+    """What the objective tells about its steps beside the loss: shares such as `found`, parts of the loss."""
     usual = {"step", "lesson", "learning_rate", "loss", "seconds"}
     return list(dict.fromkeys(name for row in training for name in row if name not in usual))
 

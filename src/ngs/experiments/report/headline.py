@@ -19,23 +19,31 @@ def title(run: Run[Training], data: str, *, task: str, lede: str, of: str) -> It
         yield note(f"Unfinished: {run.steps:,} steps{of}, and no result yet. What follows is preliminary.")
 
 
-def headline(run: Run[Training], step: int, test: Shares, examples: str, labels: Mapping[str, str]) -> Html:
+def headline(
+    run: Run[Training],
+    step: int,
+    test: Shares,
+    examples: str,
+    labels: Mapping[str, str],
+    right: str = "answers right",
+) -> Html:
     """The numbers of the network of some step on the test part.
 
-    `examples` says what that part consists of; `labels` are shares of `test`, and what is right in each.
+    `examples` says what that part consists of and `right` what counts; `labels` are shares of `test`, and
+    what is right in each.
     """
     memory = None if run.result is None else run.result.peak_memory_mb
-    two = [_tile(right, percent(test.labels[name]), "test part") for name, right in labels.items()]
+    two = [_tile(what, percent(test.labels[name]), "test part") for name, what in labels.items()]
     costs = [
         _tile("training", f"{run.seconds:,.1f} s", "without validation"),
         _tile("chosen step", f"{step:,}", f"of {run.steps:,}, by validation"),
         _tile("peak memory", "–" if memory is None else f"{memory:,.0f} MB", "of the process"),
     ]
     cards = [element("div", *two, class_="card second"), *(element("div", c, class_="card") for c in costs)]
-    return element("div", _answers(test, examples), *cards, class_="headline")
+    return element("div", _answers(test, examples, right), *cards, class_="headline")
 
 
-def _answers(test: Shares, examples: str) -> Html:
+def _answers(test: Shares, examples: str, right: str) -> Html:
     """The number that counts, with its interval in words and on a line from 0 to 1."""
     low, high = test.interval
     ends = {"--low": low, "--high": high, "--at": test.answers}
@@ -47,7 +55,7 @@ def _answers(test: Shares, examples: str) -> Html:
     return element(
         "div",
         _tile(
-            f"answers right, test part ({test.examples:,} {examples})",
+            f"{right}, test part ({test.examples:,} {examples})",
             percent(test.answers),
             f"{test.right:,} of {test.examples:,}; {interval}",
         ),

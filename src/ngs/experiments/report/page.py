@@ -21,6 +21,8 @@ from ngs.experiments.report.outcome import Run, read_run
 from ngs.experiments.report.question_gallery import QuestionGallery, question_gallery
 from ngs.experiments.report.question_sections import question_head, question_sections
 from ngs.experiments.report.recorded import Section
+from ngs.experiments.report.scene_gallery import SceneGallery, scene_gallery
+from ngs.experiments.report.scene_sections import scene_head, scene_sections
 from ngs.experiments.report.sections import head, sections
 from ngs.learning.whole_file import replacing
 
@@ -38,6 +40,7 @@ class Report:
 REPORTS: Mapping[str, Report] = {
     "hwf": Report(gallery, head, sections),
     "clevr": Report(question_gallery, question_head, question_sections),
+    "scenes": Report(scene_gallery, scene_head, scene_sections),
 }
 """By the task of a run."""
 
@@ -53,7 +56,7 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
     return path
 
 
-def page(run: Run[Any], shown: Gallery | QuestionGallery | None) -> str:
+def page(run: Run[Any], shown: Gallery | QuestionGallery | SceneGallery | None) -> str:
     """The whole document; without a gallery where there is no network yet."""
     report = REPORTS[run.config.task]
     data = run.config.data if shown is None else shown.data

@@ -257,7 +257,7 @@ class VisualQuestions:
         """Of scenes, questions and answers: tells data sets apart that stand in the same place."""
         hasher = hashlib.sha256()
         for scene in self.scenes:
-            hasher.update(repr(_content(scene)).encode())
+            hasher.update(repr(scene_content(scene)).encode())
         for part in (self.train, self.validation):
             hasher.update(repr((part.known, part.lexicon)).encode())
             for tensor in tensors_of(part).values():
@@ -274,7 +274,8 @@ def tensors_of(questions: Questions) -> dict[str, Tensor]:
     return tensors
 
 
-def _content(scene: Scene) -> tuple[object, ...]:
+def scene_content(scene: Scene) -> tuple[object, ...]:
+    """All that a scene holds, as a value that prints the same each time."""
     relations = [sorted(found) for relation in RELATIONS for found in scene.relations[relation]]
     return scene.things, relations, sorted(scene.directions.items()), scene.name
 

@@ -50,12 +50,18 @@ LAYOUT: tensor_file.Layout = {
 
 def is_packed(path: Path) -> bool:
     """Whether a file says that it is of this kind; only its header is read."""
+    return stated_kind(path) == KIND
+
+
+def stated_kind(path: Path) -> str | None:
+    """What a packed file says that it is; None where it says nothing."""
     try:
         with safe_open(path, framework="pt") as file:
             description = json.loads((file.metadata() or {}).get("description", "{}"))
     except (SafetensorError, OSError, ValueError, RecursionError):
-        return False
-    return isinstance(description, dict) and description.get("kind") == KIND
+        return None
+    kind = description.get("kind") if isinstance(description, dict) else None
+    return kind if isinstance(kind, str) else None
 
 
 def write(path: Path, data: VisualQuestions) -> None:

@@ -1,0 +1,191 @@
+"""Seeing scenes as a course: which pictures to train, choose and test on, with which network."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import TrainScenes, config_of
+from ngs.experiments.folder import kept_config, network_of, read_network
+from ngs.learning.loop import Lesson
+from ngs.learning.seeing import Seeing
+from ngs.perception.augmentation import Augmentation
+from ngs.perception.picture_augmentation import Lighting
+from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
+from ngs.reasoning.scenes import ATTRIBUTES
+from ngs.tasks.clevr.picture_examples import PictureExamples
+from ngs.tasks.clevr.picture_mix import Mixed
+from ngs.tasks.clevr.picture_source import imported
+from ngs.tasks.clevr.pictures import Pictures, divided, joined
+from ngs.tasks.clevr.rendered_pictures import (
+    RENDERED,
+    digest_of_rendered,
+    rendered_pictures,
+    rendered_test_pictures,
+)
+from ngs.tasks.clevr.scene_reading import SceneReader
+from ngs.tasks.clevr.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
+
+KEPT_BYTES, KEPT_BYTES_CUDA = 2**30, 2**35
+"""Of imported images that are decoded once and kept; where they would be more, each is decoded when shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A data set cut as a configuration says."""
+
+    name: str
+    digest: str
+    """of imported and rendered pictures"""
+    train: Pictures
+    validation: Pictures
+    """held out from the training pictures; chooses the network"""
+    test: Pictures
+    beside: Pictures | None
+    """rendered pictures to learn from beside imported ones"""
+
+
+def parts_of(config: TrainScenes, device: torch.device) -> Parts:
+    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+    made = rendered_pictures(config.rendered, 0, device)
+    digest = digest_of_rendered(config.rendered)
+    if config.data == RENDERED:
+        name, learn, test, beside = RENDERED, made, rendered_test_pictures(device), None
+    else:
+        data = imported(config.data)
+        name, learn, test, beside = data.name, data.train, data.test, made
+        digest = hashlib.sha256(f"{data.digest} {digest}".encode()).hexdigest()
+    used, _ = divided(learn, config.fraction, seed=0)
+    held_out, train = divided(used, config.validation, seed=1)
+    for purpose, part in (("train", train), ("validate", held_out), ("test", test)):
+        if not len(part):
+            raise NGSError(f"no pictures are left to {purpose} on; use more of the data")
+    room = KEPT_BYTES_CUDA if device.type == "cuda" else KEPT_BYTES
+    train, held_out, test = (part.on(device, room) for part in (train, held_out, test))
+    return Parts(name, digest, train, held_out, test, beside)
+
+
+def test_part(source: str, device: torch.device) -> tuple[str, Pictures]:
+    """The name of a data set and its test part alone."""
+    if source == RENDERED:
+        return RENDERED, rendered_test_pictures(device)
+    data = imported(source)
+    return data.name, data.test
+
+
+@dataclass(frozen=True)
+class SceneMarks:
+    """The scores of all pictures, and of those with each number of objects."""
+
+    total: SceneScores
+    by_objects: Mapping[int, SceneScores]
+
+    @classmethod
+    def of(cls, found: Sequence[PictureOutcome]) -> SceneMarks:
+        numbers = sorted({len(each.scene.things) for each in found})
+        groups = {n: [each for each in found if len(each.scene.things) == n] for n in numbers}
+        return cls(scores_of(found), {n: scores_of(group) for n, group in groups.items()})
+
+    @property
+    def accuracy(self) -> float:
+        """The share of objects that are found with all attributes right."""
+        return self.total.accuracy
+
+    def as_facts(self) -> dict[str, object]:
+        """For JSON; the examples are objects."""
+        by_objects = {str(number): _facts(scores) for number, scores in self.by_objects.items()}
+        return {**_facts(self.total), "by_objects": by_objects}
+
+
+def _facts(scores: SceneScores) -> dict[str, object]:
+    """With the examples that shares are of; a share of no object at all is None."""
+    facts = {"examples": scores.objects, **scores.as_facts()}
+    facts["precision"] = scores.found / scores.seen if scores.seen else None
+    return facts | ({} if scores.found else dict.fromkeys(ATTRIBUTES))
+
+
+def measure(network: nn.Module, examples: PictureExamples) -> SceneMarks:
+    """Look at every picture and count what is right."""
+    return SceneMarks.of(outcomes(examples, see_all(network, examples)))
+
+
+class ScenesCourse:
+    """Learn to see the scene in a picture: first in rendered pictures, then in imported ones among them."""
+
+    def __init__(self, config: TrainScenes, device: torch.device) -> None:
+        self.config, self.device = config, device
+        self.parts = parts_of(config, device)
+        self.data_name, self.digest = self.parts.name, self.parts.digest
+        self.augment: Augmentation | None = Lighting() if config.augment else None
+        self.validation = PictureExamples.of(self.parts.validation, device)
+        self.tested = PictureExamples.of(self.parts.test, device)
+
+    def network(self) -> SceneNetwork:
+        return SceneNetwork(SCENE_NETWORKS[self.config.network])
+
+    def network_facts(self) -> dict[str, Any]:
+        return {
+            "attributes": {name: list(values) for name, values in ATTRIBUTES.items()},
+            "size": asdict(SCENE_NETWORKS[self.config.network]),
+        }
+
+    def lessons(self) -> list[Lesson]:
+        config, parts = self.config, self.parts
+        if parts.beside is None:
+            examples = PictureExamples.of(parts.train, self.device)
+            return [Lesson(RENDERED, examples, Seeing(), config.steps)]
+        first = PictureExamples.of(parts.beside, self.device)
+        both = PictureExamples.of(joined(parts.train, parts.beside), self.device)
+        return [
+            Lesson(RENDERED, first, Seeing(), config.rendered_steps),
+            Lesson("imported", Mixed(both, len(parts.train)), Seeing(), config.steps),
+        ]
+
+    def validate(self, network: nn.Module) -> SceneMarks:
+        return measure(network, self.validation)
+
+    def test(self, network: nn.Module) -> SceneMarks:
+        return measure(network, self.tested)
+
+    def result_facts(self) -> dict[str, Any]:
+        return {"pictures": len(self.parts.train), "rendered": self.config.rendered}
+
+
+def load_scene_reader(run: Path) -> SceneReader:
+    """What a run learned to see, from its folder or from a file of weights."""
+    config = load_config(run)
+    network, _ = read_network(network_of(run), config.task, _made)
+    return SceneReader(network)
+
+
+def load_config(run: Path) -> TrainScenes:
+    config = config_of(*kept_config(run))
+    if not isinstance(config, TrainScenes):
+        raise DataError(
+            f"{run} was trained on {config.task} and cannot see; give a run of `ngs train scenes`, or a file "
+            f"that `ngs weights` made of one"
+        )
+    return config
+
+
+def _made(facts: Any, path: Path) -> SceneNetwork:
+    if facts.get("attributes") != {name: list(values) for name, values in ATTRIBUTES.items()}:
+        raise DataError(f"{path} is no network that sees scenes; train one with `ngs train scenes`")
+    size: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["size"].items()}
+    return SceneNetwork(SceneSize(**size))
+
+
+def evaluate(config: TrainScenes, run: Path, data: str | None) -> tuple[str, SceneMarks]:
+    """The name of the data and the test scores of a run's network, on its own data or on other."""
+    device = Accelerator().device
+    name, pictures = test_part(config.data if data is None else data, device)
+    network = load_scene_reader(run).network.to(device)
+    return name, measure(network, PictureExamples.of(pictures, device))

@@ -1,0 +1,144 @@
+"""Questions answered from pixels: what is right, and whether a wrong answer was seen or read wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from ngs.errors import DataError, NGSError, ParseError
+from ngs.experiments.clevr import load_reader
+from ngs.experiments.scenes import load_config, load_scene_reader, test_part
+from ngs.perception.seen_objects import SeenObjects
+from ngs.reasoning.operation import Special
+from ngs.reasoning.programs import Unique
+from ngs.reasoning.scenes import Scene
+from ngs.tasks.clevr.dataset import QuestionRecord
+from ngs.tasks.clevr.picture_examples import PictureExamples
+from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.program_text import Executed
+from ngs.tasks.clevr.question_sampling import questions as sample_questions
+from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.scene_scores import see_all
+from ngs.tasks.clevr.seen_scene import scene_of
+
+
+class Cause(StrEnum):
+    """Why an answer is wrong."""
+
+    SEEING = "seeing"
+    """the true program is wrong on what was seen, and the program that was read right on the true scene"""
+    READING = "reading the question"
+    """the other way round"""
+    BOTH = "both"
+    """each is wrong with the truth of the other; or only wrong together"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with the answer from pixels and the true one."""
+
+    picture: str
+    text: str
+    true: str
+    given: str | None
+    """None where it is undefined"""
+    cause: Cause | None
+    """None where the answer is right"""
+
+
+@dataclass(frozen=True)
+class PixelAnswers:
+    """What became of questions about pictures."""
+
+    data: str
+    pictures: int
+    asked: Sequence[Asked]
+
+    @property
+    def right(self) -> int:
+        return sum(each.cause is None for each in self.asked)
+
+    def due_to(self, cause: Cause) -> int:
+        return sum(each.cause is cause for each in self.asked)
+
+    def as_facts(self) -> dict[str, object]:
+        """For JSON; shares are of all questions."""
+        number = max(len(self.asked), 1)
+        return {
+            "data": self.data,
+            "pictures": self.pictures,
+            "questions": len(self.asked),
+            "answers": self.right / number,
+            "errors": {cause.name.lower(): self.due_to(cause) / number for cause in Cause},
+            "wrong": [
+                {"picture": each.picture, "question": each.text, "answer": each.true, "given": each.given}
+                | {"due_to": each.cause.name.lower()}
+                for each in self.asked
+                if each.cause is not None
+            ],
+        }
+
+
+def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | None = None) -> PixelAnswers:
+    """Questions about the true scenes of a test part, answered from its pictures alone.
+
+    `eyes` is a run that sees, `reader` one that reads questions; questions are the same each time.
+    """
+    if per_picture < 1:
+        raise NGSError(f"{per_picture} questions a picture were asked for; ask for one or more")
+    config = load_config(eyes)
+    device = torch.device("cpu")
+    name, pictures = test_part(config.data if data is None else data, device)
+    seen = see_all(load_scene_reader(eyes).network, PictureExamples.of(pictures, device))
+    scenes = [_scene(each, shown) for each, shown in zip(seen, pictures.names, strict=True)]
+    reads = load_reader(reader)
+    asked = [
+        _asked(record, pictures.names[k], pictures.scenes[k], scenes[k], reads)
+        for record in sample_questions(pictures.scenes, per_picture, np.random.default_rng(0))
+        for k in (record.scene,)
+    ]
+    return PixelAnswers(name, len(pictures), asked)
+
+
+def _scene(seen: SeenObjects, name: str) -> Scene | None:
+    """None where more was seen than a scene can hold: whatever is asked about it, there is no answer."""
+    try:
+        return scene_of(seen, name)
+    except DataError:
+        return None
+
+
+def _asked(
+    record: QuestionRecord, picture: str, true: Scene, seen: Scene | None, reads: QuestionReader
+) -> Asked:
+    """What becomes of a question: the program that is read, on the scene that is seen."""
+    assert record.program is not None and record.answer is not None, "sampled questions have both"
+    program = _program(reads, record.text)
+    given = _answer(program, seen, reads.unique)
+    if given == record.answer:
+        return Asked(picture, record.text, record.answer, given, None)
+    seen_well = _answer(record.program, seen, reads.unique) == record.answer
+    read_well = _answer(program, true, reads.unique) == record.answer
+    causes = {(False, True): Cause.SEEING, (True, False): Cause.READING}
+    return Asked(picture, record.text, record.answer, given, causes.get((seen_well, read_well), Cause.BOTH))
+
+
+def _program(reads: QuestionReader, text: str) -> Program | None:
+    """None where the question is not understood."""
+    try:
+        return reads.read(text).programs[0].program
+    except ParseError:
+        return None
+
+
+def _answer(program: Program | None, scene: Scene | None, unique: Unique) -> str | None:
+    """None where it is undefined."""
+    if program is None or scene is None:
+        return None
+    answer = Executed.of(program, scene, unique).answer
+    return None if isinstance(answer, Special) else answer

@@ -1,0 +1,126 @@
+"""What a run learned in one file to give away: the network, what it was trained on, and how good it is.
+
+The file is a network as a run keeps it (safetensors with a checksum over all that it holds), with the
+configuration and the result of the run; beside it stands a model card to read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import read_facts
+from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT
+from ngs.experiments.scenes import load_config
+from ngs.learning import tensor_file
+from ngs.learning.whole_file import replacing
+
+MOST_BYTES = 40_000_000
+
+MEASURES = {
+    "objects_right": "objects found with all four attributes right",
+    "found": "objects found",
+    "false": "false objects, of those seen",
+    "size": "size right, of objects found",
+    "color": "color right, of objects found",
+    "material": "material right, of objects found",
+    "shape": "shape right, of objects found",
+    "relations": "pairwise relations right",
+    "pictures_right": "pictures wholly right",
+}
+"""The shares of a result that a card tells."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """Weights and their card."""
+
+    path: Path
+    card: Path
+    bytes: int
+    sha256: str
+
+
+def write_weights(run: Path, out: Path) -> Written:
+    """Put the best network of a finished run that sees into the file `out`, and its card beside it."""
+    config = load_config(run)
+    if not run.is_dir():
+        raise DataError(f"{run} is no folder of a run, but weights already; copy the file and its card")
+    if not (run / RESULT).exists():
+        raise DataError(
+            f"{run} is not finished, so nobody knows how good it is; go on with: "
+            f"ngs train scenes --resume {run}"
+        )
+    tensors, facts = tensor_file.load(run / BEST, A_NETWORK, "train one with `ngs train scenes`")
+    result, environment = read_facts(run / RESULT), read_facts(run / ENVIRONMENT)
+    kept = {"config": config.as_facts(), "result": result, "environment": environment}
+    tensor_file.save(out, A_NETWORK, tensors, {**facts, **kept})
+    content = out.read_bytes()
+    if len(content) > MOST_BYTES:
+        out.unlink()
+        raise NGSError(
+            f"the weights take {len(content) / 1e6:.1f} MB, and at most {MOST_BYTES / 1e6:.0f} are allowed; "
+            f"train a smaller --network"
+        )
+    parameters = sum(tensor.numel() for tensor in tensors.values())
+    sha256 = hashlib.sha256(content).hexdigest()
+    card = out.with_name(f"{out.name}.md")
+    with replacing(card) as stage:
+        stage.write_text(_card(out.name, kept, facts["step"], parameters, len(content), sha256), "utf-8")
+    return Written(out, card, len(content), sha256)
+
+
+def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int, sha256: str) -> str:
+    """What one should know before using the file, in Markdown."""
+    config, result, environment = kept["config"], kept["result"], kept["environment"]
+    test = result["test"]
+    shares = [f"| {what} | {_percent(test[share])} |" for share, what in MEASURES.items()]
+    if test["position_error"] is not None:
+        mean, most = test["position_error"], test["position_error_95"]
+        shares.append(f"| distance from where an object stands: mean; 95% within | {mean:.3f}; {most:.3f} |")
+    settings = [f"| {key.replace('_', ' ')} | {value} |" for key, value in config.items()]
+    lines = [
+        f"# {name}",
+        "",
+        "A network that sees the scene in a CLEVR picture of 480x320 pixels: up to ten objects with box, "
+        "size, color, material and shape, and where they stand on the ground. Made by `ngs weights`; use it "
+        "with",
+        "",
+        "```",
+        f"ngs see {name} picture.png",
+        "```",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| file | {size / 1e6:.1f} MB, safetensors, {parameters:,} numbers in float32 |",
+        f"| SHA-256 | {sha256} |",
+        f"| data | {result['data']}, {result['pictures']:,} pictures; {result['rendered']:,} rendered ones |",
+        f"| digest of the data | {result['digest']} |",
+        f"| trained | {result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
+        f"{environment.get('device')}; the network of step {step:,} |",
+        f"| commit | {environment.get('commit')} |",
+        "",
+        f"## Measured on the test part ({test['pictures']:,} pictures, {test['objects']:,} objects)",
+        "",
+        "| | |",
+        "|---|---|",
+        *shares,
+        "",
+        "## Settings",
+        "",
+        "| | |",
+        "|---|---|",
+        *settings,
+        "",
+        "## Limits",
+        "",
+        "CLEVR's objects, colours and camera alone; at most ten objects; how objects are turned is not seen.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.2%}"

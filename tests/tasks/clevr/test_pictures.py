@@ -1,0 +1,115 @@
+"""Pictures as data: whatever they are kept as, the same images come out; mixtures are half and half."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ngs.errors import NGSError
+from ngs.learning.loop import Order
+from ngs.tasks.clevr.picture_images import EncodedImages, JoinedImages, RawImages, loaded
+from ngs.tasks.clevr.picture_mix import Mixed
+from ngs.tasks.clevr.pictures import deal, divided, joined
+from tests.tasks.clevr.picture_folders import CPU, few, small_data
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedImages:
+    images = small_data(tmp_path_factory.mktemp("pictures")).train.images
+    assert isinstance(images, EncodedImages)
+    return images
+
+
+def numbers(*given: int) -> NDArray[np.int64]:
+    return np.array(given, dtype=np.int64)
+
+
+def test_all_kinds_of_images_give_the_same_pixels(encoded: EncodedImages) -> None:
+    true = torch.stack([encoded.decoded(numbers(k))[0] for k in range(len(encoded))])
+    raw = RawImages.of(true)
+    both = JoinedImages.of(encoded.select(numbers(0, 1)), raw.select(numbers(2, 3, 4)))
+    chosen = numbers(4, 0, 3, 0)
+    for images in (encoded, raw, both, loaded(encoded, CPU, 2**30)):
+        assert torch.equal(images.decoded(chosen), true[chosen])
+        assert torch.equal(images.select(chosen).select(numbers(2, 0)).decoded(numbers(1)), true[[4]])
+    assert both.decoded(numbers()).shape == encoded.decoded(numbers()).shape == (0, 3, 320, 480)
+
+
+def test_images_that_do_not_fit_stay_as_they_are(encoded: EncodedImages) -> None:
+    assert loaded(encoded, CPU, most_bytes=10) is encoded
+    assert isinstance(loaded(encoded, CPU, most_bytes=2**30), RawImages)
+
+
+def test_selected_and_joined_pictures_belong_together() -> None:
+    pictures = few()
+    some = joined(pictures.select([4, 1]), pictures.select([0]))
+    for place, k in enumerate((4, 1, 0)):
+        assert (some.scenes[place], some.names[place]) == (pictures.scenes[k], pictures.names[k])
+        assert torch.equal(some.cameras[place], pictures.cameras[k])
+        assert torch.equal(some.boxes[place], pictures.boxes[k])
+        assert torch.equal(some.visible[place], pictures.visible[k])
+        assert torch.equal(some.decoded(numbers(place)), pictures.decoded(numbers(k)))
+
+
+def test_pictures_without_a_camera_each_are_refused() -> None:
+    with pytest.raises(NGSError, match=r"6 pictures have cameras \(5, 3\); \(6, 3\) is needed"):
+        replace(few(), cameras=few().cameras[:5])
+
+
+@pytest.mark.parametrize("share, taken", [(0.0, 0), (0.01, 1), (0.5, 3), (1.0, 6)])
+def test_pictures_are_dealt_out_once(share: float, taken: int) -> None:
+    one, rest = divided(few(), share, seed=2)
+    assert (len(one), len(rest)) == (taken, 6 - taken)
+    assert sorted(one.names + rest.names) == sorted(few().names)
+    assert deal(6, share, seed=2) == deal(6, share, seed=2)
+    with pytest.raises(NGSError, match=r"the share is 1\.5"):
+        divided(few(), 1.5, seed=0)
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Examples that are their own numbers."""
+
+    size: int
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.zeros(self.size, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def batch(self, numbers: NDArray[np.int64]) -> NumberedBatch:
+        return NumberedBatch(torch.from_numpy(numbers))
+
+
+@dataclass(frozen=True)
+class NumberedBatch:
+    inputs: Tensor
+
+    def beliefs(self, output: Tensor, /) -> Tensor:
+        return output
+
+
+@pytest.mark.parametrize("first, others", [(3, 12), (12, 3), (5, 5), (1, 7)])
+def test_every_batch_is_half_of_each_kind_and_an_epoch_shows_all(first: int, others: int) -> None:
+    mixed = Mixed(Numbered(first + others), first)
+    assert len(mixed) == len(mixed.lengths) == 2 * max(first, others)
+    order = Order(mixed.lengths, 2, seed=0)
+    seen: list[int] = []
+    for step in range(len(mixed) // 2):
+        batch = mixed.batch(order(step)).inputs
+        assert int((batch < first).sum()) == 1, f"batch {step}"
+        seen += batch.tolist()
+    assert set(seen) == set(range(first + others))
+
+
+@pytest.mark.parametrize("first", [0, 4])
+def test_a_mixture_of_one_kind_is_refused(first: int) -> None:
+    with pytest.raises(NGSError, match="give some of both"):
+        Mixed(Numbered(4), first)
