@@ -110,7 +110,7 @@ def test_a_report_is_written(folder) -> None:
         ),
         (["train", "hwf", "--colour", "red"], 2, "No such option"),
         (["evaluate", "nowhere"], 1, "give the folder of a run"),
-        (["evaluate", __file__], 1, "cannot be read: Not a directory"),
+        (["evaluate", __file__], 1, "give the folder of a run, or a file that `ngs weights` made"),
         (["report", "nowhere"], 1, "nowhere is no folder; give the folder of a run"),
         (["compare", "nowhere"], 1, "give the folder of a run"),
     ],

@@ -14,11 +14,13 @@ from rich.console import Console
 from ngs.apps.embedded_scenes import EMBEDDED_SCENES, embedded_scene
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
+from ngs.apps.seen_pictures import seen_with, write_annotated
 from ngs.apps.step_facts import answer_facts, step_facts
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_config, load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import CONFIG
+from ngs.experiments.report.programs import about_objects
 from ngs.reasoning.programs import lenient
 from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.correction import correct, tidy_switches
@@ -63,6 +65,23 @@ def ask(
     scene: SceneFile = None,
     image_index: ImageIndex = None,
     scene_number: SceneNumber = None,
+    image: Annotated[
+        Path | None,
+        typer.Option(help="A picture of the scene instead, to be seen with --eyes.", show_default=False),
+    ] = None,
+    eyes: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --image: a run of `ngs train scenes`, or a file of `ngs weights`.", show_default=False
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --image: draw what was seen into this file, in thick frames what the answer is about.",
+            show_default=False,
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, max=100, help="Programs to list, likeliest first.")] = 1,
     lenient: Lenient = False,
     svg: Annotated[
@@ -78,12 +97,19 @@ def ask(
     finds: from its last step down to the scene. The percentage is the
     probability of the program among all that its modules can make.
     """
-    given = scene_given(scene, image_index, scene_number)
+    if image is None and eyes is None and picture is None:
+        seen, given = None, scene_given(scene, image_index, scene_number)
+    else:
+        _check_alone(scene, image_index, scene_number)
+        seen = seen_with(image, eyes)
+        given = GivenScene(f"seen in {image}", seen.scene)
     reader = _reader(run, lenient)
     reading = reader.read(question, top)
     answers = [Executed.of(each.program, given.scene, reader.unique) for each in reading.programs]
     if svg is not None:
         write_drawing(svg, drawn_program(question, answers[0]))
+    if picture is not None and seen is not None:
+        write_annotated(picture, seen, about_objects(answers[0].steps))
     if as_json:
         typer.echo(json.dumps(_facts(reading, given, answers), indent=2))
         return
@@ -96,8 +122,17 @@ def ask(
     for each, executed in zip(reading.programs[1:], answers[1:], strict=True):
         tell(console, f"  {each.probability:6.1%}  {' '.join(each.program)} = {_told(executed)}")
     _tell_unseen(console, reading)
-    if svg is not None:
-        tell(console, f"\ndrawn in {svg}")
+    for path in (svg, picture):
+        if path is not None:
+            tell(console, f"\ndrawn in {path}")
+
+
+def _check_alone(scene: Path | None, image_index: int | None, scene_number: int | None) -> None:
+    """A picture shows one scene, so that no other can be given."""
+    others = {"--scene": scene, "--image-index": image_index, "--scene-number": scene_number}
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise NGSError(f"--image and {' and '.join(given)} were given; a question is about one of them")
 
 
 def explain_question(

@@ -13,7 +13,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ngs.apps import asking_commands, reading_commands, reproduce_commands, train_commands
+from ngs.apps import (
+    asking_commands,
+    reading_commands,
+    reproduce_commands,
+    seeing_commands,
+    train_commands,
+)
 from ngs.apps.data_commands import data_app
 from ngs.apps.errors import reporting_errors
 from ngs.apps.serve.command import serve
@@ -34,10 +40,12 @@ app = typer.Typer(
 app.add_typer(train_commands.train_app, name="train")
 app.command()(train_commands.evaluate)
 app.command()(reading_commands.predict)
+app.command()(seeing_commands.see)
 app.command()(asking_commands.ask)
 app.command()(reading_commands.explain)
 app.command()(train_commands.report)
 app.command()(train_commands.compare)
+app.command()(seeing_commands.weights)
 app.command()(reproduce_commands.reproduce)
 app.command()(reproduce_commands.results)
 app.command()(serve)

@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from ngs.apps import clevr_data, hwf_data
+from ngs.apps import clevr_data, hwf_data, picture_data
 from ngs.apps.errors import reporting_errors
+from ngs.apps.render_commands import render
 from ngs.errors import DataError
 from ngs.tasks.hwf import archive
 
 data_app = typer.Typer(
-    help="Bring handwritten formulas or questions about scenes in, and look at what they hold.",
+    help="Bring handwritten formulas, questions about scenes or pictures in, and look at what they hold.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -28,7 +29,8 @@ def import_(
         Path,
         typer.Argument(
             help="Formulas: the archive (HWF.zip) or the folder with its content. Questions about "
-            "scenes: the folder (CLEVR_v1.0) with scenes and questions. Or a packed file."
+            "scenes: the folder (CLEVR_v1.0) with scenes and questions. Pictures of scenes: the folder "
+            "with the images, and --scenes. Or a packed file."
         ),
     ],
     out: Annotated[
@@ -51,15 +53,40 @@ def import_(
             "--skip-faulty", help="Leave faulty formulas, scenes and questions out instead of refusing all."
         ),
     ] = False,
+    scenes: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a folder of images: the file with their scenes, as CLEVR has it (.json or .json.gz).",
+            show_default=False,
+        ),
+    ] = None,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --scenes: a text file with the names of the images to be tested on; by default those "
+            "of the list that comes with NGS, or a tenth where none of them is there.",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the packed file.")] = False,
 ) -> None:
     """Check a published data set, and pack it into one file that loads at once."""
     _check_there(source)
+    if scenes is None and held_out is not None:
+        raise DataError(f"--held-out is {held_out}, and is for images; give their --scenes as well")
+    if scenes is not None:
+        if rebuild or skip_faulty:
+            raise DataError("--leak-free and --skip-faulty are not for images; leave them out")
+        name = name or archive.title(source)
+        path = out or packed_path(name)
+        _check_free(path, overwrite)
+        picture_data.bring_in(source, path, name, scenes=scenes, held_out=held_out)
+        return
     of_scenes = clevr_data.is_ours(source)
     if of_scenes and rebuild:
         raise DataError(f"{source} holds questions about scenes; --leak-free is for handwritten formulas")
     name = name or f"{archive.title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
-    path = out or Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
+    path = out or packed_path(name)
     _check_free(path, overwrite)
     if of_scenes:
         clevr_data.bring_in(source, path, name, skip_faulty=skip_faulty)
@@ -80,7 +107,18 @@ def inspect_(
     ] = False,
 ) -> None:
     """Count what a data set holds, and check it: leaks, labels, modules, answers."""
-    (clevr_data if clevr_data.is_ours(source) else hwf_data).show(source, as_json=as_json)
+    if picture_data.is_ours(source):
+        picture_data.show(source, as_json=as_json)
+    else:
+        (clevr_data if clevr_data.is_ours(source) else hwf_data).show(source, as_json=as_json)
+
+
+data_app.command("render")(render)
+
+
+def packed_path(name: str) -> Path:
+    """Where the data set of this name is packed to, unless one says where."""
+    return Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
 
 
 def _check_there(source: Path) -> None:

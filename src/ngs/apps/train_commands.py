@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,18 +29,19 @@ from ngs.apps.options import options_of
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
-from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.config import Config, TrainCLEVR, TrainHWF, TrainScenes
 from ngs.experiments.curves_figure import draw_curves
 from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
+from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
 
-train_app = typer.Typer(help="Train a network from answers alone.", no_args_is_help=True)
+train_app = typer.Typer(help="Train a network: from answers alone, or to see.", no_args_is_help=True)
 
 
 @train_app.callback()
 def train() -> None:
-    """Train a network from answers alone."""
+    """Train a network: from answers alone, or to see."""
 
 
 Out = Annotated[
@@ -91,8 +92,27 @@ def clevr(
     _train(config, out, resume, overwrite, threads)
 
 
+@train_app.command()
+@reporting_errors
+@options_of(TrainScenes)
+def scenes(
+    config: TrainScenes,
+    out: Out = None,
+    resume: Resume = None,
+    overwrite: Overwrite = False,
+    threads: Threads = None,
+) -> None:
+    """Learn to see the scene in a picture: its objects, what they are like and where they stand.
+
+    The network sees pictures of which all is known. Without --data they are rendered on the spot; with
+    --data it learns from rendered pictures first, and then from the imported ones among them. Let it see
+    with `ngs see`, and answer questions with `ngs ask --image`.
+    """
+    _train(config, out, resume, overwrite, threads)
+
+
 def _train(
-    config: runs.Config, out: Path | None, resume: Path | None, overwrite: bool, threads: int | None
+    config: Config, out: Path | None, resume: Path | None, overwrite: bool, threads: int | None
 ) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
@@ -109,7 +129,7 @@ def _train(
     try:
         events = runs.train(config, folder, resume=resume is not None, command=["ngs", *sys.argv[1:]])
         title = f"[bold]{config.method}[/] on {config.data}, into {folder}"
-        result = _follow(events, console, title, VIEWS[config.task])
+        result = _follow(events, console, title, VIEWS[config.task], config.preparation)
     except KeyboardInterrupt:
         begun = (folder / CONFIG).exists()
         again = (
@@ -117,7 +137,7 @@ def _train(
         )
         console.print(f"stopped; {again}", soft_wrap=True)
         raise typer.Exit(130) from None
-    console.print(VIEWS[config.task].table(result["test"], f"{result['data']}, test part"))
+    _print_scores(console, config.task, result["test"], result["data"])
     console.print(
         f"{result['training_seconds']:.1f} s of training; the network of step {result['chosen_step']}, "
         f"chosen on the validation part, is in {folder / BEST}",
@@ -128,7 +148,7 @@ def _train(
         torch.distributed.destroy_process_group()  # or PyTorch warns about what is left behind
 
 
-def _resumed(given: runs.Config, folder: Path, more_given: bool) -> runs.Config:
+def _resumed(given: Config, folder: Path, more_given: bool) -> Config:
     """The configuration of the run to go on with, which is to be given alone."""
     if more_given or given != type(given)():
         raise NGSError("--resume goes on with the run's own settings; give it alone, or with --threads")
@@ -140,7 +160,9 @@ def _resumed(given: runs.Config, folder: Path, more_given: bool) -> runs.Config:
     return config
 
 
-def _follow(events: Iterator[runs.Progress], console: Console, title: str, view: View) -> dict[str, Any]:
+def _follow(
+    events: Iterator[runs.Progress], console: Console, title: str, view: View, preparation: str
+) -> dict[str, Any]:
     """Show a run as it goes: a bar that moves, and a line for each validation; the result at the end."""
     bar = Progress(
         TextColumn("{task.description}"),
@@ -156,7 +178,7 @@ def _follow(events: Iterator[runs.Progress], console: Console, title: str, view:
     row: dict[str, Any] = {}
     lesson = ""
     with bar:
-        task = bar.add_task("preparing", total=None, speed="")
+        task = bar.add_task(preparation, total=None, speed="")
         for event in events:
             if not row:
                 bar.console.print(title, soft_wrap=True)  # now that nothing was refused
@@ -171,6 +193,7 @@ def _follow(events: Iterator[runs.Progress], console: Console, title: str, view:
                     f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s   validation: "
                     f"{view.line(row['validation'])}",
                     highlight=False,
+                    soft_wrap=True,
                 )
     return row
 
@@ -179,17 +202,51 @@ def _follow(events: Iterator[runs.Progress], console: Console, title: str, view:
 def evaluate(
     run: Annotated[Path, typer.Argument(help="Folder of a run, as `ngs train` makes it.")],
     data: Annotated[
-        str | None, typer.Option(help="Test on this data instead: `embedded` or a packed file.")
+        str | None, typer.Option(help="Test on this data instead: `embedded`, `rendered` or a packed file.")
     ] = None,
+    asking: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a run of `ngs train scenes`: let this run of `ngs train clevr` answer questions about "
+            "the test pictures, from what is seen in them.",
+            show_default=False,
+        ),
+    ] = None,
+    questions: Annotated[int, typer.Option(min=1, help="With --asking: questions about each picture.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Test the network of a run: answers right, and what was read right, for each length or kind."""
+    """Test the network of a run: answers right, and what was read or seen right, by length or kind."""
+    if asking is not None:
+        _print_pixel_answers(ask_about_pictures(run, asking, questions, data), as_json)
+        return
     name, scores = runs.evaluate_run(run, data)
     if as_json:
         typer.echo(json.dumps({"data": name, **scores.as_facts()}, indent=2))
     else:
-        view = VIEWS[runs.load_config(run).task]
-        Console().print(view.table(scores.as_facts(), f"{name}, test part"))
+        _print_scores(Console(), runs.load_config(run).task, scores.as_facts(), name)
+
+
+def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(found.as_facts(), indent=2))
+        return
+    number = len(found.asked)
+    title = (
+        f"{found.data}, test part: {number} questions about {found.pictures} pictures, answered from pixels"
+    )
+    table = Table("", "questions", "share", title=title, title_justify="left")
+    table.add_row("answers right", str(found.right), f"{found.right / max(number, 1):.2%}")
+    for cause in Cause:
+        wrong = found.due_to(cause)
+        table.add_row(f"wrong, due to {cause}", str(wrong), f"{wrong / max(number, 1):.2%}")
+    _print_whole(Console(), table)
+
+
+def _print_scores(console: Console, task: str, scores: Mapping[str, Any], data: str) -> None:
+    view = VIEWS[task]
+    _print_whole(console, view.table(scores, f"{data}, test part"))
+    for line in view.beside(scores):
+        console.print(line, soft_wrap=True, highlight=False)
 
 
 @reporting_errors
@@ -247,14 +304,13 @@ def _print_comparison(groups: list[comparison.Group], goal: float) -> None:
         means = ("-" if spread is None else f"{100 * spread.mean:.2f}" for spread in rest)
         shares = ["-" if first is None else in_percent(first), *means]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
-    _print_whole(table)
+    _print_whole(Console(), table)
 
 
-def _print_whole(table: Table) -> None:
+def _print_whole(console: Console, table: Table) -> None:
     """As wide as it is: where it does not fit, its columns would lose digits."""
-    console = Console()
     needed = console.measure(table, options=console.options.update(max_width=1000)).maximum
-    Console(width=max(console.width, needed)).print(table)
+    Console(width=max(console.width, needed), quiet=console.quiet).print(table)
 
 
 @dataclass(frozen=True)
@@ -272,6 +328,8 @@ class View:
     """the shares that a line of progress tells"""
     compared: Mapping[str, str]
     """the shares that `compare` puts side by side"""
+    beside: Callable[[Mapping[str, Any]], Iterable[str]] = lambda scores: ()
+    """what is said below the table: numbers that are no shares of its rows"""
 
     def line(self, scores: Mapping[str, Any]) -> str:
         parts = (
@@ -287,6 +345,17 @@ class View:
             shares = (row[share] for share in self.shares)
             table.add_row(name, str(row["examples"]), *("-" if s is None else f"{s:.2%}" for s in shares))
         return table
+
+
+def _seen(scores: Mapping[str, Any]) -> Iterator[str]:
+    """What no share of objects tells: false objects, whole pictures, and distances."""
+    yield f"false objects: {scores['false']:.2%} of what is seen"
+    yield f"pictures wholly right: {scores['pictures_right']:.2%} of {scores['pictures']}"
+    if scores["position_error"] is not None:
+        yield (
+            f"distance from where an object stands: {scores['position_error']:.3f} on average, 95% within "
+            f"{scores['position_error_95']:.3f} (a small object is 0.7 wide)"
+        )
 
 
 VIEWS: Mapping[str, View] = {
@@ -305,6 +374,19 @@ VIEWS: Mapping[str, View] = {
         shares={"answers": "answers right", "programs": "programs right", "equivalent": "up to equivalence"},
         said={"answers": "answers", "equivalent": "programs"},
         compared={"answers": "answers", "programs": "programs", "equivalent": "equivalent"},
+    ),
+    "scenes": View(
+        row="in picture",
+        rows="by_objects",
+        examples="objects",
+        shares={
+            **{"objects_right": "all right", "found": "found"},
+            **{"size": "size", "color": "color", "material": "material", "shape": "shape"},
+            **{"relations": "relations"},
+        },
+        said={"objects_right": "objects", "relations": "relations"},
+        compared={"objects_right": "objects", "found": "found", "relations": "relations"},
+        beside=_seen,
     ),
 }
 """By task."""

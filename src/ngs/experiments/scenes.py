@@ -55,12 +55,11 @@ class Parts:
 
 def parts_of(config: TrainScenes, device: torch.device) -> Parts:
     """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
-    made = rendered_pictures(config.rendered, 0, device)
-    digest = digest_of_rendered(config.rendered)
-    if config.data == RENDERED:
+    data = None if config.data == RENDERED else imported(config.data)  # first: it may be refused
+    made, digest = rendered_pictures(config.rendered, 0, device), digest_of_rendered(config.rendered)
+    if data is None:
         name, learn, test, beside = RENDERED, made, rendered_test_pictures(device), None
     else:
-        data = imported(config.data)
         name, learn, test, beside = data.name, data.train, data.test, made
         digest = hashlib.sha256(f"{data.digest} {digest}".encode()).hexdigest()
     used, _ = divided(learn, config.fraction, seed=0)

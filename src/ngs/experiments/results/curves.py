@@ -23,7 +23,7 @@ def together(curves: Sequence[Mapping[int, float]]) -> Curve:
 def curves_figure(
     curves: Mapping[str, Curve], label: str, beside: Mapping[str, Points] | None = None, scale: str = "linear"
 ) -> Figure:
-    """A line for each name; dotted, in the colour of the same name or one of its own, what others published."""
+    """A line for each name; dotted, in the same colour or one of its own, what others published."""
     from matplotlib.figure import Figure  # here: it is slow to import, and most commands draw nothing
 
     figure = Figure(figsize=(8, 4), layout="constrained")

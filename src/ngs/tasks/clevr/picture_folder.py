@@ -7,7 +7,7 @@ rays at the shapes of the scene, so nothing but images and scenes is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -68,17 +68,10 @@ def read_folder(
     test = [path for path in paths if path.stem in kept_aside]
     if not train:
         raise DataError(f"all {len(paths)} images of {folder} are kept aside; some are needed to learn from")
-    parts: list[tuple[Pictures, EncodedImages]] = []
-    for part, before in ((train, 0), (test, len(train))):
-        images = EncodedImages.of([read_encoded(path) for path in part])
-        found = [photographed[path.stem] for path in part]
-        names = [path.relative_to(folder).as_posix() for path in part]
-
-        def told(done: int, before: int = before) -> None:
-            progress(before + done, len(paths))
-
-        parts.append((_pictures(images, found, names, told), images))
-    return PictureData(name, parts[0][0], parts[1][0], digest_of(parts))
+    number = len(paths)
+    learn = _part(folder, train, photographed, lambda done: progress(done, number))
+    judge = _part(folder, test, photographed, lambda done: progress(len(train) + done, number))
+    return PictureData(name, learn[0], judge[0], digest_of([learn, judge]))
 
 
 def images_in(folder: Path) -> list[Path]:
@@ -108,7 +101,7 @@ def _photographed(path: Path, wanted: Collection[str]) -> dict[str, Photographed
             raise DataError(f"{path}: scene {index}: there was a scene of {stem} before; one is needed")
         try:
             scene = as_scene(value)
-            found[stem] = Photographed(scene, _camera(value, scene))
+            found[stem] = Photographed(scene, camera_of(value, scene))
         except DataError as error:
             raise DataError(f"{path}: scene {index}: {error}") from None
     return found
@@ -119,7 +112,7 @@ def _stem(value: Any) -> str:
     return Path(name).stem if isinstance(name, str) else ""
 
 
-def _camera(value: dict[str, Any], scene: Scene) -> tuple[float, float, float]:
+def camera_of(value: dict[str, Any], scene: Scene) -> tuple[float, float, float]:
     """As the scene says, or as its pixel coordinates tell."""
     if "camera_location" not in value:
         return fitted_camera(scene)
@@ -177,15 +170,15 @@ def _lines(text: str) -> list[str]:
 # What shows
 
 
-def _pictures(
-    images: EncodedImages,
-    found: Sequence[Photographed],
-    names: Iterable[str],
-    told: Callable[[int], None],
-) -> Pictures:
+def _part(
+    folder: Path, paths: Sequence[Path], photographed: Mapping[str, Photographed], told: Callable[[int], None]
+) -> tuple[Pictures, EncodedImages]:
+    images = EncodedImages.of([read_encoded(path) for path in paths])
+    found = [photographed[path.stem] for path in paths]
     cameras = torch.tensor([each.camera for each in found], dtype=torch.float32).reshape(-1, 3)
     scenes = tuple(each.scene for each in found)
-    return Pictures(images, scenes, tuple(names), cameras, *shown_parts(scenes, cameras, told))
+    names = tuple(path.relative_to(folder).as_posix() for path in paths)
+    return Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told)), images
 
 
 def shown_parts(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ngs.reasoning.scenes import ATTRIBUTES, MOST_OBJECTS
-from ngs.tasks.clevr.rendering.solids import TINY, Solids, between_walls, in_frame_of
+from ngs.tasks.clevr.rendering.solids import TINY, Solids, between_walls, constant, in_frame_of
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def light(lamp: Lamp, places: Tensor, points: Tensor) -> Light:
     toward = places - points
     squares = toward.square().sum(0)
     toward = toward / squares.sqrt()
-    aim = toward.new_tensor(lamp.aim)
-    return Light(toward, -(aim @ toward).clamp(max=0) / squares)
+    along = constant(lamp.aim, points.device) @ toward
+    return Light(toward, -along.clamp(max=0) / squares)
 
 
 def seen_share(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor, standing_on: Tensor) -> Tensor:

@@ -19,6 +19,8 @@ from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, WIDTH
 
 AT_ONCE = {"cpu": 2, "cuda": 64}
 """Images that are worked on together: what fits a processor's cache, and what fills a GPU."""
+BENT = 0.3
+"""Normals of neighbouring pixels that differ by so much have a rounded edge between them."""
 SOFTNESS = 0.13
 """What a pixel gives to each neighbour: released images are so soft at edges."""
 
@@ -160,7 +162,7 @@ def _numbers(view: _View) -> Tensor:
 def _light(view: _View, lamps: Tensor) -> Tensor:
     """float [3, n, height, width]: linear red, green, blue.
 
-    Each pixel is first looked at through its centre. Where objects end, four rays are averaged instead.
+    Each pixel is looked at through its centre; where surfaces end or bend, four rays are averaged.
     """
     total = _ground(view, lamps).view(3, -1)
     edges = _edge_pixels(view)
@@ -187,11 +189,19 @@ def _ground(view: _View, lamps: Tensor) -> Tensor:
 
 
 def _edge_pixels(view: _View) -> Tensor:
-    """bool [pixels]: whether the pixel shows another object, or none, than one of its neighbours."""
+    """bool [pixels]: where a pixel shows another surface than one of its neighbours, or the same one bent."""
     shown = _numbers(view).float()[:, None]
     most = torch.nn.functional.max_pool2d(shown, 3, 1, 1)
     least = -torch.nn.functional.max_pool2d(-shown, 3, 1, 1)
-    return (most != least).view(-1)
+    edges = (most != least).view(view.shape)
+    normals = view.found.normals.view(3, *view.shape)
+    beside = (normals[..., 1:] - normals[..., :-1]).square().sum(0) > BENT**2
+    below = (normals[..., 1:, :] - normals[..., :-1, :]).square().sum(0) > BENT**2
+    edges[..., 1:] |= beside
+    edges[..., :-1] |= beside
+    edges[..., 1:, :] |= below
+    edges[..., :-1, :] |= below
+    return edges.view(-1)
 
 
 def _smoothed(view: _View, chosen: Tensor, ground: Tensor, lamps: Tensor) -> Tensor:

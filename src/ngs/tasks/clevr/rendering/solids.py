@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import cos, sin
 from typing import NamedTuple
 
@@ -20,9 +21,9 @@ ROUNDING = {"cube": 0.17, "cylinder": 0.09}
 """Radius of the rounded edges, as a share of the object's."""
 REACHES = {"cube": 3**0.5, "sphere": 1.0, "cylinder": 2**0.5}
 """How far the solid reaches from its centre at most, as a share of the object's radius."""
-STEPS = 5
+STEPS = 7
 """of sphere tracing after the sharp-edged solid is entered: faces need none, rounded edges two or three"""
-NEAR = 0.01
+NEAR = 0.005
 """How near the surface, as a share of the radius, a ray has come that counts as meeting it."""
 TINY = 1e-9
 """Less than any length that matters; keeps quotients finite."""
@@ -93,7 +94,8 @@ def meet(solids: Solids, numbers: Tensor, origins: Tensor, directions: Tensor) -
 
 def in_frame_of(solids: Solids, numbers: Tensor, points: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Points and vectors [3, m] seen from a solid that stands straight at the origin and has radius one."""
-    back = solids.turns[:, numbers] * points.new_tensor([[1.0], [-1.0]])
+    cosine, sine = solids.turns[:, numbers]
+    back = torch.stack([cosine, -sine])
     radii = solids.radii[numbers]
     return turned(points - solids.centers[:, numbers], back) / radii, turned(vectors, back) / radii
 
@@ -186,6 +188,12 @@ def _traced(
         depths = depths + distances / speeds
     points = origins + depths * directions
     return torch.where(entered & (distances < NEAR), depths, torch.inf), points
+
+
+@cache
+def constant(numbers: tuple[float, ...] | tuple[tuple[float, ...], ...], device: torch.device) -> Tensor:
+    """The numbers on a device, where they stay: sending them would wait for all that the device has to do."""
+    return torch.tensor(numbers, device=device)
 
 
 def unit(vectors: Tensor) -> Tensor:

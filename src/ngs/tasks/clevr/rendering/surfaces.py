@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ngs.reasoning.scenes import ATTRIBUTES, COLORS, MOST_OBJECTS
 from ngs.tasks.clevr.rendering.lighting import LAMPS, Light, light, seen_share
-from ngs.tasks.clevr.rendering.solids import TINY, Solids, unit
+from ngs.tasks.clevr.rendering.solids import TINY, Solids, constant, unit
 from ngs.tasks.clevr.rendering.tracing import NOTHING, Found, Rays, near_rays, nearest
 
 
@@ -38,12 +38,12 @@ SHADOW = 0.8
 
 RUBBER_DIFFUSE = 1.63
 """How much brighter a lamp makes white rubber than the ground."""
-RUBBER_AMBIENT, RUBBER_AMBIENT_UP, RUBBER_SUN = 0.082, -0.112, 0.177
+RUBBER_AMBIENT, RUBBER_AMBIENT_UP, RUBBER_SUN = 0.088, -0.112, 0.177
 """Ambient light from all sides, more of it per unit of the upward direction, and from SUN."""
 RUBBER_SHEEN = 0.012
 """Colourless, and the same to all sides: more at a flat angle."""
 
-MIRROR = 0.86
+MIRROR = 0.84
 """Share of what metal mirrors sharply."""
 SKY = 0.03
 """Above the horizon, there is little to mirror but the lamps."""
@@ -56,6 +56,8 @@ SHARP, SHARP_WIDTH = 0.13, 0.04
 BRUSHED, BRUSHED_ALONG, BRUSHED_ACROSS = 0.48, 0.21, 0.5
 """Strength of a lamp's streak, and roughness along the brush's circles around the object and across them."""
 SUN_SHARP, SUN_BRUSHED = 0.08, 0.05
+BRIGHTEST = 4.0
+"""A lamp's mirror image is no brighter: strong colours still show in it."""
 MIRRORED_METAL = 0.2
 """What metal that is seen in metal mirrors itself, whatever stands around it."""
 
@@ -85,7 +87,9 @@ def ground_light(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor) 
         there = places[:, scenes]
         falling = light(lamp, there, points)
         left = 1 - SHADOW * (1 - seen_share(solids, scenes, points, there, nowhere))
-        total += points.new_tensor(lamp.strength)[:, None] * (falling.strengths * falling.toward[2] * left)
+        total += constant(lamp.strength, points.device)[:, None] * (
+            falling.strengths * falling.toward[2] * left
+        )
     return total
 
 
@@ -96,7 +100,7 @@ def _ambient_on_ground(solids: Solids, scenes: Tensor, points: Tensor) -> Tensor
     over the ground; cubes and cylinders are taken for balls.
     """
     covered, bounced = torch.zeros_like(points[0]), torch.zeros_like(points)
-    palette = BOUNCE * points.new_tensor(PALETTE).T
+    palette = BOUNCE * constant(PALETTE, points.device).T
     radii = torch.where(solids.shapes == NOTHING, 0, solids.radii)
     for k in range(MOST_OBJECTS):
         numbers = scenes * MOST_OBJECTS + k
@@ -105,7 +109,7 @@ def _ambient_on_ground(solids: Solids, scenes: Tensor, points: Tensor) -> Tensor
         share = away[2] * radii[numbers].square() / (squares * squares.sqrt())
         covered += share
         bounced += share * palette[:, solids.colors[numbers]]
-    return points.new_tensor(GROUND_AMBIENT)[:, None] * (1 - OCCLUSION * covered.clamp(max=1)) + bounced
+    return constant(GROUND_AMBIENT, points.device)[:, None] * (1 - OCCLUSION * covered.clamp(max=1)) + bounced
 
 
 def solid_light(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
@@ -123,7 +127,7 @@ def _at(seen: Surface, chosen: Tensor) -> Surface:
 
 
 def _colors(solids: Solids, seen: Surface) -> Tensor:
-    return seen.points.new_tensor(PALETTE).T[:, solids.colors[seen.solids]]
+    return constant(PALETTE, seen.points.device).T[:, solids.colors[seen.solids]]
 
 
 def _facing(seen: Surface) -> Tensor:
@@ -139,7 +143,7 @@ def _rubber(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
         diffuse += strength * (falling.strengths * cosine)
         sheen += strength * (falling.strengths * (cosine > 0))
     up = seen.normals[2]
-    sun = (seen.points.new_tensor(SUN) @ seen.normals).clamp(min=0)
+    sun = (constant(SUN, seen.points.device) @ seen.normals).clamp(min=0)
     ambient = RUBBER_AMBIENT + RUBBER_AMBIENT_UP * up + RUBBER_SUN * sun
     return _colors(solids, seen) * (RUBBER_DIFFUSE * diffuse + ambient) + RUBBER_SHEEN * sheen / _facing(seen)
 
@@ -151,7 +155,7 @@ def _lit(solids: Solids, seen: Surface, lamps: Tensor) -> list[tuple[Tensor, Lig
         there = places[:, seen.scenes]
         falling = light(lamp, there, seen.points)
         share = seen_share(solids, seen.scenes, seen.points, there, seen.solids)
-        strength = seen.points.new_tensor(lamp.strength)[:, None]
+        strength = constant(lamp.strength, seen.points.device)[:, None]
         found.append((strength, Light(falling.toward, falling.strengths * share)))
     return found
 
@@ -196,7 +200,7 @@ def _highlights(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
     along = _brush(solids, seen)
     across = torch.linalg.cross(seen.normals, along, dim=0)
     lights = [(color, *falling, SHARP, BRUSHED) for color, falling in _lit(solids, seen, lamps)]
-    sun = seen.points.new_tensor(SUN)[:, None]
+    sun = constant(SUN, seen.points.device)[:, None]
     lights.append((torch.ones_like(sun), sun, torch.ones_like(seen.points[0]), SUN_SHARP, SUN_BRUSHED))
     total = torch.zeros_like(seen.points)
     for strength, toward, strengths, sharp, brushed in lights:
@@ -206,7 +210,7 @@ def _highlights(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
             t, b, n, BRUSHED_ALONG, BRUSHED_ACROSS
         )
         total += strength * (strengths * lobes * ((toward * seen.normals).sum(0) > 0))
-    return total / _facing(seen)
+    return (total / _facing(seen)).clamp(max=BRIGHTEST)
 
 
 def _brush(solids: Solids, seen: Surface) -> Tensor:

@@ -1,0 +1,99 @@
+"""Pictures of scenes for `ngs data`: packed, counted, and told about."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from ngs.apps.plain_text import tell
+from ngs.errors import DataError
+from ngs.reasoning.scenes import ATTRIBUTES
+from ngs.tasks.clevr import picture_packed
+from ngs.tasks.clevr.picture_data import PictureData
+from ngs.tasks.clevr.picture_folder import read_folder
+from ngs.tasks.clevr.pictures import Pictures
+
+PARTS = ("train", "test")
+
+
+def is_ours(source: Path) -> bool:
+    """Whether `source` is a packed file of pictures."""
+    return picture_packed.is_packed(source)
+
+
+def bring_in(source: Path, path: Path, name: str, *, scenes: Path, held_out: Path | None) -> None:
+    """Pack the pictures in the folder `source` into the file `path`."""
+    if not source.is_dir():
+        raise DataError(f"{source} is no folder; --scenes is for a folder of images")
+    console = Console(stderr=True)
+    columns = (TextColumn("reading images"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("images", total=None)
+
+        def progress(done: int, images: int) -> None:
+            bar.update(task, completed=done, total=images)
+
+        data = read_folder(source, scenes, name=name, held_out=held_out, progress=progress)
+    picture_packed.write(path, data)
+    tell(Console(), f"{path}: {_summary(data)}, {path.stat().st_size / 1e6:.0f} MB")
+    tell(Console(), f"train with it: ngs train scenes --data {shlex.quote(str(path))}")
+
+
+def show(source: Path, *, as_json: bool) -> None:
+    """What a packed file holds: pictures by number of objects, objects by attribute, what shows of them."""
+    data = picture_packed.read(source)
+    found = {part: _counts(pictures) for part, pictures in zip(PARTS, (data.train, data.test), strict=True)}
+    if as_json:
+        typer.echo(json.dumps({"name": data.name, "digest": data.digest, **found}, indent=2))
+        return
+    console = Console()
+    tell(console, f"{data.name}: {_summary(data)}")
+    for title, group in (("pictures by objects", "by_objects"), ("objects by attribute", "by_attribute")):
+        console.print(_table(title, {part: found[part][group] for part in PARTS}))
+    for part in PARTS:
+        tell(
+            console,
+            f"{part}: of the least visible object {found[part]['least_visible']:,} pixels show; "
+            f"{found[part]['hidden']:,} objects are hidden",
+        )
+
+
+def _summary(data: PictureData) -> str:
+    return f"{len(data.train):,} pictures to learn from, {len(data.test):,} to be tested on"
+
+
+def _counts(pictures: Pictures) -> dict[str, Any]:
+    things = [thing for scene in pictures.scenes for thing in scene.things]
+    objects = Counter(len(scene.things) for scene in pictures.scenes)
+    attributes = Counter(getattr(thing, name) for thing in things for name in ATTRIBUTES)
+    visible = [
+        pixels
+        for scene, row in zip(pictures.scenes, pictures.visible.tolist(), strict=True)
+        for pixels in row[: len(scene.things)]
+    ]
+    return {
+        "pictures": len(pictures),
+        "names": list(pictures.names),
+        "objects": len(things),
+        "by_objects": {str(number): objects[number] for number in sorted(objects)},
+        "by_attribute": {value: attributes[value] for values in ATTRIBUTES.values() for value in values},
+        "least_visible": min((pixels for pixels in visible if pixels), default=0),
+        "hidden": visible.count(0),
+    }
+
+
+def _table(title: str, counts: dict[str, dict[str, int]]) -> Table:
+    table = Table(title.rpartition(" ")[2], title=title, title_justify="left")
+    for part in PARTS:
+        table.add_column(part, justify="right")
+    for name in dict.fromkeys(name for part in PARTS for name in counts[part]):
+        table.add_row(name, *(f"{counts[part].get(name, 0):,}" for part in PARTS))
+    return table

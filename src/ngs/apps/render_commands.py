@@ -1,0 +1,140 @@
+"""`ngs data render`: pictures of scenes of our own making, in the layout of CLEVR."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+from PIL import Image
+from rich.console import Console
+from rich.progress import track
+from torch import Tensor
+
+from ngs.apps.errors import reporting_errors
+from ngs.apps.plain_text import tell
+from ngs.errors import DataError
+from ngs.reasoning.scenes import Scene
+from ngs.tasks.clevr import scene_sampling
+from ngs.tasks.clevr.camera import drawn_cameras
+from ngs.tasks.clevr.json_list import elements
+from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
+from ngs.tasks.clevr.picture_folder import camera_of
+from ngs.tasks.clevr.rendered_pictures import as_released, photographed
+from ngs.tasks.clevr.rendering.blender import blender, photograph
+from ngs.tasks.clevr.rendering.lighting import drawn_lamps
+from ngs.tasks.clevr.rendering.renderer import render as rendered
+
+NUMBER = 100
+"""Pictures of sampled scenes, where no other number is given."""
+AT_ONCE = 8
+"""Pictures that are made together."""
+
+
+@reporting_errors
+def render(
+    out: Annotated[Path, typer.Option(help="A new or empty folder for images/ and scenes.json.")],
+    number: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Pictures; by default {NUMBER}, or all of --scenes.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws scenes, cameras and lamps.")] = 0,
+    scenes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Scenes to render, as CLEVR has them (.json or .json.gz); by default they are sampled.",
+            show_default=False,
+        ),
+    ] = None,
+    with_blender: Annotated[
+        bool, typer.Option("--blender", help="Render with Blender: slower. Needs ngs[blender].")
+    ] = False,
+    samples: Annotated[int, typer.Option(min=1, help="Rays through each pixel; only with --blender.")] = 64,
+    device: Annotated[str, typer.Option(help="cpu or cuda; only without --blender.")] = "cpu",
+) -> None:
+    """Render scenes, and write them with their pictures: what `ngs data import` takes."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise DataError(f"{out} exists and is not an empty folder; give --out another name")
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise DataError(f"the device is {device}, and PyTorch finds none here; give --device cpu")
+    if with_blender:
+        blender()
+    generator = torch.Generator().manual_seed(seed)
+    wanted, cameras = _sampled(number or NUMBER, seed, generator) if scenes is None else _of(scenes, number)
+
+    def photograph_all(scenes: Sequence[Scene], cameras: Tensor, folder: Path) -> None:
+        if with_blender:
+            _photograph(scenes, cameras, generator, folder, samples)
+        else:
+            _draw(scenes, cameras, generator, folder)
+
+    written = _write(out / "images", wanted, cameras.to(device), photograph_all)
+    listing = {"info": {"seed": seed}, "scenes": written}
+    (out / "scenes.json").write_text(json.dumps(listing), encoding="utf-8")
+    tell(Console(), f"{out}: {len(written)} pictures in images/, their scenes in scenes.json")
+    folder, file = (shlex.quote(str(out / name)) for name in ("images", "scenes.json"))
+    tell(Console(), f"bring them in: ngs data import {folder} --scenes {file}")
+
+
+def _write(
+    folder: Path,
+    scenes: Sequence[Scene],
+    cameras: Tensor,
+    photograph_all: Callable[[Sequence[Scene], Tensor, Path], None],
+) -> list[dict[str, Any]]:
+    """Fill a folder with pictures; the scenes as they show, in official form."""
+    folder.mkdir(parents=True)
+    console = Console(stderr=True)
+    starts = range(0, len(scenes), AT_ONCE)
+    written: list[dict[str, Any]] = []
+    for first in track(starts, "rendering", console=console, transient=True, disable=not console.is_terminal):
+        some, places = scenes[first : first + AT_ONCE], cameras[first : first + AT_ONCE]
+        seen = list(photographed(some, places, [f"{Path(scene.name).stem}.png" for scene in some]))
+        photograph_all(seen, places, folder)
+        for scene, place in zip(seen, places.tolist(), strict=True):
+            written.append({**scene_to_official(scene, len(written)), "camera_location": place})
+    return written
+
+
+def _sampled(number: int, seed: int, generator: torch.Generator) -> tuple[list[Scene], Tensor]:
+    sampled = scene_sampling.scenes(number, np.random.default_rng([seed, 0]))
+    named = [replace(as_released(scene), name=f"rendered_{k:06d}") for k, scene in enumerate(sampled)]
+    return named, drawn_cameras(number, generator)
+
+
+def _of(path: Path, number: int | None) -> tuple[list[Scene], Tensor]:
+    """The first scenes of an official file, with the cameras that saw them."""
+    found: dict[str, tuple[Scene, tuple[float, float, float]]] = {}
+    for index, value in elements(path, "scenes"):
+        if number is not None and len(found) == number:
+            break
+        try:
+            scene = as_scene(value)
+            stem = Path(scene.name).stem
+            if not stem or stem in found:
+                raise DataError(f"image_filename is {scene.name!r}; each scene needs one of its own")
+            found[stem] = scene, camera_of(value, scene)
+        except DataError as error:
+            raise DataError(f"{path}: scene {index}: {error}") from None
+    if not found:
+        raise DataError(f"{path} holds no scenes; give a file that has some")
+    return [scene for scene, _ in found.values()], torch.tensor([camera for _, camera in found.values()])
+
+
+def _draw(scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator, folder: Path) -> None:
+    for scene, image in zip(scenes, rendered(scenes, cameras, generator).images.cpu(), strict=True):
+        Image.fromarray(image.permute(1, 2, 0).numpy()).save(folder / scene.name)
+
+
+def _photograph(
+    scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator, folder: Path, samples: int
+) -> None:
+    lamps = drawn_lamps(len(scenes), generator, torch.device("cpu")).permute(2, 0, 1).tolist()
+    for scene, camera, places in zip(scenes, cameras.tolist(), lamps, strict=True):
+        photograph(scene, camera, places, folder / scene.name, samples=samples)

@@ -1,0 +1,115 @@
+"""`ngs see` and `ngs weights`: the scene in a picture, and what a run learned to see in a file of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ngs.apps.errors import reporting_errors
+from ngs.apps.plain_text import tell
+from ngs.apps.seen_pictures import write_annotated
+from ngs.errors import DataError, NGSError
+from ngs.experiments.scenes import load_scene_reader
+from ngs.experiments.weights import write_weights
+from ngs.learning.whole_file import replacing
+from ngs.tasks.clevr.official_scene import scene_to_official
+from ngs.tasks.clevr.picture_file import read_picture
+from ngs.tasks.clevr.program_text import description
+from ngs.tasks.clevr.scene_reading import SeenPicture
+from ngs.tasks.clevr.seen_scene import camera_of
+
+Eyes = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN", help="Folder of a run of `ngs train scenes`, or a file that `ngs weights` made of one."
+    ),
+]
+
+
+@reporting_errors
+def see(
+    run: Eyes,
+    images: Annotated[
+        list[Path], typer.Argument(metavar="IMAGE", help="Pictures of scenes, 480x320 or of that shape.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the scenes and the annotated pictures.")] = Path(
+        "seen"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """See the scene in a picture: its objects, what they are like and where they stand.
+
+    Writes NAME.json, the scene as CLEVR's files have it, and NAME.png, the picture with a box around each
+    object. Ask about it with `ngs ask RUN --scene seen/NAME.json`, or at once with `ngs ask --image`.
+    """
+    if len({path.stem for path in images}) < len(images):
+        raise DataError(
+            "two of the pictures have one name, and so would what is written; see them one by one"
+        )
+    reader = load_scene_reader(run)
+    found: list[dict[str, Any]] = []
+    for path in images:
+        try:
+            seen = reader.read(read_picture(path), path.name)
+        except NGSError as error:
+            typer.echo(f"ngs: {error}", err=True)  # and go on: the other pictures may be sound
+            found.append({"image": str(path), "error": str(error)})
+            continue
+        scene = _official(seen)
+        written = [out / f"{path.stem}.json", out / f"{path.stem}.png"]
+        with replacing(written[0]) as stage:
+            stage.write_text(json.dumps(scene, indent=2) + "\n", encoding="utf-8")
+        write_annotated(written[1], seen)
+        found.append({"image": str(path), "scene": scene, "written": [str(each) for each in written]})
+        if not as_json:
+            Console().print(_table(path, seen))
+            tell(Console(), f"written to {written[0]} and {written[1]}")
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    if any("error" in each for each in found):
+        raise typer.Exit(1)
+
+
+def _official(given: SeenPicture) -> dict[str, Any]:
+    """As CLEVR's files have it, with where the camera is and, for each object, its box and how sure it is."""
+    scene = scene_to_official(given.scene, 0)
+    for thing, box, score in zip(
+        scene["objects"], given.seen.boxes.tolist(), given.seen.scores.tolist(), strict=True
+    ):
+        thing |= {"bbox_xyxy": [round(side, 1) for side in box], "score": round(score, 4)}
+    return {**scene, "camera_location": camera_of(given.seen).tolist()}
+
+
+def _table(path: Path, given: SeenPicture) -> Table:
+    count = len(given.scene.things)
+    table = Table(title=f"{path}: {count} object{'s' if count != 1 else ''}", title_justify="left")
+    for heading in ("", "object", "sure", "stands at", "box"):
+        table.add_column(heading, justify="left" if heading == "object" else "right")
+    rows = zip(given.scene.things, given.seen.scores.tolist(), given.seen.boxes.tolist(), strict=True)
+    for k, (thing, score, box) in enumerate(rows, 1):
+        x, y, _ = thing.position
+        sides = " ".join(f"{side:.0f}" for side in box)
+        table.add_row(str(k), description(thing), f"{score:.1%}", f"{x:.2f} {y:.2f}", sides)
+    return table
+
+
+@reporting_errors
+def weights(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Folder of a finished run of `ngs train scenes`.")
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("scenes.safetensors"),
+) -> None:
+    """Put what a run learned to see into one file, with a model card beside it.
+
+    The file stands for the run wherever one is taken to see with: `ngs see`, `ngs ask --eyes`,
+    `ngs evaluate`. Loading it runs no code, and a damaged one is refused.
+    """
+    made = write_weights(run, out)
+    tell(Console(), f"{made.path}: {made.bytes / 1e6:.1f} MB, SHA-256 {made.sha256}")
+    tell(Console(), f"about it: {made.card}")

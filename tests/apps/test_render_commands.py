@@ -1,0 +1,89 @@
+"""`ngs data render`, run as a user runs it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from PIL import Image
+from typer import Typer
+from typer.testing import CliRunner
+
+from ngs.apps.render_commands import render
+from ngs.tasks.clevr.picture_folder import read_folder
+
+app = Typer()
+app.command()(render)
+
+
+def ngs_data_render(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("pictures") / "new"
+    result = ngs_data_render("--out", out, "--number", "3", "--seed", "5")
+    assert result.exit_code == 0, result.output
+    assert "3 pictures in images/, their scenes in scenes.json" in result.output
+    assert f"ngs data import {out / 'images'} --scenes {out / 'scenes.json'}" in result.output
+    return out
+
+
+def test_pictures_and_scenes_belong_together(rendered: Path) -> None:
+    scenes = json.loads((rendered / "scenes.json").read_text())["scenes"]
+    names = [scene["image_filename"] for scene in scenes]
+    assert names == sorted(path.name for path in (rendered / "images").iterdir()) and len(names) == 3
+    assert [scene["image_index"] for scene in scenes] == [0, 1, 2]
+    for name in names:
+        with Image.open(rendered / "images" / name) as image:
+            assert (image.size, image.mode) == ((480, 320), "RGB")
+
+
+def test_the_folder_can_be_brought_in(rendered: Path) -> None:
+    data = read_folder(rendered / "images", rendered / "scenes.json", name="mine")
+    pictures = [data.train, data.test]
+    scenes = [scene for part in pictures for scene in part.scenes]
+    assert len(scenes) == 3
+    for part in pictures:
+        for scene, visible in zip(part.scenes, part.visible, strict=True):
+            assert (visible[: len(scene.things)] >= 150).all(), "what is hidden was taken out"
+
+
+def test_scenes_of_a_file_are_rendered_again_with_other_lamps(rendered: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "scenes.json.gz"
+    packed.write_bytes(gzip.compress((rendered / "scenes.json").read_bytes()))
+    out = tmp_path / "again"
+    result = ngs_data_render("--out", out, "--scenes", packed, "--number", "1", "--seed", "9")
+    assert result.exit_code == 0, result.output
+    (one,) = json.loads((out / "scenes.json").read_text())["scenes"]
+    first = json.loads((rendered / "scenes.json").read_text())["scenes"][0]
+    assert one == first
+    ours, theirs = (
+        np.array(Image.open(folder / "images" / one["image_filename"])).astype(int)
+        for folder in (out, rendered)
+    )
+    assert 0.5 < np.abs(ours - theirs).mean() < 20
+
+
+def test_what_cannot_be_done_is_said(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = ngs_data_render("--out", rendered)
+    assert result.exit_code == 1 and "is not an empty folder; give --out another name" in result.output
+    file = tmp_path / "scenes.json"
+    file.write_text(json.dumps({"scenes": []}))
+    result = ngs_data_render("--out", tmp_path / "x", "--scenes", file)
+    assert result.exit_code == 1 and "holds no scenes" in result.output
+    nameless = json.loads((rendered / "scenes.json").read_text())
+    del nameless["scenes"][0]["image_filename"]
+    file.write_text(json.dumps(nameless))
+    result = ngs_data_render("--out", tmp_path / "x", "--scenes", file)
+    assert result.exit_code == 1 and "scene 0: image_filename is ''" in result.output
+    monkeypatch.setitem(sys.modules, "bpy", None)
+    result = ngs_data_render("--out", tmp_path / "x", "--blender")
+    assert result.exit_code == 1 and "pip install 'ngs[blender]'" in result.output
+    assert not (tmp_path / "x").exists(), "nothing is begun that cannot be finished"
