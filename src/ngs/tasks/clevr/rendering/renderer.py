@@ -17,8 +17,12 @@ from ngs.tasks.clevr.rendering.surfaces import ground_light, solid_light, surfac
 from ngs.tasks.clevr.rendering.tracing import NOTHING, Found, Pairs, Rays, near_rays, nearest
 from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, WIDTH
 
-AT_ONCE = {"cpu": 2, "cuda": 64}
-"""Images that are worked on together: what fits a processor's cache, and what fills a GPU."""
+ON_CPU = 2
+"""Images that are worked on together: they fit a processor's cache."""
+ON_GPU, GPU_BYTES = 512, 64 * 2**20
+"""On a GPU as many as make its start of each operation count for little, if each has so much free memory."""
+CORNERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
+"""Where rays go through a pixel on an edge, from its centre."""
 BENT = 0.3
 """Normals of neighbouring pixels that differ by so much have a rounded edge between them."""
 SOFTNESS = 0.13
@@ -106,10 +110,18 @@ def _views(
         if len(scene.things) > MOST_OBJECTS:
             count = len(scene.things)
             raise NGSError(f"the scene {scene.name!r} has {count} objects; at most {MOST_OBJECTS} are drawn")
-    at_once = AT_ONCE.get(cameras.device.type, 1)
+    at_once = _at_once(cameras.device)
     for first in range(0, len(scenes), at_once):
         part = slice(first, min(first + at_once, len(scenes)))
         yield part, _view(scenes[part], cameras[part].float(), height, width)
+
+
+def _at_once(device: torch.device) -> int:
+    """How many images are worked on together."""
+    if device.type != "cuda":
+        return ON_CPU
+    free, _ = torch.cuda.mem_get_info(device)
+    return max(1, min(ON_GPU, free // GPU_BYTES))
 
 
 def _view(scenes: Sequence[Scene], cameras: Tensor, height: int, width: int) -> _View:
@@ -206,19 +218,16 @@ def _edge_pixels(view: _View) -> Tensor:
 
 def _smoothed(view: _View, chosen: Tensor, ground: Tensor, lamps: Tensor) -> Tensor:
     """float [3, m]: the mean of what four rays through each chosen pixel see."""
-    rays = view.rays.at(chosen)
-    right, down, _ = (
-        axis.T[:, rays.scenes] * (WIDTH / FOCAL / view.shape[2]) for axis in camera.axes(view.cameras)
-    )
-    total = torch.zeros_like(ground)
-    for across, below in ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25)):
-        shifted = rays._replace(directions=rays.directions + across * right + below * down)
-        found = nearest(view.solids, shifted, near_rays(view.solids, shifted))
-        hit = (found.solids != NOTHING).nonzero()[:, 0]
-        seen = ground.clone()
-        seen[:, hit] = solid_light(view.solids, surface(shifted.at(hit), found.at(hit)), lamps)
-        total += seen.clamp(max=1) / 4
-    return total
+    rays = view.rays.at(chosen.repeat(len(CORNERS)))
+    right, down, _ = (axis.T[:, rays.scenes] for axis in camera.axes(view.cameras))
+    across, below = rays.origins.new_tensor(CORNERS).T.repeat_interleave(len(chosen), 1)
+    pixel = WIDTH / FOCAL / view.shape[2]
+    rays = rays._replace(directions=rays.directions + pixel * (across * right + below * down))
+    found = nearest(view.solids, rays, near_rays(view.solids, rays))
+    hit = (found.solids != NOTHING).nonzero()[:, 0]
+    seen = ground.repeat(1, len(CORNERS))
+    seen[:, hit] = solid_light(view.solids, surface(rays.at(hit), found.at(hit)), lamps)
+    return seen.clamp(max=1).view(3, len(CORNERS), -1).mean(1)
 
 
 def _softened(light: Tensor) -> Tensor:

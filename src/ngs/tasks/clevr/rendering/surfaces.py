@@ -1,11 +1,13 @@
 """How bright and coloured a point looks: the grey ground, rubber, and brushed metal.
 
-All light is linear, red, green, blue [3, m], with 1 for white in the picture. The numbers were found from
-released images (docs/rendering.md); a colour is what CLEVR's colour table gives, divided by 255.
+All light is linear, red, green, blue [3, m], with 1 for white in the picture. The numbers were fitted
+to released images, or chosen by eye next to them (docs/rendering.md); a colour is what CLEVR's colour table
+gives, divided by 255.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi
 from typing import NamedTuple
 
@@ -31,8 +33,10 @@ SUN = (0.42, -0.20, 0.885)
 
 GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)
 """The ground's look where no lamp reaches it."""
-OCCLUSION, BOUNCE = 0.6, 0.05
-"""Share of GROUND_AMBIENT that is lost, and light from a white solid, where it fills all of the sky."""
+OCCLUSION = {"cube": 0.5, "sphere": 1.0, "cylinder": 0.6}
+"""Share of GROUND_AMBIENT that is lost where the solid fills all of the sky: less where its sides are lit."""
+BOUNCE = 0.05
+"""Light on the ground from a white solid that fills all of the sky."""
 SHADOW = 0.8
 """Share of a lamp's light that is lost where it is hidden: some comes by way of other surfaces."""
 
@@ -87,9 +91,8 @@ def ground_light(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor) 
         there = places[:, scenes]
         falling = light(lamp, there, points)
         left = 1 - SHADOW * (1 - seen_share(solids, scenes, points, there, nowhere))
-        total += constant(lamp.strength, points.device)[:, None] * (
-            falling.strengths * falling.toward[2] * left
-        )
+        strength = constant(lamp.strength, points.device)[:, None]
+        total += strength * (falling.strengths * falling.toward[2] * left)
     return total
 
 
@@ -101,22 +104,31 @@ def _ambient_on_ground(solids: Solids, scenes: Tensor, points: Tensor) -> Tensor
     """
     covered, bounced = torch.zeros_like(points[0]), torch.zeros_like(points)
     palette = BOUNCE * constant(PALETTE, points.device).T
+    losses = constant(tuple(OCCLUSION[shape] for shape in ATTRIBUTES["shape"]), points.device)[solids.shapes]
     radii = torch.where(solids.shapes == NOTHING, 0, solids.radii)
     for k in range(MOST_OBJECTS):
         numbers = scenes * MOST_OBJECTS + k
         away = solids.centers[:, numbers] - points
         squares = away.square().sum(0)
         share = away[2] * radii[numbers].square() / (squares * squares.sqrt())
-        covered += share
+        covered += share * losses[numbers]
         bounced += share * palette[:, solids.colors[numbers]]
-    return constant(GROUND_AMBIENT, points.device)[:, None] * (1 - OCCLUSION * covered.clamp(max=1)) + bounced
+    return constant(GROUND_AMBIENT, points.device)[:, None] * (1 - covered.clamp(max=1)) + bounced
+
+
+Look = Callable[[Solids, Surface, Tensor], Tensor]
+"""Light [3, m] from a surface, given where the lamps are."""
 
 
 def solid_light(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
     """Rubber and metal, with the other solids' shadows and, in metal, their mirror images."""
-    metal = solids.materials[seen.solids] == METAL
+    return _by_material(solids, seen, lamps, _metal_with_mirror)
+
+
+def _by_material(solids: Solids, seen: Surface, lamps: Tensor, metal: Look) -> Tensor:
+    of_metal = solids.materials[seen.solids] == METAL
     total = torch.empty_like(seen.points)
-    for chosen, look in ((metal, _metal_with_mirror), (~metal, _rubber)):
+    for chosen, look in ((of_metal, metal), (~of_metal, _rubber)):
         where = chosen.nonzero()[:, 0]
         total[:, where] = look(solids, _at(seen, where), lamps)
     return total
@@ -161,6 +173,7 @@ def _lit(solids: Solids, seen: Surface, lamps: Tensor) -> list[tuple[Tensor, Lig
 
 
 def _metal_with_mirror(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    """color * (mirror * what is mirrored + ambient + highlights): all that metal gives back is tinted."""
     directions = seen.views - 2 * (seen.views * seen.normals).sum(0) * seen.normals
     return _colors(solids, seen) * (
         MIRROR * _mirrored(solids, seen, directions, lamps)
@@ -184,10 +197,7 @@ def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) 
     found = nearest(solids, rays, near_rays(solids, rays, leave_out=seen.solids))
     hit = (found.solids != NOTHING).nonzero()[:, 0]
     other = surface(rays.at(hit), found.at(hit))
-    metal = solids.materials[other.solids] == METAL
-    for chosen, look in ((metal, _metal_in_metal), (~metal, _rubber)):
-        where = chosen.nonzero()[:, 0]
-        total[:, hit[where]] = look(solids, _at(other, where), lamps)
+    total[:, hit] = _by_material(solids, other, lamps, _metal_in_metal)
     return total
 
 
@@ -206,9 +216,8 @@ def _highlights(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
     for strength, toward, strengths, sharp, brushed in lights:
         half = unit(toward - seen.views)
         t, b, n = ((half * axis).sum(0) for axis in (along, across, seen.normals))
-        lobes = sharp * _lobe(t, b, n, SHARP_WIDTH, SHARP_WIDTH) + brushed * _lobe(
-            t, b, n, BRUSHED_ALONG, BRUSHED_ACROSS
-        )
+        lobes = sharp * _lobe(t, b, n, SHARP_WIDTH, SHARP_WIDTH)
+        lobes += brushed * _lobe(t, b, n, BRUSHED_ALONG, BRUSHED_ACROSS)
         total += strength * (strengths * lobes * ((toward * seen.normals).sum(0) > 0))
     return (total / _facing(seen)).clamp(max=BRIGHTEST)
 
