@@ -1,4 +1,4 @@
-"""How many pictures a second are seen, and how many are rendered, on this machine.
+"""How many pictures a second are seen on this machine.
 
     python benchmarks/seeing.py RUN_OR_WEIGHTS [--device cuda] [--threads 2] [--json FILE]
 
@@ -21,9 +21,7 @@ import torch
 
 from ngs.experiments.environment import peak_memory_mb
 from ngs.experiments.scenes import load_scene_reader
-from ngs.tasks.clevr.camera import drawn_cameras
-from ngs.tasks.clevr.rendering.renderer import render
-from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.clevr.rendered_pictures import rendered_pictures
 from ngs.tasks.clevr.seen_scene import scene_of
 
 
@@ -41,11 +39,8 @@ def per_second(number: int, work: Callable[[], object], rounds: int, device: tor
     return number / statistics.median(seconds() for _ in range(rounds))
 
 
-def measured(run: Path, device: torch.device, batch: int, rendered: int, rounds: int) -> dict[str, Any]:
-    generator = torch.Generator().manual_seed(0)
-    sampled = scenes(rendered, np.random.default_rng(0))
-    cameras = drawn_cameras(rendered, generator).to(device)
-    pictures = render(sampled, cameras, generator).images[:batch].cpu()
+def measured(run: Path, device: torch.device, batch: int, rounds: int) -> dict[str, Any]:
+    pictures = rendered_pictures(batch, 0, torch.device("cpu")).images.decoded(np.arange(batch))
     reader = load_scene_reader(run)
     reader.network.to(device).eval()
 
@@ -58,10 +53,6 @@ def measured(run: Path, device: torch.device, batch: int, rendered: int, rounds:
         "torch": torch.__version__,
         "seen_per_second": per_second(len(pictures), see, rounds, device),
         "seen_at_once": len(pictures),
-        "rendered_per_second": per_second(
-            rendered, lambda: render(sampled, cameras, generator), rounds, device
-        ),
-        "rendered_at_once": rendered,
         "peak_memory_mb": peak_memory_mb(),
     }
     if device.type == "cuda":
@@ -78,8 +69,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     device = torch.device(options.device)
-    batch, rendered, rounds = (64, 1024, 5) if device.type == "cuda" else (16, 16, 5)
-    facts = measured(options.run, device, batch, rendered, rounds)
+    batch, rounds = (64, 50) if device.type == "cuda" else (16, 9)
+    facts = measured(options.run, device, batch, rounds)
     print(json.dumps(facts, indent=2))
     if options.json:
         options.json.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
