@@ -2,7 +2,7 @@
 
 A real server, a real Chromium, and what a visitor would do. Train the runs first:
 
-    ngs train hwf --validate-every 35; ngs report runs/hwf-posterior-0; ngs train clevr
+    ngs train hwf; ngs report runs/hwf-posterior-0; ngs train clevr
 """
 
 from __future__ import annotations
@@ -70,12 +70,10 @@ def draw_correct_learn(browser: Browser, address: str) -> None:
     picture(page, "draw")
     page.locator("#weak-label").click()
     page.wait_for_timeout(SETTLED)
-    write(page, "2 + 5 × 3")
-    correct(page, "10", 11)
+    correct(page, "29/2", 14)
     picture(page, "correct", "section:has(> header #correct-title)")
     write(page, "2 + 5 × 3")
     page.fill("#answer", "17")
-    page.fill("#learn-steps", "20")
     page.click("#learn")
     page.wait_for_selector("#learned:not([hidden])", timeout=60_000)
     page.wait_for_timeout(SETTLED)
@@ -89,6 +87,7 @@ def ask(browser: Browser, address: str) -> None:
     page.wait_for_selector("#program .step")
     for _ in range(2):
         page.click("#program-previous")
+    page.locator("#picture").evaluate("image => image.decode()")
     page.wait_for_timeout(SETTLED)
     page.evaluate("scrollTo(0, 0)")
     picture(page, "ask", "main")

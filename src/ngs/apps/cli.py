@@ -1,66 +1,67 @@
-"""The command line `ngs`: its commands, collected."""
+"""The command line `ngs`: its commands, each imported when it is called.
+
+PyTorch and all that trains take seconds to import; `ngs serve` shows its page before that.
+"""
 
 from __future__ import annotations
 
-import json
-import sys
+from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import torch
 import typer
-from rich.console import Console
-from rich.table import Table
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from ngs.apps import (
-    asking_commands,
-    reading_commands,
-    reproduce_commands,
-    seeing_commands,
-    train_commands,
-)
-from ngs.apps.data_commands import data_app
-from ngs.apps.errors import reporting_errors
-from ngs.apps.serve.command import serve
-from ngs.apps.tour import take_tour
-from ngs.errors import NGSError
-from ngs.experiments import benchmark
-from ngs.experiments.clevr_speed import clevr_speed
-from ngs.experiments.step_times import step_times
-from ngs.perception.lenet import NETWORKS
-from ngs.search.drawing import as_svg
+COMMANDS = {
+    "tour": "tour_command.tour",
+    "train": "train_commands.train_app",
+    "evaluate": "train_commands.evaluate",
+    "predict": "reading_commands.predict",
+    "see": "seeing_commands.see",
+    "ask": "asking_commands.ask",
+    "explain": "reading_commands.explain",
+    "report": "train_commands.report",
+    "compare": "train_commands.compare",
+    "weights": "seeing_commands.weights",
+    "reproduce": "reproduce_commands.reproduce",
+    "results": "reproduce_commands.results",
+    "serve": "serve.command.serve",
+    "data": "data_commands.data_app",
+    "bench": "bench_commands.bench",
+    "bench-training": "bench_commands.bench_training",
+    "bench-clevr": "bench_commands.bench_clevr",
+}
+"""By name, where in `ngs.apps` each is."""
+
+
+class Commands(TyperGroup):
+    """Those of the table."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].rpartition(".")
+        found = getattr(import_module(f"ngs.apps.{module}"), name)
+        if isinstance(found, typer.Typer):
+            group = get_group(found)
+            group.name = cmd_name
+            return group
+        alone = typer.Typer(add_completion=False)
+        alone.command(cmd_name)(found)
+        return get_command(alone)
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Learn what a network should see from what the answer should be.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(train_commands.train_app, name="train")
-app.command()(train_commands.evaluate)
-app.command()(reading_commands.predict)
-app.command()(seeing_commands.see)
-app.command()(asking_commands.ask)
-app.command()(reading_commands.explain)
-app.command()(train_commands.report)
-app.command()(train_commands.compare)
-app.command()(seeing_commands.weights)
-app.command()(reproduce_commands.reproduce)
-app.command()(reproduce_commands.results)
-app.command()(serve)
-app.add_typer(data_app, name="data")
-
-
-@app.command()
-def tour(
-    seed: Annotated[int, typer.Option(help="Seeds the noise of the misread formula.")] = 0,
-    svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
-) -> None:
-    """Read a noisy formula inside a grammar, find out that its answer is wrong, and correct it."""
-    correction = take_tour(Console(), seed)
-    if svg is not None:
-        svg.write_text(as_svg(correction), encoding="utf-8")
 
 
 def _version(wanted: bool) -> None:
@@ -76,85 +77,6 @@ def ngs(
     ] = False,
 ) -> None:
     """Learn what a network should see from what the answer should be."""
-
-
-@app.command()
-@reporting_errors
-def bench(
-    out: Annotated[Path, typer.Option(help="Folder for results.json and results.md.")] = Path("bench"),
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    rounds: Annotated[int, typer.Option(min=3, help="Timed rounds; the median counts.")] = 21,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
-) -> None:
-    """Time the core against its references in the same run, and say which promises it keeps."""
-    torch.set_num_threads(threads)
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise NGSError(f"the device is {device}, and PyTorch finds none here; give --device cpu")
-    results = benchmark.run(torch.device(device), rounds)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
-    (out / "results.md").write_text(benchmark.as_markdown(results))
-    console = Console()
-    for table in _tables(results):
-        console.print(table)
-    console.print(f"written to {out / 'results.json'} and {out / 'results.md'}")
-
-
-@app.command()
-def bench_training(
-    out: Annotated[Path, typer.Option(help="Folder for training.json.")] = Path("bench"),
-    rounds: Annotated[int, typer.Option(min=3, help="Timed steps of each method; the median counts.")] = 30,
-    network: Annotated[str, typer.Option(help=f"One of {', '.join(NETWORKS)}.")] = "small",
-    batch_size: Annotated[int, typer.Option(min=1, help="Formulas in a step.")] = 64,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
-) -> None:
-    """Time a training step of every method against a supervised one in the same run."""
-    torch.set_num_threads(threads)
-    results = step_times(rounds, network, batch_size, ["ngs", *sys.argv[1:]])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "training.json").write_text(json.dumps(results, indent=2) + "\n")
-    table = Table("method", "ms a step", "times supervised")
-    for method, seconds in results["seconds"].items():
-        table.add_row(method, f"{1000 * seconds:.2f}", f"{results['times_supervised'][method]:.2f}")
-    Console().print(table)
-    Console().print(f"written to {out / 'training.json'}")
-
-
-@app.command()
-@reporting_errors
-def bench_clevr(
-    out: Annotated[Path, typer.Option(help="Folder for clevr.json.")] = Path("bench"),
-    data: Annotated[str, typer.Option(help="`embedded`, or a file made by `ngs data import`.")] = "embedded",
-    device: Annotated[str, typer.Option(help="cpu or cuda, for executing programs and training.")] = "cpu",
-    rounds: Annotated[int, typer.Option(min=3, help="Timed rounds; the median counts.")] = 15,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
-) -> None:
-    """Time what questions about scenes need: executing, understanding, making them, and learning."""
-    torch.set_num_threads(threads)
-    results = clevr_speed(rounds, data, torch.device(device), ["ngs", *sys.argv[1:]])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "clevr.json").write_text(json.dumps(results, indent=2) + "\n")
-    promises = Table("promise", "measured", "kept")
-    for target in results["targets"]:
-        promises.add_row(target["promise"], f"{target['measured']:,.4g}", "yes" if target["kept"] else "no")
-    steps = Table("method", "ms a step", "times supervised")
-    seconds = results["training_step_seconds"]
-    for method, spent in seconds.items():
-        steps.add_row(method, f"{1000 * spent:.1f}", f"{spent / seconds['supervised']:.2f}")
-    console = Console()
-    console.print(promises)
-    console.print(steps)
-    console.print(f"written to {out / 'clevr.json'}")
-
-
-def _tables(results: benchmark.Results) -> list[Table]:
-    tables = []
-    for title, header, rows in benchmark.tables(results):
-        table = Table(*header, title=title, title_justify="left")
-        for row in rows:
-            table.add_row(*row)
-        tables.append(table)
-    return tables
 
 
 def main() -> None:

@@ -3,10 +3,10 @@
 import pytest
 from starlette.testclient import TestClient
 
-from ngs.apps.serve.app import STATIC, create_app
+from ngs.apps.serve.app import create_app
+from ngs.apps.serve.front import STATIC
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import COOKIE
 from tests.apps.serve.small_run import write_run
 
 DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 200}
@@ -30,7 +30,7 @@ def test_who_opens_the_page_is_known_from_then_on(playground) -> None:
         page.headers["content-type"].startswith("text/html")
         and page.content == (STATIC / "index.html").read_bytes()
     )
-    assert COOKIE in page.cookies
+    assert list(page.cookies) == ["ngs_visitor_80"]
     assert "set-cookie" not in client.get("/api/score").headers
     assert len(playground.visitors) == 1
 
@@ -59,6 +59,7 @@ def test_mistakes_are_the_askers(playground) -> None:
         (422, client.post("/api/read", content=b"{"), "not as needed"),
         (404, client.get("/api/nothing"), "there is no /api/nothing"),
         (405, client.put("/api/read"), "PUT is not for /api/read"),
+        (404, client.get("/static/nothing.js"), "there is no /static/nothing.js"),
         (413, client.post("/api/read", content=b"x" * 256_001), "too large"),
     ]:
         assert response.status_code == status and said in response.json()["error"], response.text
@@ -71,6 +72,18 @@ def test_when_all_slots_are_taken_one_is_asked_to_try_again(playground) -> None:
     assert response.status_code == 503 and response.headers["retry-after"] == "1"
     assert "try again" in response.json()["error"]
     assert client.post("/api/read", json=DRAWING).status_code == 200
+
+
+def test_while_one_learns_others_wait_to_learn_but_not_to_read(tmp_path) -> None:
+    playground = Playground(limits=Limits(job_wait_seconds=0.05))
+    playground.networks.load(write_run(tmp_path / "run"))
+    client = client_of(playground)
+    lesson = {**DRAWING, "answer": "7", "steps": 1}
+    with playground.learners:
+        refused = client.post("/api/learn", json=lesson)
+        assert refused.status_code == 503 and refused.headers["retry-after"] == "1"
+        assert client.post("/api/read", json=DRAWING).status_code == 200
+    assert client.post("/api/learn", json=lesson).status_code == 200
 
 
 def test_the_shared_networks_stay_as_they_are(playground) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
+from itertools import combinations
+from math import dist
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from fastapi.testclient import TestClient
+from PIL import Image
 
 from ngs.apps.embedded_scenes import embedded_scene
-from ngs.apps.serve.app import create_app
+from ngs.apps.serve.app import create_app, endpoints
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
 from ngs.apps.serve.playground import Playground
 from ngs.parsing.arrangement import AnyOrder
@@ -68,26 +71,47 @@ def test_a_dozen_scenes_are_those_of_the_embedded_data(client) -> None:
 
 
 @pytest.mark.parametrize("id", range(SCENES))
-def test_a_scene_has_objects_a_drawing_and_examples(id, client) -> None:
+def test_a_scene_has_objects_and_examples(id, client) -> None:
     scene = client.get(f"/api/scenes/{id}").json()
     things = asked_scenes()[id].scene.things
     assert [each["number"] for each in scene["objects"]] == list(range(len(things)))
     assert [each["color"] for each in scene["objects"]] == [thing.color for thing in things]
     assert 3 <= len(scene["examples"]) <= 6 and len(set(scene["examples"])) == len(scene["examples"])
     assert len(scene["answers"]) == len(scene["examples"]) and set(scene["answers"]) <= set(ANSWERS)
-    drawn = ElementTree.fromstring(scene["svg"])
-    assert [g.get("data-object") for g in drawn.iter("g")] == [str(k) for k in range(len(things))]
 
 
-def test_objects_are_where_the_drawing_has_them(client) -> None:
-    scene = client.get("/api/scenes/1").json()
-    drawn = ElementTree.fromstring(scene["svg"])
-    assert (float(drawn.get("width")), float(drawn.get("height"))) == (scene["width"], scene["height"])
-    labels = [group.find("text") for group in drawn.iter("g")]
-    for each, label in zip(scene["objects"], labels, strict=True):
-        assert each["x"] * scene["width"] == pytest.approx(float(label.get("x")), abs=0.1)
-        assert each["y"] * scene["height"] == pytest.approx(float(label.get("y")), abs=0.1)
-        assert label.text == str(each["number"] + 1)
+def test_objects_are_as_far_apart_as_they_are(client) -> None:
+    scene, things = client.get("/api/scenes/1").json(), asked_scenes()[1].scene.things
+    shown = [(each["x"] * scene["width"], each["y"] * scene["height"]) for each in scene["objects"]]
+    for a, b in combinations(range(len(things)), 2):
+        assert dist(shown[a], shown[b]) == pytest.approx(dist(things[a].position[:2], things[b].position[:2]))
+    for each, (x, y) in zip(scene["objects"], shown, strict=True):
+        radius = each["radius"] * scene["width"]
+        assert radius <= x <= scene["width"] - radius and radius <= y <= scene["height"] - radius
+
+
+def test_the_picture_is_small_and_always_the_same(client) -> None:
+    answer = client.get("/api/scenes/1/picture")
+    assert answer.headers["content-type"] == "image/png" and answer.headers["cache-control"].startswith(
+        "private"
+    )
+    image = Image.open(BytesIO(answer.content))
+    assert image.size == (480, 320) and image.mode == "RGB" and len(answer.content) < 500_000
+    assert client.get("/api/scenes/1/picture").content == answer.content
+    assert client.get("/api/scenes/2/picture").content != answer.content
+    assert client.get(f"/api/scenes/{SCENES}/picture").status_code == 404
+    assert client.get("/api/scenes/one/picture").status_code == 422
+
+
+def test_boxes_are_around_the_middles_of_objects(client) -> None:
+    boxes, things = client.get("/api/scenes/1/boxes").json(), asked_scenes()[1].scene.things
+    assert len(boxes) == len(things) and sum(box is not None for box in boxes) >= len(things) / 2
+    for box, thing in zip(boxes, things, strict=True):
+        if box is not None:  # a part of it may be hidden
+            x, y = thing.pixel[0] / 480, thing.pixel[1] / 320
+            assert abs(box["left"] + box["width"] / 2 - x) < 0.05, thing
+            assert abs(box["top"] + box["height"] / 2 - y) < 0.1, thing
+    assert client.get(f"/api/scenes/{SCENES}/boxes").status_code == 404
 
 
 def test_examples_are_understood_and_their_answers_true() -> None:
@@ -269,7 +293,7 @@ def test_without_a_reader_it_says_how_to_train_one() -> None:
 
 
 def test_every_field_is_described() -> None:
-    schema = create_app(Playground()).openapi()
+    schema = endpoints(Playground()).openapi()
     for name in ("Question", "QuestionAndAnswer", "Asked", "QuestionCorrected", "SceneView", "StepNode"):
         fields = schema["components"]["schemas"][name]["properties"]
         assert all("description" in each for each in fields.values()), name

@@ -26,19 +26,26 @@ def test_it_serves_the_newest_run_on_a_free_port(tmp_path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         try:
             assert child.stdout is not None and child.stderr is not None
-            lines = [child.stdout.readline(), child.stdout.readline()]
-            found = re.search(r"http://127\.0\.0\.1:\d+/", lines[-1])
-            assert found, lines
+            line = child.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+/", line)
+            assert found, line
             with urllib.request.urlopen(f"{found[0]}api/status", timeout=20) as answer:
                 status = json.load(answer)
                 assert "server" not in answer.headers and "content-security-policy" in answer.headers
+            assert "questions cannot be asked" in child.stdout.readline()
             child.send_signal(signal.SIGINT)
             assert child.wait(10) == 130, child.stderr.read()  # as for any command that Ctrl-C ends
             assert child.stderr.read() == ""
         finally:
             child.kill()
-    assert "questions cannot be asked" in lines[0]
-    assert status["networks"]["trained"] == {"ready": True, "accuracy": 0.75}
+    assert status["networks"]["trained"]["ready"] and status["networks"]["trained"]["accuracy"] == 0.75
+
+
+def test_what_cannot_be_loaded_ends_it_with_a_message(tmp_path) -> None:
+    command = [sys.executable, "-m", "ngs.apps.cli", "serve", "--port", "0", str(tmp_path / "missing")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("ngs: ") and "ngs train hwf" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_other_commands_do_without_its_packages() -> None:
@@ -73,7 +80,8 @@ def test_a_given_run_counts_and_a_bad_one_is_an_error(tmp_path) -> None:
     write_run(tmp_path / "runs" / "newest", accuracy=0.9, finished=200)
     given = write_run(tmp_path / "given", accuracy=0.8)
     playground = furnished(given, None, tmp_path / "runs", tmp_path / "results")
-    assert playground.networks.accuracy("trained") == 0.8 and playground.reader is None
+    trained = playground.networks.shared("trained")
+    assert trained is not None and trained.accuracy == 0.8 and playground.reader is None
     assert len(told(playground)) == 1
     with pytest.raises(NGSError, match="ngs train hwf"):
         furnished(tmp_path / "missing", None, tmp_path / "runs", tmp_path / "results")

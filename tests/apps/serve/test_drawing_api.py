@@ -137,7 +137,7 @@ def test_a_visitor_learns_one_thing_at_a_time() -> None:
     played = playground(trained=trained())
     client = client_of(played)
     client.get("/api/score")
-    visitor = played.visitors.visitor(client.cookies["ngs_visitor"])
+    visitor = played.visitors.visitor(client.cookies["ngs_visitor_80"])
     with visitor.lock:
         refused = client.post("/api/learn", json=drawing(BY_HAND["3*4"], answer="7"))
         assert refused.status_code == 409 and "wait" in refused.json()["error"]

@@ -17,7 +17,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from ngs.apps.serve.app import create_app
+from ngs.apps.serve.app import create_app, endpoints
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
 from tests.apps.serve.small_run import write_run
@@ -105,7 +105,7 @@ def client(playground) -> Iterator[TestClient]:
 
 
 def described() -> dict[str, Any]:
-    return create_app(Playground()).openapi()
+    return endpoints(Playground()).openapi()
 
 
 DESCRIBED = described()

@@ -5,41 +5,42 @@ import os
 import pytest
 import torch
 
-from ngs.apps.serve.networks import Networks, newest_run
+from ngs.apps.serve.networks import Networks
+from ngs.apps.serve.run_folders import newest_run
+from ngs.apps.serve.weakening import HALF
 from ngs.errors import DataError
-from ngs.experiments.folder import BEST, CONFIG, EARLY, RESULT
+from ngs.experiments.folder import BEST, CONFIG, RESULT
 from tests.apps.serve.small_run import write_run
 
 
 def test_there_is_none_until_a_run_is_loaded(tmp_path) -> None:
     networks = Networks()
     assert dict(networks) == {"trained": None, "weak": None}
-    assert networks.accuracy("trained") is None
+    assert networks.shared("trained") is None
     networks.load(write_run(tmp_path / "run"))
     assert all(networks.values())
     with pytest.raises(KeyError):
         networks["mine"]
 
 
-def test_the_weak_one_is_the_early_one_and_each_has_its_accuracy(tmp_path) -> None:
+def test_the_weak_one_is_another_and_each_has_its_numbers(tmp_path) -> None:
     networks = Networks()
-    networks.load(write_run(tmp_path / "run", accuracy=0.98, early=0.35))
-    assert (networks.accuracy("trained"), networks.accuracy("weak")) == (0.98, 0.35)
-    images = torch.rand(2, 1, 45, 45)
-    trained, weak = networks["trained"], networks["weak"]
+    networks.load(write_run(tmp_path / "run", accuracy=0.98))
+    trained, weak = networks.shared("trained"), networks.shared("weak")
     assert trained is not None and weak is not None
-    assert not trained.training and not weak.training
-    assert not torch.allclose(trained(images), weak(images))
+    assert trained.accuracy == 0.98 and weak.accuracy is None and weak.symbols <= HALF
+    assert not trained.network.training and not weak.network.training
+    images = torch.rand(2, 1, 45, 45)
+    assert not torch.allclose(trained.network(images), weak.network(images))
 
 
 def test_an_unfinished_run_can_be_given(tmp_path) -> None:
     run = write_run(tmp_path / "run")
     (run / RESULT).unlink()
-    (run / EARLY).unlink()
     networks = Networks()
     networks.load(run)
-    assert networks["trained"] is not None and networks["weak"] is None
-    assert networks.accuracy("trained") is None
+    trained = networks.shared("trained")
+    assert trained is not None and trained.accuracy is None
 
 
 def test_a_run_without_a_network_is_an_error(tmp_path) -> None:
@@ -66,4 +67,3 @@ def test_where_there_are_no_runs_there_is_none(tmp_path) -> None:
     os.mkdir(tmp_path / "empty")
     assert newest_run(tmp_path, "hwf") is None
     assert newest_run(tmp_path / "missing", "hwf") is None
-    assert newest_run(None, "hwf") is None

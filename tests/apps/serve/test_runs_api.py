@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from ngs.apps.serve.app import create_app
+from ngs.apps.serve.app import create_app, endpoints
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
 from ngs.apps.serve.playground import Playground
@@ -114,8 +114,8 @@ def test_runs_are_listed_with_their_states(tmp_path) -> None:
     (tmp_path / "finished" / REPORT).write_text("<p>")
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("no run")
-    answer = client_of(tmp_path).get("/api/runs")
-    found = {each["id"]: each for each in answer.json()}
+    listed = client_of(tmp_path).get("/api/runs").json()
+    found = {each["id"]: each for each in listed["runs"]}
     assert {id: each["state"] for id, each in found.items()} == {
         "finished": "finished",
         "running": "running",
@@ -133,22 +133,23 @@ def test_runs_are_listed_with_their_states(tmp_path) -> None:
     }
     assert (found["asked"]["task"], found["asked"]["accuracy"]) == ("clevr", 0.75)
     assert found["running"]["accuracy"] is None and not found["running"]["report"]
-    assert answer.json()[-1]["id"] == "stopped" and answer.headers["X-Skipped-Folders"] == "0"
+    assert listed["runs"][-1]["id"] == "stopped" and listed["skipped"] == []
 
 
 def test_an_interrupted_run_that_goes_on_is_running(tmp_path) -> None:
     folder = made(tmp_path, "demo", 3)
     age(folder)
     client = client_of(tmp_path)
-    assert client.get("/api/runs").json()[0]["state"] == "stopped"
+    assert client.get("/api/runs").json()["runs"][0]["state"] == "stopped"
     (folder / CHECKPOINT).write_bytes(b"")
-    assert client.get("/api/runs").json()[0]["state"] == "running"
+    assert client.get("/api/runs").json()["runs"][0]["state"] == "running"
 
 
 def test_without_a_folder_there_are_no_runs(tmp_path) -> None:
     for root in (None, tmp_path / "none"):
         client = client_of(root)
-        assert client.get("/api/runs").json() == [] and client.get("/api/results").json() == []
+        assert client.get("/api/runs").json() == {"runs": [], "skipped": []}
+        assert client.get("/api/results").json() == []
         assert client.get("/api/runs/demo").status_code == 404
 
 
@@ -169,14 +170,27 @@ def test_without_a_folder_there_are_no_runs(tmp_path) -> None:
     ],
     ids=lambda text: repr(text[:40]),
 )
-def test_foreign_folders_are_skipped_and_counted(config, tmp_path) -> None:
+def test_foreign_folders_are_skipped_and_named(config, tmp_path) -> None:
     made(tmp_path, "good", 1)
     (made(tmp_path, "bad", 1) / CONFIG).write_bytes(config.encode("latin-1"))
     client = client_of(tmp_path)
-    answer = client.get("/api/runs")
-    assert [each["id"] for each in answer.json()] == ["good"]
-    assert answer.headers["X-Skipped-Folders"] == "1"
+    listed = client.get("/api/runs").json()
+    assert [each["id"] for each in listed["runs"]] == ["good"]
+    assert [each["name"] for each in listed["skipped"]] == ["bad"]
+    assert CONFIG in listed["skipped"][0]["why"]
     assert client.get("/api/runs/bad").status_code == 404
+
+
+def test_names_that_are_no_text_are_shown_all_the_same(tmp_path) -> None:
+    for name in (b"good\xff", b"bad\xff"):
+        os.mkdir(os.fsencode(tmp_path) + b"/" + name)
+    (tmp_path / os.fsdecode(b"good\xff") / CONFIG).write_text(json.dumps(TrainHWF().as_facts()))
+    (tmp_path / os.fsdecode(b"bad\xff") / CONFIG).write_text("{")
+    listed = client_of(tmp_path).get("/api/runs").json()
+    assert listed["runs"] == [] and [each["name"] for each in listed["skipped"]] == [
+        "bad\\udcff",
+        "good\\udcff",
+    ]
 
 
 def test_links_that_lead_outside_are_not_followed(tmp_path) -> None:
@@ -191,9 +205,10 @@ def test_links_that_lead_outside_are_not_followed(tmp_path) -> None:
         (inside / name).unlink(missing_ok=True)
         (inside / name).symlink_to(secret / (REPORT if name == RESULT else name))
     client = client_of(root)
-    answer = client.get("/api/runs")
-    assert {each["id"] for each in answer.json()} == {"inside", "again"}
-    assert answer.headers["X-Skipped-Folders"] == "1"
+    listed = client.get("/api/runs").json()
+    assert {each["id"] for each in listed["runs"]} == {"inside", "again"}
+    assert [each["name"] for each in listed["skipped"]] == ["link"]
+    assert "lies elsewhere" in listed["skipped"][0]["why"]
     assert client.get("/api/runs/link").status_code == 404
     found = client.get("/api/runs/inside").json()
     assert found["rows"] == [] and found["result"] is None
@@ -328,6 +343,31 @@ def test_a_live_run_is_followed_to_its_end(tmp_path) -> None:
     assert ids[-1] == (folder / METRICS).stat().st_size
     again = client.get("/api/runs/demo/events", headers={"Last-Event-ID": str(ids[1])})
     assert [data["step"] for kind, data in events_of(again.text) if kind == "message"] == [50, 60]
+
+
+def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> None:
+    folder = made(tmp_path, "demo", 1)
+    run = run_folder(tmp_path, "demo")
+    assert run is not None
+
+    def crash_and_resume() -> None:
+        time.sleep(0.2)
+        age(folder)
+        time.sleep(0.3)
+        with (folder / METRICS).open("a") as file:
+            file.write(json.dumps(row(20)) + "\n")
+        time.sleep(0.2)
+        finish(folder)
+
+    with meanwhile(crash_and_resume):
+        events = events_of(collected(run))
+    assert events == [
+        ("message", row(10)),
+        ("state", {"state": "stopped"}),
+        ("message", row(20)),
+        ("state", {"state": "running"}),
+        ("done", {"state": "finished"}),
+    ]
 
 
 def test_without_a_position_only_new_rows_are_sent(tmp_path) -> None:
@@ -494,7 +534,7 @@ def test_a_record_with_more_in_it_is_shown_anew(tmp_path) -> None:
 
 
 def test_every_field_is_described() -> None:
-    schema = create_app(Playground()).openapi()
+    schema = endpoints(Playground()).openapi()
     for name in ("RunLine", "RunView", "ResultText"):
         fields = schema["components"]["schemas"][name]["properties"]
         assert all("description" in each for each in fields.values()), name

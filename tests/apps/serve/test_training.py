@@ -15,6 +15,7 @@ from ngs.apps.serve.networks import Networks
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.status_api import status_router
 from ngs.apps.serve.training import AlreadyThere, FirstTraining, Progress
+from ngs.apps.serve.weakening import HALF
 from ngs.experiments.record import METRICS
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
@@ -92,7 +93,8 @@ def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
     script = f"import shutil; shutil.copytree({str(ready)!r}, {str(training.folder)!r})"
     does(monkeypatch, training, "-c", f"import time; time.sleep(0.3); {script}; time.sleep(0.3)")
     client = client_of(playground)
-    assert client.get("/api/status").json()["networks"]["trained"] == {"ready": False, "accuracy": None}
+    nothing = {"ready": False, "accuracy": None, "symbols": None}
+    assert client.get("/api/status").json()["networks"]["trained"] == nothing
     started = client.post("/api/train")
     assert (started.status_code, started.json()) == (202, {"started": True})
     assert client.post("/api/train").status_code == 409
@@ -103,7 +105,7 @@ def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
     assert events[2:] == ['event: done\ndata: {"accuracy": 0.97, "error": null}', ""]
     status = client.get("/api/status").json()
     assert status["training"] is None
-    assert status["networks"]["weak"] == {"ready": True, "accuracy": 0.35}
+    assert status["networks"]["weak"]["ready"] and status["networks"]["weak"]["symbols"] <= HALF
 
 
 def test_without_a_folder_nothing_is_trained() -> None:

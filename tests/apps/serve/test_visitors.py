@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import COOKIE, Visitor, Visitors, current_visitor
+from ngs.apps.serve.visitors import Visitor, Visitors, current_visitor
 
 LIMITS = Limits(visitors=3, visitor_seconds=60, drawn=2)
 
@@ -104,7 +104,10 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites() -> None:
     client = TestClient(app)
     first = client.get("/who")
     told = first.headers["set-cookie"]
-    assert f"{COOKIE}={first.json()}" in told and "HttpOnly" in told and "SameSite=strict" in told
+    assert f"ngs_visitor_80={first.json()}" in told and "HttpOnly" in told and "SameSite=strict" in told
     again = client.get("/who")
     assert again.json() == first.json() and "set-cookie" not in again.headers
     assert TestClient(app).get("/who").json() != first.json()
+    elsewhere = client.get("http://testserver:8001/who")  # another playground on the same host
+    assert "ngs_visitor_8001=" in elsewhere.headers["set-cookie"]
+    assert client.get("/who").json() == first.json()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import exp
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, HTTPException, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ngs.apps.serve.asked_scenes import SCENES, AskedScene, Example, asked_scenes
@@ -22,7 +22,8 @@ from ngs.apps.serve.program_view import (
     right_lines,
     tree,
 )
-from ngs.apps.serve.scene_view import SceneLine, SceneView, scene_line, scene_view
+from ngs.apps.serve.scene_picture import scene_picture
+from ngs.apps.serve.scene_view import PictureBox, SceneLine, SceneView, scene_line, scene_view
 from ngs.apps.step_facts import answer_facts
 from ngs.reasoning.scenes import ANSWERS
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
@@ -35,7 +36,14 @@ LISTED = 10
 """Neighbours and right programs that are shown."""
 NO_READER = "no network reads questions yet; train one with `ngs train clevr`, and start `ngs serve` again"
 
+KEPT = {"Cache-Control": "private, max-age=3600"}
+"""By a browser: a scene is always the same."""
+
+UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such scene."}}
 UNREAD: dict[int | str, dict[str, Any]] = {409: {"description": "No network reads questions yet."}}
+
+
+SceneId = Annotated[int, Path(ge=0, description="Of the scene.", examples=[0])]
 
 
 class Question(BaseModel):
@@ -116,16 +124,35 @@ def asking_router(playground: Playground) -> APIRouter:
     def scenes() -> list[SceneLine]:
         return [scene_line(number, asked) for number, asked in enumerate(asked_scenes())]
 
-    @router.get(
-        "/scenes/{id}",
-        summary="A scene, its drawing, and questions to ask about it",
-        responses={404: {"description": "There is no such scene."}},
-    )
-    def scene(id: Annotated[int, Path(ge=0, description="Of the scene.", examples=[0])]) -> SceneView:
-        if id >= SCENES:
-            raise HTTPException(404, f"there is no scene {id}; choose from 0 to {SCENES - 1}")
+    @router.get("/scenes/{id}", summary="A scene, and questions to ask about it", responses=UNKNOWN)
+    def scene(id: SceneId) -> SceneView:
+        asked = _scene(id)
         with playground.jobs:
-            return scene_view(id, asked_scenes()[id], _misread(id, playground.reader))
+            return scene_view(id, asked, _misread(id, playground.reader))
+
+    @router.get(
+        "/scenes/{id}/picture",
+        summary="A picture of a scene",
+        description="A PNG of 480 x 320 pixels, rendered from the scene's annotation.",
+        response_class=Response,
+        responses={**UNKNOWN, 200: {"content": {"image/png": {}}}},
+    )
+    def picture(id: SceneId) -> Response:
+        _scene(id)
+        with playground.jobs:
+            return Response(scene_picture(id).png, media_type="image/png", headers=KEPT)
+
+    @router.get(
+        "/scenes/{id}/boxes",
+        summary="Where the objects of a scene are in its picture",
+        responses=UNKNOWN,
+    )
+    def boxes(id: SceneId) -> list[PictureBox | None]:
+        """In the order of their numbers; null for what is hidden behind others."""
+        _scene(id)
+        with playground.jobs:
+            found = scene_picture(id).boxes
+        return [None if box is None else PictureBox.model_validate(box) for box in found]
 
     @router.post("/ask", summary="Answer a question about a scene, and show how", responses=UNREAD)
     def ask(given: Question) -> Asked:
@@ -141,6 +168,12 @@ def asking_router(playground: Playground) -> APIRouter:
             return _corrected(correct(reader, given.question, scene, given.answer.strip().lower()))
 
     return router
+
+
+def _scene(id: int) -> AskedScene:
+    if id >= SCENES:
+        raise HTTPException(404, f"there is no scene {id}; choose from 0 to {SCENES - 1}")
+    return asked_scenes()[id]
 
 
 def _reader(playground: Playground) -> QuestionReader:

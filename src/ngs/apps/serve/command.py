@@ -5,17 +5,22 @@ from __future__ import annotations
 import socket
 import threading
 import webbrowser
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import torch
 import typer
 
 from ngs.apps.errors import reporting_errors
 from ngs.errors import NGSError
 
 if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
     from ngs.apps.serve.playground import Playground
+    from ngs.apps.serve.visitors import Visitors
 
 CONNECTIONS = 1000
 """At once; above, 503."""
@@ -65,23 +70,21 @@ def serve(
             f"the playground needs FastAPI and Uvicorn, and {error.name} is missing; "
             f"install them: pip install 'ngs[serve]'"
         ) from None
-    from ngs.apps.serve.app import create_app
-    from ngs.apps.serve.drawing_api import prepare
+    from ngs.apps.serve.front import front
     from ngs.apps.serve.guard import names_of
+    from ngs.apps.serve.limits import Limits
+    from ngs.apps.serve.memory import give_back
+    from ngs.apps.serve.visitors import Visitors
 
-    torch.set_num_threads(1)  # of each request: several are computed at once
+    give_back()
     listening = listen(host, port)
-    playground = furnished(run, questions, runs, results)
-    app = create_app(playground, names_of(host, name or ()))
-    url = address(listening)
-    for line in told(playground):
-        typer.echo(line)
-    typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
-    threading.Thread(target=prepare, daemon=True).start()
-    if open_page:
-        threading.Timer(0.5, webbrowser.open, [url]).start()  # by then it answers
+    limits = Limits()
+    visitors = Visitors(limits)
+    endpoints: Future[FastAPI] = ThreadPoolExecutor(1).submit(
+        loaded, lambda: furnished(run, questions, runs, results, visitors)
+    )
     config = uvicorn.Config(
-        app,
+        front(visitors, limits, names_of(host, name or ()), endpoints),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -91,17 +94,49 @@ def serve(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,  # pages that watch a curve would never go
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    endpoints.add_done_callback(lambda done: end(server) if done.exception() else None)
+    url = address(listening)
+    typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
+    if open_page:
+        threading.Timer(0.5, webbrowser.open, [url]).start()  # by then it answers
+    server.run(sockets=[listening])
+    endpoints.result()  # why it could not be loaded, if so
 
 
-def furnished(run: Path | None, questions: Path | None, runs: Path, results: Path) -> Playground:
+def end(server: uvicorn.Server) -> None:
+    server.should_exit = True
+
+
+def loaded(furnished: Callable[[], Playground]) -> FastAPI:
+    """The endpoints of a playground. The page is there already: this takes seconds."""
+    import torch
+
+    from ngs.apps.serve.app import endpoints
+    from ngs.apps.serve.drawing_api import prepare
+
+    torch.set_num_threads(1)  # of each request: several are computed at once
+    playground = furnished()
+    app = endpoints(playground)
+    for line in told(playground):
+        typer.echo(line)
+    threading.Thread(target=prepare, daemon=True).start()
+    return app
+
+
+def furnished(
+    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors | None = None
+) -> Playground:
     """A playground with the networks of the given runs, or of those that finished last."""
-    from ngs.apps.serve.networks import newest_run, question_reader
+    from ngs.apps.serve.networks import question_reader
     from ngs.apps.serve.playground import Playground
+    from ngs.apps.serve.run_folders import newest_run
 
     run = newest_run(runs, "hwf") if run is None else run
     questions = newest_run(runs, "clevr") if questions is None else questions
-    playground = Playground(runs_root=runs, results=results, reader=question_reader(questions))
+    playground = Playground(
+        runs_root=runs, results=results, reader=question_reader(questions), known=visitors
+    )
     if run is not None:
         playground.networks.load(run)
     return playground

@@ -26,7 +26,7 @@ from ngs.apps.serve.strokes import Stroke, seen_in
 from ngs.apps.serve.visitors import Score, Visitor, current_visitor
 from ngs.errors import NGSError
 
-LEARN_SECONDS = 4.0
+LEARN_SECONDS = 3.0
 """No step begins later."""
 EXAMPLE = [
     [[20, 25], [65, 23], [40, 98]],
@@ -59,7 +59,7 @@ class Drawing(BaseModel):
     height: Side = Field(description="Of the canvas, in pixels.", examples=[200])
     network: Literal["trained", "weak", "mine"] = Field(
         default="trained",
-        description="Who reads: the trained network, one that had just begun to learn, or the visitor's own "
+        description="Who reads: the trained network, a weakened copy of it, or the visitor's own "
         "(the trained one before anything was learned).",
     )
 

@@ -36,8 +36,8 @@ class Limits:
     """examples kept for a visitor"""
     jobs: int = 4
     """computing at once"""
-    learners: int = 2
-    """of these jobs that learn, which takes seconds: others go on reading"""
+    learners: int = 1
+    """of these jobs that learn, which takes seconds: the other core is for those who draw"""
     job_wait_seconds: float = 2.0
     """for one of them to end"""
     threads: int = 12

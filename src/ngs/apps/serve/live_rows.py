@@ -6,6 +6,9 @@ data: {"step": 210, ...}         a row
 event: restart                   the file was written anew, as a resumed run does: its rows follow from
 data: {}                         the first on
 
+event: state                     no row has come for a minute, or they come again
+data: {"state": "stopped"}
+
 event: done                      nothing more will come
 data: {"state": "finished"}
 """
@@ -32,6 +35,8 @@ from ngs.experiments.record import METRICS
 
 AT_ONCE = 2**18
 """Bytes that are read at a time."""
+OVER = ("finished", "gone")
+"""States behind which nothing comes. A stopped run may be resumed."""
 KEEP_ALIVE = ": still here\n\n"
 AGAIN = "retry: 2000\n\n"
 """Milliseconds after which a browser comes back when a stream ends without `done`."""
@@ -108,17 +113,21 @@ async def live_rows(run: RunFolder, after: int | None, pace: Pace) -> AsyncItera
     """New rows of a run until it ends; those behind the first `after` bytes, or behind what is there now."""
     yield AGAIN
     begin = spoken = time.monotonic()
+    told = "running"  # else nobody would follow it
     place = Place(await run_in_threadpool(lambda: size_of(run.file(METRICS))) if after is None else after)
     while time.monotonic() < begin + pace.longest:
         # First the state: a run writes its last row before its result.
-        over = await run_in_threadpool(_over, run)
+        state = await run_in_threadpool(_state, run)
         news = await run_in_threadpool(lambda place: news_of(run.file(METRICS), place), place)
         if text := "".join(_events(news)):
             spoken = time.monotonic()
             yield text
-        if over and news.place.offset == place.offset and not news.restarted:
-            yield _event({"state": over}, "done")
+        if state in OVER and news.place.offset == place.offset and not news.restarted:
+            yield _event({"state": state}, "done")
             return
+        if state not in (told, *OVER):
+            told = state
+            yield _event({"state": state}, "state")
         place = news.place
         if time.monotonic() > spoken + pace.keep_alive:
             spoken = time.monotonic()
@@ -127,11 +136,9 @@ async def live_rows(run: RunFolder, after: int | None, pace: Pace) -> AsyncItera
             await asyncio.sleep(pace.poll)
 
 
-def _over(run: RunFolder) -> str | None:
-    """finished, or gone where its folder was deleted; None while there may be more."""
-    if run.file(CONFIG) is None:
-        return "gone"
-    return "finished" if run.state == "finished" else None
+def _state(run: RunFolder) -> str:
+    """Also "gone", where its folder was deleted."""
+    return "gone" if run.file(CONFIG) is None else run.state
 
 
 def _events(news: News) -> Iterator[str]:

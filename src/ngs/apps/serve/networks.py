@@ -1,26 +1,22 @@
-"""The networks that all visitors share: what a run learned, and what it knew when it had just begun."""
+"""The networks that all visitors share: what a run learned, and a weak one for those who want to teach it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from torch import nn
 
-from ngs.errors import NGSError
+from ngs.apps.serve.weakening import symbols_read, weakened
 from ngs.experiments.clevr import load_reader
-from ngs.experiments.config import config_of, read_facts
-from ngs.experiments.folder import BEST, CONFIG, EARLY, RESULT
+from ngs.experiments.config import read_facts
+from ngs.experiments.folder import RESULT
 from ngs.experiments.hwf import load_network
-from ngs.experiments.record import METRICS, read_rows
 from ngs.tasks.clevr.reading import QuestionReader
 
 TRAINED, WEAK = "trained", "weak"
 """The names that a request chooses a network by."""
-FILES = MappingProxyType({TRAINED: BEST, WEAK: EARLY})
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +24,9 @@ class Shared:
     """A network in eval mode that many threads read at once. It is never changed: who learns has a copy."""
 
     network: nn.Module
-    accuracy: float | None
+    symbols: float
+    """the share of made-up handwritten symbols that it reads rightly"""
+    accuracy: float | None = None
     """the share of formulas it gave the right answer for, where the run measured it"""
 
 
@@ -39,50 +37,35 @@ class Networks(Mapping[str, nn.Module | None]):
         self._shared: Mapping[str, Shared] = {}
 
     def __getitem__(self, name: str) -> nn.Module | None:
-        if name not in FILES:
+        if name not in (TRAINED, WEAK):
             raise KeyError(name)
-        return self._shared[name].network if name in self._shared else None
+        shared = self.shared(name)
+        return None if shared is None else shared.network
 
     def __iter__(self) -> Iterator[str]:
-        return iter(FILES)
+        return iter((TRAINED, WEAK))
 
     def __len__(self) -> int:
-        return len(FILES)
+        return 2
 
-    def accuracy(self, name: str) -> float | None:
-        return self._shared[name].accuracy if name in self._shared else None
+    def shared(self, name: str) -> Shared | None:
+        """A network with how good it is."""
+        return self._shared.get(name)
 
     def load(self, run: Path) -> None:
-        """Take the networks of a run of `ngs train hwf`; one that was stopped early may have no weak one."""
-        shared = {TRAINED: Shared(load_network(run, BEST), _tested(run))}
-        if (run / EARLY).exists():
-            shared[WEAK] = Shared(load_network(run, EARLY), _first_validated(run))
-        self._shared = shared  # at once: other threads see all of a run, or nothing
+        """Take the network of a run of `ngs train hwf`."""
+        trained = load_network(run)
+        weak = weakened(trained)
+        self._shared = {  # at once: other threads see all of a run, or nothing
+            TRAINED: Shared(trained, symbols_read(trained), _tested(run)),
+            WEAK: Shared(weak, symbols_read(weak)),
+        }
 
 
 def _tested(run: Path) -> float | None:
     if not (run / RESULT).exists():
         return None
     return float(read_facts(run / RESULT)["test"]["calculation"])
-
-
-def _first_validated(run: Path) -> float | None:
-    rows = read_rows(run / METRICS) if (run / METRICS).exists() else []
-    return next((float(row["validation"]["calculation"]) for row in rows if "validation" in row), None)
-
-
-def newest_run(root: Path | None, task: str) -> Path | None:
-    """The run of a task, of those directly in `root`, that finished last."""
-    if root is None or not root.is_dir():
-        return None
-    finished = [folder for folder in root.iterdir() if (folder / RESULT).is_file() and _task(folder) == task]
-    return max(finished, key=lambda folder: (folder / RESULT).stat().st_mtime, default=None)
-
-
-def _task(run: Path) -> str | None:
-    with suppress(NGSError):  # what is no run, or one of another version, is not offered
-        return config_of(read_facts(run / CONFIG), run / CONFIG).task
-    return None
 
 
 def question_reader(run: Path | None) -> QuestionReader | None:

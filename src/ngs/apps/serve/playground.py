@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 
 from ngs.apps.serve.limits import Limits, Slots
@@ -25,6 +25,8 @@ class Playground:
     reader: QuestionReader | None = None
     """of questions about scenes"""
     limits: Limits = field(default_factory=Limits)
+    known: InitVar[Visitors | None] = None
+    """who is on the page already"""
     visitors: Visitors = field(init=False)
     jobs: Slots = field(init=False)
     """`with playground.jobs: ...` around all that computes"""
@@ -35,8 +37,8 @@ class Playground:
     training: FirstTraining | None = field(init=False)
     """None without a folder to train into"""
 
-    def __post_init__(self) -> None:
-        self.visitors = Visitors(self.limits)
+    def __post_init__(self, known: Visitors | None) -> None:
+        self.visitors = Visitors(self.limits) if known is None else known
         self.jobs = Slots(self.limits.jobs, self.limits.job_wait_seconds)
         self.learners = Slots(self.limits.learners, self.limits.job_wait_seconds)
         self.streams = Slots(self.limits.streams, 0.0)  # events are sent by the one loop, which never waits

@@ -55,6 +55,11 @@ class RunFolder:
         return max(_written(self.file(name)) for name in (CONFIG, METRICS, CHECKPOINT))
 
     @property
+    def finished(self) -> float:
+        """When it came to its end, in seconds since 1970; 0 before."""
+        return _written(self.file(RESULT))
+
+    @property
     def result(self) -> dict[str, Any] | None:
         """None where it did not come to its end, or where that cannot be read."""
         try:
@@ -86,15 +91,36 @@ class RunFolder:
         return _content(self.file(REPORT), REPORT_BYTES)
 
 
-def run_folders(root: Path) -> tuple[list[RunFolder], int]:
-    """The runs directly inside `root`, the latest first, and how many folders look like one and are none."""
-    found, skipped = [], 0
+@dataclass(frozen=True)
+class Skipped:
+    """A folder that looks like a run and is none."""
+
+    name: str
+    why: str
+
+
+def run_folders(root: Path) -> tuple[list[RunFolder], list[Skipped]]:
+    """The runs directly inside `root`, the latest first, and what looks like one and is none."""
+    found, skipped = [], []
     for folder in _folders(root):
         try:
             found.append(_run(root, folder))
-        except DataError:
-            skipped += 1
-    return sorted(found, key=lambda run: -run.touched), skipped
+        except DataError as error:
+            skipped.append(Skipped(_as_text(folder.name), str(error)))
+    return sorted(found, key=lambda run: -run.touched), sorted(skipped, key=lambda each: each.name)
+
+
+def _as_text(name: str) -> str:
+    """A name as it can be sent: a file system allows any bytes."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def newest_run(root: Path, task: str) -> Path | None:
+    """The folder of the run of a task that finished last."""
+    runs, _ = run_folders(root)
+    finished = [run for run in runs if run.config["task"] == task and run.state == "finished"]
+    newest = max(finished, key=lambda run: run.finished, default=None)
+    return None if newest is None else newest.folder
 
 
 def run_folder(root: Path, id: str) -> RunFolder | None:
@@ -123,10 +149,16 @@ def _looks_like_a_run(folder: Path) -> bool:
 
 def _run(root: Path, folder: Path) -> RunFolder:
     """A DataError where this is no run that could be shown."""
+    if _as_text(folder.name) != folder.name:
+        raise DataError("its name is not UTF-8; rename it")
     real = root.resolve()
     config = _facts(_inside(real, folder / CONFIG))
-    if config is None or not _is_config(config):
-        raise DataError(f"{folder.name} holds no run of `ngs train`; train one into another folder")
+    if config is None:
+        raise DataError(
+            f"its {CONFIG} cannot be read, or lies elsewhere; copy the run here, or let it be read"
+        )
+    if not _is_config(config):
+        raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
     return RunFolder(real, folder, config)
 
 

@@ -21,8 +21,6 @@ REPORT_HEADERS = {
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox",
     "Cache-Control": "no-cache",
 }
-SKIPPED = "X-Skipped-Folders"
-"""A header: how many folders look like runs and could not be shown."""
 FARTHEST = 2**53
 """Bytes of a file; numbers in a browser are exact up to here."""
 
@@ -54,6 +52,27 @@ class RunLine(BaseModel):
     report: bool = Field(description="Whether there is a report to look at.")
 
 
+class SkippedFolder(BaseModel):
+    """A folder that looks like a run and cannot be shown."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+    name: str = Field(description="Of the folder.", examples=["old-run"])
+    why: str = Field(
+        description="What is wrong with it, and what to do.",
+        examples=["config.json is damaged (Expecting value); restore it, or train anew"],
+    )
+
+
+class RunList(BaseModel):
+    """What is in the folder of runs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    runs: list[RunLine] = Field(description="The latest first.")
+    skipped: list[SkippedFolder] = Field(description="What could not be shown.")
+
+
 class RunView(BaseModel):
     """What a run wrote."""
 
@@ -82,10 +101,12 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
         return run
 
     @router.get("/runs", summary="The runs, the latest first")
-    def runs(response: Response) -> list[RunLine]:
-        listed, skipped = ([], 0) if playground.runs_root is None else run_folders(playground.runs_root)
-        response.headers[SKIPPED] = str(skipped)
-        return [_line(run) for run in listed]
+    def runs() -> RunList:
+        listed, skipped = ([], []) if playground.runs_root is None else run_folders(playground.runs_root)
+        return RunList(
+            runs=[_line(run) for run in listed],
+            skipped=[SkippedFolder.model_validate(each) for each in skipped],
+        )
 
     @router.get("/runs/{id}", summary="A run: its configuration, curves and result", responses=MISSING)
     def run(id: RunId) -> RunView:
@@ -97,6 +118,7 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
         summary="Follow a run",
         description="Server-sent events: `data: row` for each new row, with its position as `id`; "
         "`event: restart` where a resumed run writes its record anew, whose rows follow from the first on; "
+        "`event: state` with `{state}` where a run stopped writing, or goes on; "
         "the last one is `event: done` with `{state}`. After a stream without it, ask for the next.",
         response_class=Response,
         responses={**MISSING, 200: {"content": {"text/event-stream": {}}}},

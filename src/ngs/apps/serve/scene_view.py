@@ -1,13 +1,11 @@
-"""A scene as the page gets it: its objects with their places, and a drawing that can be marked."""
+"""A scene as the page gets it: its objects with their places, and questions to ask."""
 
 from __future__ import annotations
-
-from xml.etree import ElementTree
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ngs.apps.serve.asked_scenes import AskedScene, Example
-from ngs.experiments.report.scene_drawing import LABEL, MARGIN, UNIT, drawing, seen_from_above
+from ngs.experiments.report.scene_drawing import MARGIN, seen_from_above
 from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scene_sampling import RADIUS
@@ -33,9 +31,20 @@ class SceneObject(BaseModel):
     size: str = Field(examples=["small"], description="small or large.")
     material: str = Field(examples=["rubber"], description="rubber or metal.")
     text: str = Field(examples=["small red rubber cube"], description="All of that in words.")
-    x: float = Field(ge=0, le=1, description="Of its middle, as a share of the drawing's width.")
-    y: float = Field(ge=0, le=1, description="Of its middle, as a share of the drawing's height, down.")
-    radius: float = Field(ge=0, le=1, description="As a share of the drawing's width.")
+    x: float = Field(ge=0, le=1, description="Of its middle, as a share of the ground's width.")
+    y: float = Field(ge=0, le=1, description="Of its middle, as a share of the ground's height, down.")
+    radius: float = Field(ge=0, le=1, description="As a share of the ground's width.")
+
+
+class PictureBox(BaseModel):
+    """Around what shows of an object in the picture of its scene."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+    left: float = Field(ge=0, le=1, description="As a share of the picture's width.", examples=[0.4])
+    top: float = Field(ge=0, le=1, description="As a share of the picture's height, down.", examples=[0.5])
+    width: float = Field(ge=0, le=1, description="As a share of the picture's width.", examples=[0.1])
+    height: float = Field(ge=0, le=1, description="As a share of the picture's height.", examples=[0.2])
 
 
 class ExampleQuestion(BaseModel):
@@ -60,12 +69,8 @@ class SceneView(BaseModel):
         description="A question that the reader answers wrongly, to see it corrected; null where it answers "
         "all that were tried, or where there is no reader."
     )
-    width: float = Field(description="Of the drawing, in pixels.")
-    height: float = Field(description="Of the drawing, in pixels.")
-    svg: str = Field(
-        description='The drawing. Each object is a `<g data-object="0">`, numbered from 0; the label that is '
-        "written on it counts from 1."
-    )
+    width: float = Field(description="Of the ground that is shown, in units of length.")
+    height: float = Field(description="Of the ground that is shown, in units of length.")
 
 
 def scene_line(number: int, asked: AskedScene) -> SceneLine:
@@ -83,9 +88,8 @@ def scene_view(number: int, asked: AskedScene, misread: Example | None) -> Scene
         misread=None
         if misread is None
         else ExampleQuestion(question=misread.question, answer=misread.answer),
-        width=round(UNIT * width, 1),
-        height=round(UNIT * height, 1),
-        svg=_numbered(drawing(asked.scene, {})),
+        width=width,
+        height=height,
     )
 
 
@@ -109,14 +113,6 @@ def _objects(scene: Scene) -> list[SceneObject]:
 
 
 def _size(scene: Scene) -> tuple[float, float]:
-    """Of the drawing, in units of length."""
+    """Of the ground that is shown."""
     xs, ys = zip(*seen_from_above(scene), strict=True)
-    return max(xs) - min(xs) + 2 * MARGIN, max(ys) - min(ys) + 2 * MARGIN + LABEL
-
-
-def _numbered(svg: str) -> str:
-    """The drawing with the number of each object, so that a page can find it."""
-    root = ElementTree.fromstring(svg)
-    for number, thing in enumerate(root.iter("g")):
-        thing.set("data-object", str(number))
-    return ElementTree.tostring(root, encoding="unicode")
+    return max(xs) - min(xs) + 2 * MARGIN, max(ys) - min(ys) + 2 * MARGIN

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ngs.apps.serve.live_rows import EventStream
-from ngs.apps.serve.networks import TRAINED
+from ngs.apps.serve.networks import TRAINED, Shared
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.training import AlreadyThere, FirstTraining
 from ngs.errors import NGSError
@@ -29,6 +29,10 @@ class NetworkStatus(BaseModel):
     accuracy: float | None = Field(
         description="The share of formulas it gives the right answer for, where that was measured.",
         examples=[0.98],
+    )
+    symbols: float | None = Field(
+        description="The share of made-up handwritten symbols it reads rightly; null while it is not ready.",
+        examples=[1.0],
     )
 
 
@@ -48,7 +52,7 @@ class Status(BaseModel):
     """What there is."""
 
     networks: dict[str, NetworkStatus] = Field(
-        description="By name: `trained`, and `weak`, which just began."
+        description="By name: `trained`, and `weak`, the same with noise on its weights."
     )
     training: TrainingStatus | None = Field(description="The first training, while it is going on.")
     failure: str | None = Field(description="Why the last training left no network.", examples=[None])
@@ -69,12 +73,8 @@ def status_router(playground: Playground) -> APIRouter:
 
     @router.get("/status", summary="What there is")
     def status() -> Status:
-        networks = playground.networks
         return Status(
-            networks={
-                name: NetworkStatus(ready=networks[name] is not None, accuracy=networks.accuracy(name))
-                for name in networks
-            },
+            networks={name: _network(playground.networks.shared(name)) for name in playground.networks},
             training=_going_on(playground.training),
             failure=playground.training.failure if playground.training else None,
             questions=playground.reader is not None,
@@ -113,6 +113,12 @@ def status_router(playground: Playground) -> APIRouter:
     return router
 
 
+def _network(shared: Shared | None) -> NetworkStatus:
+    if shared is None:
+        return NetworkStatus(ready=False, accuracy=None, symbols=None)
+    return NetworkStatus(ready=True, accuracy=shared.accuracy, symbols=shared.symbols)
+
+
 def _going_on(training: FirstTraining | None) -> TrainingStatus | None:
     progress = training.progress() if training else None
     return None if progress is None else TrainingStatus.model_validate(progress)
@@ -125,8 +131,9 @@ async def _events(playground: Playground) -> AsyncIterator[str]:
             yield f"data: {now.model_dump_json()}\n\n"
             last = now
         await asyncio.sleep(LOOK_SECONDS)
+    trained = playground.networks.shared(TRAINED)
     done = {
-        "accuracy": playground.networks.accuracy(TRAINED),
+        "accuracy": None if trained is None else trained.accuracy,
         "error": training.failure if training else None,
     }
     yield f"event: done\ndata: {json.dumps(done)}\n\n"

@@ -17,8 +17,6 @@ from ngs.experiments.record import METRICS, read_rows
 
 FOLDER = "playground"
 """Of the run, inside the folder of runs."""
-WEAK_STEP = 35
-"""The first validation, whose network is the weak one: a third of its answers are right; at 50, 94%."""
 STOP_SECONDS = 5.0
 
 
@@ -67,8 +65,8 @@ class FirstTraining:
         threading.Thread(target=self._wait, args=(self._child,), daemon=True).start()
 
     def command(self) -> list[str]:
-        options = ["--out", str(self.folder), "--validate-every", str(WEAK_STEP)]
-        return [sys.executable, "-m", "ngs.apps.cli", "train", "hwf", *options, "--threads", "1"]
+        options = ["--out", str(self.folder), "--threads", "1"]
+        return [sys.executable, "-m", "ngs.apps.cli", "train", "hwf", *options]
 
     def _free_folder(self) -> Path:
         """One that nobody's run is in, not even an interrupted one."""

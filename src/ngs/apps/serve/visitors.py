@@ -8,14 +8,17 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from fastapi import Request, Response
-from torch import nn
+from starlette.requests import Request
+from starlette.responses import Response
 
-from ngs.apps.serve.learning import Drawn
 from ngs.apps.serve.limits import Limits
 
-COOKIE = "ngs_visitor"
+if TYPE_CHECKING:  # what takes long to load
+    from torch import nn
+
+    from ngs.apps.serve.learning import Drawn
 
 
 @dataclass(frozen=True)
@@ -80,14 +83,25 @@ class Visitors:
             del self._seen[visitor.id]
 
 
+def visitor_of(visitors: Visitors, request: Request, response: Response) -> Visitor:
+    """Who sent a request, by cookie; one without gets a new one with the response."""
+    name = cookie_name(request)
+    given = request.cookies.get(name)
+    visitor = visitors.visitor(given)
+    if visitor.id != given:
+        response.set_cookie(name, visitor.id, httponly=True, samesite="strict", path="/")
+    return visitor
+
+
+def cookie_name(request: Request) -> str:
+    """With the port: to a browser, a cookie belongs to a host, and two playgrounds may be on one."""
+    _, port = request.scope.get("server") or ("", None)
+    return f"ngs_visitor_{port}" if port else "ngs_visitor"
+
+
 async def current_visitor(request: Request, response: Response) -> Visitor:
-    """A FastAPI dependency: who sent a request, by cookie; one without gets a new one.
+    """A FastAPI dependency: who sent a request.
 
     `async` only to be spared the way through a thread: nothing is waited for.
     """
-    visitors: Visitors = request.app.state.playground.visitors
-    given = request.cookies.get(COOKIE)
-    visitor = visitors.visitor(given)
-    if visitor.id != given:
-        response.set_cookie(COOKIE, visitor.id, httponly=True, samesite="strict", path="/")
-    return visitor
+    return visitor_of(request.app.state.playground.visitors, request, response)

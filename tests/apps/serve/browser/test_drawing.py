@@ -140,6 +140,7 @@ def learn(page: Page) -> tuple[float, float]:
 
 
 def test_learning_raises_the_probability_of_the_answer(page: Page) -> None:
+    expect(page.locator("#weak-text")).to_have_text(re.compile(r"knows [2-5]\d% of the symbols"))
     page.locator("#weak-label").click()
     expect(page.locator("#weak")).to_be_checked()
     write(page, "8-6")
@@ -147,7 +148,7 @@ def test_learning_raises_the_probability_of_the_answer(page: Page) -> None:
     page.fill("#answer", "2")
     page.fill("#learn-steps", "20")
     first, after = learn(page)
-    assert after > first
+    assert first < 0.5 and after > first
     for _ in range(4):  # a busy machine takes fewer steps each time
         if after < 0.6:
             _, after = learn(page)
@@ -298,6 +299,23 @@ def test_a_finger_on_a_phone(new_page) -> None:
     phone.fill("#answer", "7")
     phone.press("#answer", "Enter")
     expect(phone.locator("#verdict")).to_contain_text("3 + 4 = 7")
+
+
+def test_everything_on_a_phone_is_tapped(new_page) -> None:
+    phone = new_page(**PHONE)
+    phone.get_by_role("button", name="3 × 4", exact=True).tap()
+    expect(phone.locator("#result")).to_have_text("3 × 4 = 12")
+    phone.tap("#answer")
+    phone.keyboard.type("7")
+    phone.tap("#correct")
+    expect(phone.locator("#verdict")).to_have_text("3 × 4 becomes 3 + 4 = 7.")
+    phone.tap("#step-next")
+    expect(phone.locator("#step-count")).to_have_text(re.compile("^1 of"))
+    phone.tap("#learn")
+    expect(phone.locator("#learned")).to_be_visible()
+    phone.tap("#weak-label")
+    expect(phone.locator("#weak")).to_be_checked()
+    expect(phone.locator("#score dd").first).to_have_text("0")
 
 
 def test_without_a_pointer(page: Page) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
+
+from ngs.apps.serve.child import serving
 
 pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
 
@@ -87,10 +91,45 @@ def test_the_paper_is_named(page: Page) -> None:
     expect(link).to_contain_text("Closed Loop Neural-Symbolic Learning")
 
 
+def test_while_the_network_is_loaded_one_may_draw(page: Page) -> None:
+    """The server answers when it is ready; here, when it is let."""
+    held: list[Route] = []
+    loaded = False
+
+    def until_loaded(route: Route) -> None:
+        if loaded:
+            route.continue_()
+        else:
+            held.append(route)
+
+    expect(page.locator("#score dd")).to_have_count(3)
+    page.route("**/api/*", until_loaded)
+    page.reload()
+    expect(page.locator("#loading")).to_be_visible()
+    page.locator("#formula-examples button").first.click()
+    expect(page.locator("#result")).to_have_attribute("aria-busy", "true")
+    loaded = True
+    for route in held:
+        route.continue_()
+    expect(page.locator("#loading")).to_be_hidden()
+    expect(page.locator("#result")).to_have_text("3 × 4 = 12")
+    expect(page.locator("#score dd")).to_have_count(3)
+
+
+def test_the_page_is_there_before_the_network(browser: Browser, runs: Path) -> None:
+    with serving("--runs", str(runs)) as server:
+        page = browser.new_page(reduced_motion="reduce")
+        page.goto(server.address)
+        page.locator("#formula-examples button").first.click()
+        expect(page.locator("#result")).to_have_text("3 × 4 = 12", timeout=30_000)
+        page.close()
+
+
 def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
     """The page's part alone: its server has a network, so what it says about that is replaced."""
     status = page.request.get(f"{server}api/status").json()
-    missing = {"trained": {"ready": False, "accuracy": None}, "weak": {"ready": False, "accuracy": None}}
+    nothing = {"ready": False, "accuracy": None, "symbols": None}
+    missing = {"trained": nothing, "weak": nothing}
     asked: list[str] = []
 
     def say_status(route: Route) -> None:
@@ -122,3 +161,4 @@ def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
     expect(page.locator("#train")).to_be_hidden()
     assert not page.locator(".see").evaluate("panel => panel.inert")
     assert asked == ["POST"]
+    expect(page.locator("#score dd")).to_have_count(3)

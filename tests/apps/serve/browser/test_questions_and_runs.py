@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from ngs.experiments.config import TrainHWF
+from ngs.experiments.folder import CONFIG
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
 
@@ -28,10 +31,29 @@ def test_a_question_is_answered_step_by_step(new_page) -> None:
         page.click("#program-previous")
     expect(page.locator("#program .current")).to_contain_text("scene")
     expect(page.locator("#scene .chosen")).to_have_count(things)
+    frames = page.locator("#picture-boxes rect")
+    expect(frames.first).to_be_attached()
+    assert frames.count() <= things  # some may be hidden behind others
+    expect(page.locator("#picture-boxes .chosen")).to_have_count(frames.count())
     page.click("#program-next")
     expect(steps.nth(1)).to_contain_class("current")
     steps.last.hover()
     expect(page.locator("#scene-caption")).to_contain_text(steps.last.locator("span").inner_text())
+
+
+def test_the_picture_changes_with_the_scene_and_has_frames(new_page) -> None:
+    page = new_page("#ask")
+    picture = page.locator("#picture")
+    expect(picture).to_have_attribute("src", "/api/scenes/0/picture")
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 480
+    page.click("#scene-next")
+    expect(picture).to_have_attribute("src", "/api/scenes/1/picture")
+    expect(page.locator("#picture-boxes rect").first).to_be_attached()
+    expect(page.locator("#picture-boxes .chosen")).to_have_count(0)
+    around, inside = picture.bounding_box(), page.locator("#picture-boxes").bounding_box()
+    assert around is not None and inside is not None
+    for side in ("x", "y", "width", "height"):
+        assert inside[side] == pytest.approx(around[side], abs=1), side
 
 
 def test_one_may_ask_in_ones_own_words(new_page) -> None:
@@ -102,6 +124,34 @@ def test_a_curve_grows_while_the_run_trains(new_page, runs: Path) -> None:
     expect(page.locator("#run-state")).to_have_text("finished")
     assert points(page, "#curve-loss") == 3 > before
     assert points(page, "#curve-accuracy") >= 1
+
+
+def test_a_crashed_run_turns_into_a_stopped_one(new_page, runs: Path) -> None:
+    training = train(TrainHWF(steps=30, validate_every=30, lengths=(1, 3), seed=3), runs / "crashed")
+    next(training)
+    page = new_page("#runs")
+    expect(page.locator("#run-title")).to_have_text("crashed")
+    expect(page.locator("#run-state")).to_have_text("training")
+    training.close()
+    for path in (runs / "crashed").iterdir():
+        os.utime(path, (1.0, 1.0))  # as if that were long ago
+    expect(page.locator("#run-state")).to_have_text("stopped")
+    expect(page.locator('[data-run="crashed"] .dot')).to_contain_class("stopped")
+    shutil.rmtree(runs / "crashed")
+
+
+def test_folders_that_are_no_runs_are_told(new_page, runs: Path) -> None:
+    page = new_page("#runs")
+    expect(page.locator("#run")).to_be_visible()
+    expect(page.locator("#runs-skipped")).to_be_hidden()
+    odd = runs / "odd"
+    odd.mkdir()
+    (odd / CONFIG).write_text("{")
+    page.click("#tab-ask")
+    page.click("#tab-runs")
+    page.click("summary:has-text('1 folder could not be shown')")
+    expect(page.locator("#skipped")).to_contain_text("odd config.json is damaged")
+    shutil.rmtree(odd)
 
 
 def test_a_lost_stream_alone_is_taken_up_again(new_page, runs: Path, complaints: list[str]) -> None:

@@ -1,6 +1,6 @@
 // Requests to the server, and their failures in words.
 
-const ATTEMPTS = 3; // while the server is busy
+const ATTEMPTS = 5; // while the server is busy
 const PATIENCE = 10; // seconds between them at most, whatever the server says
 const AGAIN = 5; // seconds until a lost stream is asked for again
 

@@ -5,13 +5,12 @@ import { CorrectionView } from "./correction-view.js";
 import { $, element, show } from "./element.js";
 import { written } from "./handwriting.js";
 import { showLearned, showScore } from "./learn-view.js";
-import { formula, typed } from "./notation.js";
+import { formula, percent, typed } from "./notation.js";
 import { clearNotice, guarded, notice } from "./notice.js";
 import { ReadingView } from "./reading-view.js";
 import { tour } from "./tour.js";
 
 const EXAMPLES = ["3*4", "2+5*3", "9-6/4+7"];
-const PAUSE = 40; // milliseconds after a stroke before it is read, so that two quick strokes are one request
 
 export class DrawView {
   constructor() {
@@ -37,7 +36,9 @@ export class DrawView {
   }
 
   async begin(status) {
-    show($("weak-label"), Boolean(status.networks.weak?.ready));
+    const { weak } = status.networks;
+    show($("weak-label"), Boolean(weak?.ready));
+    $("weak-text").textContent = weak?.ready ? ` (noise on its weights: it knows ${percent(weak.symbols)} of the symbols)` : "";
     $("learn-steps").max = String(status.limits.learn_steps);
     const score = await guarded(() => get("/score"));
     if (score) showScore(score.score);
@@ -70,11 +71,11 @@ export class DrawView {
   }
 
   drawn() {
-    clearTimeout(this.pause);
+    clearTimeout(this.soon);
     this.version++;
     this.correction = this.learned = null;
     $("result").setAttribute("aria-busy", "true");
-    this.pause = setTimeout(() => this.readNow(), PAUSE);
+    this.soon = setTimeout(() => this.readNow()); // when all is done that belongs together: clear, then write
     this.buttons();
   }
 

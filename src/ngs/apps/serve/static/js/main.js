@@ -2,6 +2,7 @@
 import { get } from "./api.js";
 import { AskView } from "./ask-view.js";
 import { DrawView } from "./draw-view.js";
+import { $, show } from "./element.js";
 import { notice } from "./notice.js";
 import { RunsView } from "./runs-view.js";
 import { tabs } from "./tabs.js";
@@ -19,8 +20,19 @@ tabs((name) => {
   else runs.close();
 });
 
+// The page is there before the endpoints are: the first answer may take some seconds.
+async function firstStatus() {
+  const late = setTimeout(() => show($("loading")), 300);
+  try {
+    return await get("/status");
+  } finally {
+    clearTimeout(late);
+    show($("loading"), false);
+  }
+}
+
 try {
-  await draw.begin(await untilTrained(await get("/status")));
+  await draw.begin(await untilTrained(await firstStatus()));
 } catch (error) {
   notice(error.message);
 }

@@ -18,8 +18,9 @@ export class RunsView {
   async open() {
     const answer = await guarded(async () => [await get("/runs"), await get("/results")]);
     if (!answer) return;
-    const [runs, results] = answer;
+    const [{ runs, skipped }, results] = answer;
     this.list(runs);
+    showSkipped(skipped);
     showResults(results);
     const again = runs.find((run) => run.id === this.chosen) ?? runs.find((run) => run.state === "running") ?? runs[0];
     if (again) await this.choose(again);
@@ -36,10 +37,20 @@ export class RunsView {
     const focused = document.activeElement?.dataset.run;
     $("runs").replaceChildren(...runs.map((run) => element("li", {}, element("button", {
       "data-run": run.id, "aria-pressed": String(run.id === this.chosen), onclick: () => this.choose(run) },
-    element("span", { class: `dot ${run.state}` }), element("span", { class: "unseen" }, stateText(run.state)),
+    element("span", { class: "dot" }), element("span", { class: "unseen" }),
     element("span", { class: "name" }, run.id),
     element("small", {}, `${run.task}, ${run.method}`), element("b", {}, run.accuracy === null ? "" : percent(run.accuracy))))));
+    for (const run of runs) this.showState(run.id, run.state);
     if (focused) [...$("runs").querySelectorAll("button")].find((button) => button.dataset.run === focused)?.focus();
+  }
+
+  // In the list, and beside the curves if it is the chosen one.
+  showState(id, state) {
+    const [dot, text] = [...$("runs").querySelectorAll("button")].find((button) => button.dataset.run === id)?.children ?? [];
+    if (dot) [dot.className, text.textContent] = [`dot ${state}`, stateText(state)];
+    if (id !== this.chosen) return;
+    $("run-state").textContent = stateText(state);
+    $("run-state").className = `state ${state}`;
   }
 
   async choose(run) {
@@ -50,7 +61,7 @@ export class RunsView {
     if (!detail) return;
     show($("run"));
     $("run-title").textContent = run.id;
-    showState(detail.state);
+    this.showState(run.id, detail.state);
     show($("run-report"), run.report);
     $("run-report").href = `/api/runs/${encodeURIComponent(run.id)}/report`;
     showSettings(detail.config);
@@ -77,6 +88,7 @@ export class RunsView {
         rows.splice(0);
         position = 0;
       },
+      state: ({ data }) => this.showState(id, JSON.parse(data).state),
       open: redraw,
       lost: () => ($("run-facts").textContent = "The connection is lost; trying again."),
       done: () => this.open(),
@@ -90,9 +102,10 @@ export class RunsView {
 
 const stateText = (state) => (state === "running" ? "training" : state);
 
-function showState(state) {
-  $("run-state").textContent = stateText(state);
-  $("run-state").className = `state ${state}`;
+function showSkipped(skipped) {
+  show($("runs-skipped"), skipped.length > 0);
+  $("skipped-count").textContent = skipped.length === 1 ? "1 folder could not be shown" : `${skipped.length} folders could not be shown`;
+  $("skipped").replaceChildren(...skipped.map(({ name, why }) => element("li", {}, element("b", {}, name), ` ${why}`)));
 }
 
 function showRows(rows, steps) {
