@@ -1,7 +1,10 @@
-"""Settings every test runs under."""
+"""Settings every test runs under, and what several folders of tests need."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 import torch
 from hypothesis import settings
 
@@ -9,3 +12,14 @@ settings.register_profile("default", deadline=None, max_examples=200, print_blob
 settings.load_profile("default")
 
 torch.set_num_threads(1)  # the tensors are small, and the test processes share the cores
+
+
+@pytest.fixture(scope="module")
+def rendering_once() -> Iterator[None]:
+    """Runs that are trained in the tests of a module share their rendered pictures."""
+    from ngs.experiments import scenes
+    from tests.tasks.clevr.picture_folders import rendered_once
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scenes, "rendered_pictures", rendered_once)
+        yield

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from ngs.apps.render_commands import render
 from ngs.tasks.clevr.picture_folder import read_folder
+from tests.tasks.clevr.picture_folders import few
 
 app = Typer()
 app.command()(render)
@@ -55,6 +56,20 @@ def test_the_folder_can_be_brought_in(rendered: Path) -> None:
             assert (visible[: len(scene.things)] >= 150).all(), "what is hidden was taken out"
 
 
+def test_what_is_written_is_not_what_training_draws_from_the_same_seed(rendered: Path) -> None:
+    written = json.loads((rendered / "scenes.json").read_text())["scenes"]
+    pairs = [
+        ([scene["camera_location"] for scene in written], few().cameras.tolist()),
+        (
+            [thing["3d_coords"] for scene in written for thing in scene["objects"]],
+            [thing.position for scene in few().scenes for thing in scene.things],
+        ),
+    ]
+    for ours, theirs in pairs:
+        apart = np.abs(np.array(ours)[:, None] - np.array(theirs)).max(-1)
+        assert apart.min() > 1e-4
+
+
 def test_scenes_of_a_file_are_rendered_again_with_other_lamps(rendered: Path, tmp_path: Path) -> None:
     packed = tmp_path / "scenes.json.gz"
     packed.write_bytes(gzip.compress((rendered / "scenes.json").read_bytes()))
@@ -87,3 +102,64 @@ def test_what_cannot_be_done_is_said(rendered: Path, tmp_path: Path, monkeypatch
     result = ngs_data_render("--out", tmp_path / "x", "--blender")
     assert result.exit_code == 1 and "pip install 'ngs[blender]'" in result.output
     assert not (tmp_path / "x").exists(), "nothing is begun that cannot be finished"
+
+
+@pytest.mark.parametrize(
+    "options, code, message",
+    [
+        (("--seed", "-1"), 2, "--seed"),
+        (("--seed", str(2**64)), 2, "--seed"),
+        (("--device", "foo"), 1, "the device is 'foo', which PyTorch does not know; give cpu or cuda"),
+        (("--device", "meta"), 1, "give --device cpu"),
+        (("--device", "cpu:1"), 1, "give --device cpu"),
+        (("--device", "cuda:99"), 1, "give --device cpu"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    options: tuple[str, ...], code: int, message: str, tmp_path: Path
+) -> None:
+    result = ngs_data_render("--out", tmp_path / "x", *options)
+    assert result.exit_code == code and isinstance(result.exception, SystemExit), result.exception
+    assert message in " ".join(result.output.replace("│", " ").split())
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    for out in (tmp_path / "file", tmp_path / "file" / "x"):
+        result = ngs_data_render("--out", out, "--number", "1")
+        assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.exception
+        assert str(out) in result.output and "give --out" in result.output
+    assert (tmp_path / "file").read_text() == "no folder"
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), OSError(28, "No space left on device")], ids=repr)
+@pytest.mark.parametrize("was_there", [True, False])
+def test_an_interrupted_folder_is_begun_anew(
+    fault: BaseException, was_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "x"
+    if was_there:
+        out.mkdir()
+
+    def stop(self: Image.Image, path: Path) -> None:
+        assert path.parent.is_dir() and not (out / "images").exists()
+        raise fault
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Image.Image, "save", stop)
+        result = ngs_data_render("--out", out, "--number", "1")
+    assert result.exit_code != 0
+    if isinstance(fault, OSError):
+        assert "cannot be written: No space left on device; give --out" in result.output
+    assert out.exists() == was_there and (not was_there or not any(out.iterdir()))
+
+
+def test_what_a_killed_process_left_is_begun_anew(tmp_path: Path) -> None:
+    left = tmp_path / "x" / ".unfinished" / "images"
+    left.mkdir(parents=True)
+    (left / "rendered_000007.png").touch()
+    result = ngs_data_render("--out", tmp_path / "x", "--number", "1")
+    assert result.exit_code == 0, result.output
+    files = sorted(path.relative_to(tmp_path / "x").as_posix() for path in (tmp_path / "x").rglob("*"))
+    assert files == ["images", "images/rendered_000000.png", "scenes.json"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,27 @@ import pytest
 import torch
 from click.testing import Result
 from PIL import Image
+from torch.nn import functional as F
 from typer.testing import CliRunner
 
 from ngs.apps.cli import app
-from ngs.experiments import scenes
+from ngs.apps.train_commands import VIEWS
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.run import train
+from ngs.experiments.scenes import SceneMarks
+from ngs.perception.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
 from ngs.perception.seen_objects import SeenObjects
 from ngs.reasoning.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.picture_file import as_image
 from ngs.tasks.clevr.program_text import description
+from ngs.tasks.clevr.rendered_pictures import without_others
+from ngs.tasks.clevr.rendering.renderer import render
 from ngs.tasks.clevr.scene_reading import SceneReader
+from ngs.tasks.clevr.scene_scores import SceneScores
 from ngs.tasks.clevr.seen_scene import in_jitters
-from tests.tasks.clevr.picture_folders import few, image_folder, packed_pictures, rendered_once
+from tests.tasks.clevr.picture_folders import few, image_folder, packed_pictures
 from tests.tasks.clevr.readers import some_questions
 
 SHORT = ("--rendered", "3", "--rendered-steps", "1", "--steps", "1", "--batch-size", "2")
@@ -54,11 +59,7 @@ def refused(*arguments: str | Path) -> str:
     return " ".join(result.stderr.split())
 
 
-@pytest.fixture(scope="module", autouse=True)
-def rendering_once() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scenes, "rendered_pictures", rendered_once)
-        yield
+pytestmark = pytest.mark.usefixtures("rendering_once")
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +106,30 @@ def seeing(monkeypatch: pytest.MonkeyPatch, scene: Scene, camera: torch.Tensor, 
     monkeypatch.setattr(SceneReader, "see", lambda self, pictures: [seen] * len(pictures))
 
 
+def looking_for_dots(network: SceneNetwork, pictures: torch.Tensor) -> SceneMaps:
+    """In place of a network's forward pass: each cell that is all red is the centre of a large gray cube."""
+    red, green, _ = F.avg_pool2d(pictures.float(), STRIDE).split(1, 1)
+    centers = torch.where((red > 200) & (green < 50), 5.0, -5.0)
+    number, _, height, width = centers.shape
+    said = {name: torch.zeros(number, channels, height, width) for name, channels in CHANNELS.items()}
+    for name, values in by_attribute(said["attributes"], 1).items():
+        values[:, ATTRIBUTES[name].index(LARGE_GRAY_CUBE[name])] = 9.0
+    return SceneMaps(centers, said["attributes"], said["offsets"], said["boxes"] + 3, torch.zeros(number, 3))
+
+
+LARGE_GRAY_CUBE = {"size": "large", "color": "gray", "material": "rubber", "shape": "cube"}
+
+
+def floor_with_dots(dots: int) -> Image.Image:
+    """A rendered floor without objects, and red dots on it that are a cell each."""
+    generator = torch.Generator().manual_seed(0)
+    (floor,) = render([without_others(few().scenes[0], [])], few().cameras[:1], generator).images
+    for k in range(dots):
+        row, column = 160 + 40 * (k // 6), 80 + 60 * (k % 6)
+        floor[:, row : row + STRIDE, column : column + STRIDE] = torch.tensor([255, 0, 0])[:, None, None]
+    return as_image(floor)
+
+
 def seeing_all(monkeypatch: pytest.MonkeyPatch) -> Scene:
     """Let every network see what is in the first picture."""
     seeing(monkeypatch, few().scenes[0], few().cameras[0], few().boxes[0])
@@ -130,6 +155,9 @@ def test_images_are_imported_and_inspected(tmp_path: Path) -> None:
     assert "exists; give another --out" in refused(
         "data", "import", images, "--scenes", scenes, "--name", "my images"
     )
+    again = refused("data", "import", "data/my-images.ngs", "--name", "again")
+    assert "packed already; train with it: ngs train scenes --data data/my-images.ngs" in again
+    assert "or one with images of scenes" in refused("data", "import", "missing")
 
 
 def test_images_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -143,6 +171,8 @@ def test_images_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refused("data", "import", images, "--scenes", "missing.json")
     assert "is no folder" in refused("data", "import", scenes, "--scenes", scenes)
     assert "give their --scenes" in refused("data", "import", images, "--held-out", scenes)
+    for command in ("import", "inspect"):
+        assert f"ngs data import {images} --scenes FILE" in refused("data", command, images)
     (images / "odd" / "unknown.png").write_bytes((images / "odd" / few().names[1]).read_bytes())
     assert "has no scene for 1 of 7 images" in refused("data", "import", images, "--scenes", scenes)
     assert not Path("data").exists()
@@ -154,13 +184,21 @@ def test_images_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_a_run_says_how_well_it_sees(folder: Path) -> None:
     said = done("train", "scenes", "--data", folder / "few.ngs", *SHORT, "--out", "run")
     assert "supervised on" in said and "rendered, step 1" in said and "imported, step 2" in said
-    assert "false objects:" in said and "pictures wholly right:" in said and "in picture" in said
+    assert "pictures wholly right:" in said and "in picture" in said
     result = json.loads(Path("run/result.json").read_text())
+    assert ("false objects:" in said) == (result["test"]["false"] is not None)
     facts = json.loads(ngs("evaluate", "run", "--json").stdout)
     assert facts == {"data": "few", **result["test"]}
     assert "few, test part" in done("evaluate", "run")
-    assert "trained with other settings" not in done("train", "scenes", "--resume", "run")
+    done("train", "scenes", "--resume", "run")
+    again = json.loads(Path("run/result.json").read_text())
+    assert all(again[name] == result[name] for name in ("steps", "chosen_step", "test"))
     assert "is a run of scenes" in refused("train", "clevr", "--resume", "run")
+
+
+def test_steps_of_a_lesson_that_is_not_given_are_refused() -> None:
+    said = refused("train", "scenes", "--rendered-steps", "5", "--out", "run")
+    assert "rendered_steps is 5, and is for imported data alone" in said and not Path("run").exists()
 
 
 def test_a_report_shows_what_is_wrong(folder: Path) -> None:
@@ -224,23 +262,70 @@ def test_what_is_seen_can_be_asked_about(
     assert f"answer: {len(true.things)}" in told
 
 
-def test_an_empty_scene_has_no_objects(folder: Path, picture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = Scene((), {name: () for name in ("left", "right", "front", "behind")}, {})
-    seeing(monkeypatch, nothing, few().cameras[0], few().boxes[0])
-    assert "0 objects" in done("see", folder / "eyes", picture)
-    assert read_scene(Path(f"seen/{picture.stem}.json")).things == ()
-    options = ("--image", picture, "--eyes", folder / "eyes")
-    assert "no objects" in done("ask", folder / "reader", "How many objects are there?", *options)
+@pytest.mark.parametrize("dots", [0, 1, MOST_OBJECTS])
+def test_as_many_objects_are_seen_as_there_are(
+    dots: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SceneNetwork, "forward", looking_for_dots)
+    floor_with_dots(dots).save("floor.png")
+    told = f"{dots} object{'s' if dots != 1 else ''}"
+    assert told in done("see", folder / "eyes", "floor.png")
+    assert len(read_scene(Path("seen/floor.json")).things) == dots
+    options = ("--image", "floor.png", "--eyes", folder / "eyes")
+    said = done("ask", folder / "reader", "How many objects are there?", *options)
+    assert ("no objects" in said) == (dots == 0) and said.count("large gray rubber cube") >= dots
 
 
-def test_eleven_objects_are_refused(folder: Path, picture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    thing, box = few().scenes[0].things[0], few().boxes[0, :1]
-    many = Scene((thing,) * (MOST_OBJECTS + 1), {}, {})
-    seeing(monkeypatch, many, few().cameras[0], box.expand(MOST_OBJECTS + 1, 4))
-    said = refused("see", folder / "eyes", picture)
+def test_eleven_objects_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SceneNetwork, "forward", looking_for_dots)
+    floor_with_dots(MOST_OBJECTS + 1).save("floor.png")
+    said = refused("see", folder / "eyes", "floor.png")
     assert "11 objects were found" in said and "at most 10" in said
-    options = ("--image", picture, "--eyes", folder / "eyes")
+    assert not Path("seen").exists()
+    options = ("--image", "floor.png", "--eyes", folder / "eyes")
     assert "11 objects" in refused("ask", folder / "reader", "How many cubes are there?", *options)
+
+
+# What is read is not written over
+
+
+@pytest.mark.parametrize("out", [".", "elsewhere/..", "linked"])
+def test_a_picture_is_not_written_over(out: str, folder: Path, picture: Path) -> None:
+    shutil.copy(picture, "mine.png")
+    Path("elsewhere").mkdir()
+    Path("linked").symlink_to(".")
+    content = Path("mine.png").read_bytes()
+    said = refused("see", folder / "eyes", "mine.png", "--out", out)
+    assert "mine.png would be written over mine.png, which is read; write elsewhere" in said
+    assert Path("mine.png").read_bytes() == content and not Path("mine.json").exists()
+    Path("mine.png").rename("mine.jpg")
+    done("see", folder / "eyes", "mine.jpg", "--out", out)
+    assert Path("mine.jpg").read_bytes() == content and Path("mine.png").exists()
+
+
+def test_one_picture_is_not_written_over_another(folder: Path, picture: Path) -> None:
+    """What is seen in x.png would go where y.jpg leads."""
+    for name in ("x.png", "out/y.png"):
+        Path(name).parent.mkdir(exist_ok=True)
+        shutil.copy(picture, name)
+    Path("y.jpg").symlink_to("out/y.png")
+    said = refused("see", folder / "eyes", "x.png", "y.jpg", "--out", "out")
+    assert "out/y.png would be written over y.jpg" in said and not Path("out/x.png").exists()
+
+
+@pytest.mark.parametrize("option", ["--picture", "--svg"])
+def test_a_picture_that_is_asked_about_is_not_written_over(option: str, folder: Path, picture: Path) -> None:
+    shutil.copy(picture, "mine.png")
+    content = Path("mine.png").read_bytes()
+    options = ("--image", "mine.png", "--eyes", folder / "eyes", option, "./mine.png")
+    said = refused("ask", folder / "reader", "How many cubes are there?", *options)
+    assert "mine.png would be written over mine.png" in said and Path("mine.png").read_bytes() == content
+    done("see", folder / "eyes", "mine.png")
+    scene = Path("seen/mine.json").read_bytes()
+    said = refused(
+        "ask", folder / "reader", "How many?", "--scene", "seen/mine.json", "--svg", "seen/mine.json"
+    )
+    assert "would be written over" in said and Path("seen/mine.json").read_bytes() == scene
 
 
 def test_weights_stand_for_their_run(folder: Path, picture: Path) -> None:
@@ -326,3 +411,12 @@ def test_a_picture_of_double_size_is_seen(folder: Path, picture: Path) -> None:
 )
 def test_half_of_a_picture_is_refused(options: tuple[str, ...], message: str, folder: Path) -> None:
     assert message in refused("ask", folder / "reader", "How many cubes are there?", *options)
+
+
+def test_a_share_of_nothing_is_a_dash() -> None:
+    """One picture without objects, in which nothing is seen."""
+    nothing = SceneScores(1, 1, 0, 0, 0, 0, dict.fromkeys(ATTRIBUTES, 0), 0, 0, 0, None, None)
+    facts, view = SceneMarks(nothing, {0: nothing}).as_facts(), VIEWS["scenes"]
+    columns = [list(column.cells) for column in view.table(facts, "few").columns]
+    assert columns == [["0", "all"], ["0", "0"], *[["-", "-"]] * len(view.shares)]
+    assert list(view.beside(facts)) == ["pictures wholly right: 100.00% of 1"]

@@ -306,6 +306,7 @@ def test_files_that_hold_no_facts_are_named(tmp_path: Path) -> None:
     [
         ({"rendered": 0}, "rendered is 0; it must be at least 1"),
         ({"rendered_steps": -1}, "rendered_steps is -1; it must be 0 or more"),
+        ({"rendered_steps": 5}, "rendered_steps is 5, and is for imported data alone; give data as well"),
         ({"network": "huge"}, "network is 'huge'; choose from small, full"),
         ({"method": "posterior"}, "method is 'posterior'; choose from supervised"),
     ],

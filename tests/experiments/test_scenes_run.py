@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,13 +16,14 @@ from ngs.errors import DataError, NGSError, ParseError
 from ngs.experiments import scenes, seen_questions
 from ngs.experiments.config import TrainCLEVR, TrainScenes
 from ngs.experiments.counted import COUNTED
-from ngs.experiments.folder import BEST, CONFIG, RESULT
+from ngs.experiments.folder import BEST, CONFIG, ENVIRONMENT, RESULT
 from ngs.experiments.job import Trained, address, data_facts
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import evaluate_run, train
 from ngs.experiments.scenes import ScenesCourse, load_scene_reader, parts_of
 from ngs.experiments.seen_questions import Cause, ask_about_pictures
 from ngs.experiments.weights import write_weights
+from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork
 from ngs.reasoning.programs import Unique, strict
 from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr import picture_packed, rendered_pictures
@@ -32,17 +33,11 @@ from tests.tasks.clevr.picture_folders import (
     CPU,
     few,
     packed_pictures,
-    rendered_once,
     short_config,
     small_data,
 )
 
-
-@pytest.fixture(scope="module", autouse=True)
-def rendering_once() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scenes, "rendered_pictures", rendered_once)
-        yield
+pytestmark = pytest.mark.usefixtures("rendering_once")
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +108,13 @@ def test_the_parts_share_no_picture(data: Path) -> None:
     assert [len(each) for each in (parts.train, parts.validation, parts.test, parts.beside)] == [4, 1, 1, 3]
     with pytest.raises(NGSError, match="no pictures are left to train on"):
         parts_of(short_config(data, validation=1.0), CPU)
+
+
+def test_images_kept_on_a_gpu_take_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free in (2**30, 2**36):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 2**37))
+        assert scenes.room(torch.device("cuda")) == free // 4
+    assert scenes.room(CPU) == scenes.KEPT_BYTES
 
 
 def test_half_of_a_batch_is_imported(data: Path) -> None:
@@ -193,6 +195,34 @@ def test_weights_that_are_too_large_are_refused(
     with pytest.raises(NGSError, match="train a smaller --network"):
         write_weights(done, tmp_path / "eyes.safetensors")
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "eyes.safetensors").write_text("older weights")
+    with pytest.raises(NGSError, match="train a smaller --network"):
+        write_weights(done, tmp_path / "eyes.safetensors")
+    assert (tmp_path / "eyes.safetensors").read_text() == "older weights"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_card_says_how_the_network_was_made(done: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(done, run)
+    environment = json.loads((run / ENVIRONMENT).read_text())
+    typed = ["ngs", "train", "scenes", "--data", "my pictures.ngs"]
+    (run / ENVIRONMENT).write_text(json.dumps({**environment, "command": typed}))
+    result = json.loads((run / RESULT).read_text())
+
+    def card() -> str:
+        return write_weights(run, tmp_path / "eyes.safetensors").card.read_text()
+
+    assert "ngs train scenes --data 'my pictures.ngs'" in card()
+    assert "| data | 4 pictures of few, and 3 that NGS rendered |" in card()
+    (run / RESULT).write_text(json.dumps({**result, "data": "rendered", "pictures": 228}))
+    assert "| data | 228 pictures that NGS rendered, and none else |" in card()
+    (run / ENVIRONMENT).write_text(json.dumps({**environment, "command": None}))
+    assert "Trained with" not in card()
+    network = SceneNetwork(SCENE_NETWORKS["small"])
+    counted = sum(t.numel() for t in network.state_dict().values() if t.dtype == torch.float32)
+    whole = sum(t.numel() for t in network.state_dict().values())
+    assert f", {counted:,} numbers in float32 |" in card() and counted < whole
 
 
 # Questions

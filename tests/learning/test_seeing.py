@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, log
+from math import ceil, exp, log
 
 import pytest
 import torch
 from torch import Tensor
 
 from ngs.learning.objective import Loss
-from ngs.learning.seeing import SPREAD, SceneTargets, Seeing, Weights, focal_loss
-from ngs.perception.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
+from ngs.learning.seeing import SPREAD, UNASKED, SceneTargets, Seeing, Weights, focal_loss
+from ngs.perception.scene_network import SCENE_NETWORKS, STRIDE, SceneMaps, SceneNetwork
 from ngs.perception.seen_objects import seen_objects
 from ngs.reasoning.scenes import ATTRIBUTES
 from tests.perception.scene_maps import made_targets, perfect_maps
@@ -101,10 +101,21 @@ def test_what_hardly_shows_may_be_seen_or_not() -> None:
 
 
 def test_around_what_hardly_shows_other_centers_are_still_asked() -> None:
+    """The second object hardly shows, and the first one shows in the cell beside it."""
     truth = made_targets(1)
-    beside = replace(truth, hidden=truth.shown, columns=truth.columns)
-    nowhere = perfect_maps(replace(truth, shown=torch.zeros_like(truth.shown)))
-    assert loss(nowhere, beside).measures["centers"] > 1
+    shown, hidden, columns, rows = (
+        each.clone() for each in (truth.shown, truth.hidden, truth.columns, truth.rows)
+    )
+    shown[:, 1], hidden[:, 1] = False, True
+    columns[:, 1], rows[:, 1] = columns[:, 0] + STRIDE, rows[:, 0]
+    beside = replace(truth, shown=shown, hidden=hidden, columns=columns, rows=rows)
+    maps = perfect_maps(beside)
+    x, y = int(columns[0, 1] / STRIDE), int(rows[0, 1] / STRIDE)
+    for cells, asked in (((y, x - 1), True), ((y, x + 1), False), ((y, x + ceil(UNASKED)), True)):
+        wrong = maps.centers.clone()
+        wrong[(0, 0, *cells)] *= -1  # a centre that is missed, or one that is none
+        cost = loss(maps._replace(centers=wrong), beside).measures["centers"]
+        assert cost > 1 if asked else cost < 1e-4, (cells, cost)
 
 
 def test_an_empty_picture_asks_only_for_nothing() -> None:

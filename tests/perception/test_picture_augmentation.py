@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.perception.picture_augmentation import Lighting
+from ngs.perception.picture_augmentation import Lighting, blurred
 
 STILL = Lighting(brightness=0, contrast=0, saturation=0, gain=0, gamma=0, shading=0, blur=0, noise=0)
 ALWAYS = Lighting(untouched=0.0)
@@ -57,6 +57,17 @@ def test_a_share_stays_untouched(share: float) -> None:
     made = pictures(400)
     same = (replace(Lighting(), untouched=share)(made, seeded()) == made.float() / 255).flatten(1).all(1)
     assert abs(same.float().mean().item() - share) < 0.1  # four times the chance of 400 draws
+
+
+def test_a_blurred_pixel_is_the_mean_of_nine() -> None:
+    made = pictures(2).float()
+    wide, weights = torch.nn.functional.pad(made, (1, 1, 1, 1), mode="replicate"), (1, 2, 1)
+    wanted = torch.zeros_like(made)
+    for i in range(3):
+        for j in range(3):
+            wanted += weights[i] * weights[j] / 16 * wide[..., i : i + 48, j : j + 64]
+    assert torch.allclose(blurred(made), wanted)
+    assert torch.equal(made, pictures(2).float()), "what is given stays as it is"
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -14,7 +14,7 @@ from rich.console import Console
 from ngs.apps.embedded_scenes import EMBEDDED_SCENES, embedded_scene
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
-from ngs.apps.seen_pictures import seen_with, write_annotated
+from ngs.apps.seen_pictures import check_apart, seen_with, write_annotated
 from ngs.apps.step_facts import answer_facts, step_facts
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_config, load_reader
@@ -97,6 +97,7 @@ def ask(
     finds: from its last step down to the scene. The percentage is the
     probability of the program among all that its modules can make.
     """
+    check_apart((svg, picture), (image, eyes, scene))
     if image is None and eyes is None and picture is None:
         seen, given = None, scene_given(scene, image_index, scene_number)
     else:

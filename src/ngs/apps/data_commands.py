@@ -83,6 +83,8 @@ def import_(
         picture_data.bring_in(source, path, name, scenes=scenes, held_out=held_out)
         return
     of_scenes = clevr_data.is_ours(source)
+    if not of_scenes:
+        picture_data.check_not_ours(source)
     if of_scenes and rebuild:
         raise DataError(f"{source} holds questions about scenes; --leak-free is for handwritten formulas")
     name = name or f"{archive.title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
@@ -109,8 +111,11 @@ def inspect_(
     """Count what a data set holds, and check it: leaks, labels, modules, answers."""
     if picture_data.is_ours(source):
         picture_data.show(source, as_json=as_json)
+    elif clevr_data.is_ours(source):
+        clevr_data.show(source, as_json=as_json)
     else:
-        (clevr_data if clevr_data.is_ours(source) else hwf_data).show(source, as_json=as_json)
+        picture_data.check_not_ours(source)
+        hwf_data.show(source, as_json=as_json)
 
 
 data_app.command("render")(render)
@@ -124,13 +129,13 @@ def packed_path(name: str) -> Path:
 def _check_there(source: Path) -> None:
     if not source.exists():
         raise DataError(
-            f"{source}: there is no such file or folder; give HWF.zip, the folder with its content, or a "
-            f"folder with scenes and questions in the format of CLEVR v1.0"
+            f"{source}: there is no such file or folder; give HWF.zip, the folder with its content, a "
+            f"folder with scenes and questions in the format of CLEVR v1.0, or one with images of scenes"
         )
     if source.is_dir() and not any(source.iterdir()):
         raise DataError(
             f"{source} is empty; data/expr_train.json and data/expr_test.json with their images are needed, "
-            f"or scenes and questions in the format of CLEVR v1.0"
+            f"scenes and questions in the format of CLEVR v1.0, or images of scenes"
         )
 
 

@@ -18,8 +18,9 @@ from ngs.errors import DataError
 from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr import picture_packed
 from ngs.tasks.clevr.picture_data import PictureData
-from ngs.tasks.clevr.picture_folder import read_folder
+from ngs.tasks.clevr.picture_folder import holds_images, read_folder
 from ngs.tasks.clevr.pictures import Pictures
+from ngs.tasks.hwf.archive import LISTS
 
 PARTS = ("train", "test")
 
@@ -27,6 +28,23 @@ PARTS = ("train", "test")
 def is_ours(source: Path) -> bool:
     """Whether `source` is a packed file of pictures."""
     return picture_packed.is_packed(source)
+
+
+def check_not_ours(source: Path) -> None:
+    """Refuse what is of pictures where something else is to be packed, or counted from a folder.
+
+    Folders of handwritten formulas hold images as well; those are told by their lists.
+    """
+    if is_ours(source):
+        raise DataError(
+            f"{source} holds pictures and is packed already; train with it: "
+            f"ngs train scenes --data {shlex.quote(str(source))}"
+        )
+    if source.is_dir() and holds_images(source) and not any(source.rglob(LISTS[0])):
+        raise DataError(
+            f"{source} holds images without scenes or formulas; bring pictures of scenes in with: "
+            f"ngs data import {shlex.quote(str(source))} --scenes FILE"
+        )
 
 
 def bring_in(source: Path, path: Path, name: str, *, scenes: Path, held_out: Path | None) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import torch
 import typer
 from PIL import Image
@@ -19,14 +20,13 @@ from torch import Tensor
 
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
-from ngs.errors import DataError
+from ngs.errors import DataError, NGSError
 from ngs.reasoning.scenes import Scene
-from ngs.tasks.clevr import scene_sampling
 from ngs.tasks.clevr.camera import drawn_cameras
 from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.clevr.picture_folder import camera_of
-from ngs.tasks.clevr.rendered_pictures import as_released, photographed
+from ngs.tasks.clevr.rendered_pictures import Purpose, drawn_scenes, photographed
 from ngs.tasks.clevr.rendering.blender import blender, photograph
 from ngs.tasks.clevr.rendering.lighting import drawn_lamps
 from ngs.tasks.clevr.rendering.renderer import render as rendered
@@ -35,6 +35,8 @@ NUMBER = 100
 """Pictures of sampled scenes, where no other number is given."""
 AT_ONCE = 8
 """Pictures that are made together."""
+UNFINISHED = ".unfinished"
+"""The folder inside --out that is written to until all is there."""
 
 
 @reporting_errors
@@ -44,7 +46,7 @@ def render(
         int | None,
         typer.Option(min=1, help=f"Pictures; by default {NUMBER}, or all of --scenes.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws scenes, cameras and lamps.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Draws scenes, cameras and lamps.")] = 0,
     scenes: Annotated[
         Path | None,
         typer.Option(
@@ -59,10 +61,7 @@ def render(
     device: Annotated[str, typer.Option(help="cpu or cuda; only without --blender.")] = "cpu",
 ) -> None:
     """Render scenes, and write them with their pictures: what `ngs data import` takes."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DataError(f"{out} exists and is not an empty folder; give --out another name")
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise DataError(f"the device is {device}, and PyTorch finds none here; give --device cpu")
+    place = _device(device)
     if with_blender:
         blender()
     generator = torch.Generator().manual_seed(seed)
@@ -74,12 +73,57 @@ def render(
         else:
             _draw(scenes, cameras, generator, folder)
 
-    written = _write(out / "images", wanted, cameras.to(device), photograph_all)
-    listing = {"info": {"seed": seed}, "scenes": written}
-    (out / "scenes.json").write_text(json.dumps(listing), encoding="utf-8")
+    with _filling(out) as stage:
+        written = _write(stage / "images", wanted, cameras.to(place), photograph_all)
+        listing = {"info": {"seed": seed}, "scenes": written}
+        (stage / "scenes.json").write_text(json.dumps(listing), encoding="utf-8")
     tell(Console(), f"{out}: {len(written)} pictures in images/, their scenes in scenes.json")
     folder, file = (shlex.quote(str(out / name)) for name in ("images", "scenes.json"))
     tell(Console(), f"bring them in: ngs data import {folder} --scenes {file}")
+
+
+@contextmanager
+def _filling(out: Path) -> Iterator[Path]:
+    """A hidden folder in the new or empty folder `out`, to write to.
+
+    What it holds moves into `out` when all went well, and goes when not. One that was left behind by a
+    process that was killed is begun anew.
+    """
+    stage = out / UNFINISHED
+    try:
+        was_there = out.exists()
+        if was_there and (not out.is_dir() or any(path != stage for path in out.iterdir())):
+            raise DataError(f"{out} exists and is not an empty folder; give --out another name")
+        if stage.exists():
+            shutil.rmtree(stage)
+        stage.mkdir(parents=True)
+        try:
+            yield stage
+            for path in sorted(stage.iterdir()):  # the list of scenes after the images
+                path.rename(out / path.name)
+            stage.rmdir()
+        except BaseException:
+            shutil.rmtree(stage, ignore_errors=True)
+            if not was_there:
+                with suppress(OSError):  # what went wrong first is told
+                    out.rmdir()
+            raise
+    except OSError as error:
+        raise DataError(
+            f"{out} cannot be written: {error.strerror or error}; give --out a path with room and permission"
+        ) from None
+
+
+def _device(name: str) -> torch.device:
+    """One that is there and can render."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise NGSError(f"the device is {name!r}, which PyTorch does not know; give cpu or cuda") from None
+    there = torch.cuda.device_count() if device.type == "cuda" else int(device.type == "cpu")
+    if (device.index or 0) >= there:
+        raise NGSError(f"the device is {name}, and PyTorch finds none here; give --device cpu")
+    return device
 
 
 def _write(
@@ -103,8 +147,8 @@ def _write(
 
 
 def _sampled(number: int, seed: int, generator: torch.Generator) -> tuple[list[Scene], Tensor]:
-    sampled = scene_sampling.scenes(number, np.random.default_rng([seed, 0]))
-    named = [replace(as_released(scene), name=f"rendered_{k:06d}") for k, scene in enumerate(sampled)]
+    sampled = drawn_scenes(number, seed, Purpose.FILES)
+    named = [replace(scene, name=f"rendered_{k:06d}") for k, scene in enumerate(sampled)]
     return named, drawn_cameras(number, generator)
 
 

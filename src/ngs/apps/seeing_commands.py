@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
-from ngs.apps.seen_pictures import write_annotated
+from ngs.apps.seen_pictures import check_apart, write_annotated
 from ngs.errors import DataError, NGSError
 from ngs.experiments.scenes import load_scene_reader
 from ngs.experiments.weights import write_weights
@@ -21,7 +21,7 @@ from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.picture_file import read_picture
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scene_reading import SeenPicture
-from ngs.tasks.clevr.seen_scene import camera_of
+from ngs.tasks.clevr.seen_scene import seen_camera
 
 Eyes = Annotated[
     Path,
@@ -51,6 +51,7 @@ def see(
         raise DataError(
             "two of the pictures have one name, and so would what is written; see them one by one"
         )
+    check_apart((each for path in images for each in _written(out, path)), [run, *images])
     reader = load_scene_reader(run)
     found: list[dict[str, Any]] = []
     for path in images:
@@ -61,7 +62,7 @@ def see(
             found.append({"image": str(path), "error": str(error)})
             continue
         scene = _official(seen)
-        written = [out / f"{path.stem}.json", out / f"{path.stem}.png"]
+        written = _written(out, path)
         with replacing(written[0]) as stage:
             stage.write_text(json.dumps(scene, indent=2) + "\n", encoding="utf-8")
         write_annotated(written[1], seen)
@@ -75,6 +76,11 @@ def see(
         raise typer.Exit(1)
 
 
+def _written(out: Path, image: Path) -> list[Path]:
+    """Where what is seen in a picture goes: the scene, and the picture with boxes."""
+    return [out / f"{image.stem}.json", out / f"{image.stem}.png"]
+
+
 def _official(given: SeenPicture) -> dict[str, Any]:
     """As CLEVR's files have it, with where the camera is and, for each object, its box and how sure it is."""
     scene = scene_to_official(given.scene, 0)
@@ -82,7 +88,7 @@ def _official(given: SeenPicture) -> dict[str, Any]:
         scene["objects"], given.seen.boxes.tolist(), given.seen.scores.tolist(), strict=True
     ):
         thing |= {"bbox_xyxy": [round(side, 1) for side in box], "score": round(score, 4)}
-    return {**scene, "camera_location": camera_of(given.seen).tolist()}
+    return {**scene, "camera_location": seen_camera(given.seen).tolist()}
 
 
 def _table(path: Path, given: SeenPicture) -> Table:

@@ -349,7 +349,8 @@ class View:
 
 def _seen(scores: Mapping[str, Any]) -> Iterator[str]:
     """What no share of objects tells: false objects, whole pictures, and distances."""
-    yield f"false objects: {scores['false']:.2%} of what is seen"
+    if scores["false"] is not None:
+        yield f"false objects: {scores['false']:.2%} of what is seen"
     yield f"pictures wholly right: {scores['pictures_right']:.2%} of {scores['pictures']}"
     if scores["position_error"] is not None:
         yield (

@@ -290,6 +290,11 @@ class TrainScenes(Training):
         self.check_positive("rendered")
         if self.rendered_steps < 0:
             raise NGSError(f"rendered_steps is {self.rendered_steps}; it must be 0 or more")
+        if self.data == RENDERED and self.rendered_steps != type(self).rendered_steps:
+            raise NGSError(
+                f"rendered_steps is {self.rendered_steps}, and is for imported data alone; give data as "
+                f"well, or say with steps how long to learn from rendered pictures"
+            )
 
     @property
     def preparation(self) -> str:

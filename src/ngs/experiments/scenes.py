@@ -16,13 +16,13 @@ from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainScenes, config_of
 from ngs.experiments.folder import kept_config, network_of, read_network
 from ngs.learning.loop import Lesson
+from ngs.learning.mixture import Mixed
 from ngs.learning.seeing import Seeing
 from ngs.perception.augmentation import Augmentation
 from ngs.perception.picture_augmentation import Lighting
 from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
 from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr.picture_examples import PictureExamples
-from ngs.tasks.clevr.picture_mix import Mixed
 from ngs.tasks.clevr.picture_source import imported
 from ngs.tasks.clevr.pictures import Pictures, divided, joined
 from ngs.tasks.clevr.rendered_pictures import (
@@ -34,8 +34,9 @@ from ngs.tasks.clevr.rendered_pictures import (
 from ngs.tasks.clevr.scene_reading import SceneReader
 from ngs.tasks.clevr.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
 
-KEPT_BYTES, KEPT_BYTES_CUDA = 2**30, 2**35
-"""Of imported images that are decoded once and kept; where they would be more, each is decoded when shown."""
+KEPT_BYTES, KEPT_SHARE = 2**30, 0.25
+"""Of imported images that are decoded once and kept: so many bytes, or on a GPU such a share of what is free.
+Where they would be more, each is decoded when it is shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +68,16 @@ def parts_of(config: TrainScenes, device: torch.device) -> Parts:
     for purpose, part in (("train", train), ("validate", held_out), ("test", test)):
         if not len(part):
             raise NGSError(f"no pictures are left to {purpose} on; use more of the data")
-    room = KEPT_BYTES_CUDA if device.type == "cuda" else KEPT_BYTES
-    train, held_out, test = (part.on(device, room) for part in (train, held_out, test))
+    train, held_out, test = (part.on(device, room(device)) for part in (train, held_out, test))
     return Parts(name, digest, train, held_out, test, beside)
+
+
+def room(device: torch.device) -> int:
+    """Bytes that the images of one part may take there."""
+    if device.type != "cuda":
+        return KEPT_BYTES
+    free, _ = torch.cuda.mem_get_info(device)
+    return int(KEPT_SHARE * free)
 
 
 def test_part(source: str, device: torch.device) -> tuple[str, Pictures]:
@@ -100,15 +108,12 @@ class SceneMarks:
 
     def as_facts(self) -> dict[str, object]:
         """For JSON; the examples are objects."""
-        by_objects = {str(number): _facts(scores) for number, scores in self.by_objects.items()}
-        return {**_facts(self.total), "by_objects": by_objects}
 
+        def facts(scores: SceneScores) -> dict[str, object]:
+            return {"examples": scores.objects, **scores.as_facts()}
 
-def _facts(scores: SceneScores) -> dict[str, object]:
-    """With the examples that shares are of; a share of no object at all is None."""
-    facts = {"examples": scores.objects, **scores.as_facts()}
-    facts["precision"] = scores.found / scores.seen if scores.seen else None
-    return facts | ({} if scores.found else dict.fromkeys(ATTRIBUTES))
+        by_objects = {str(number): facts(scores) for number, scores in self.by_objects.items()}
+        return {**facts(self.total), "by_objects": by_objects}
 
 
 def measure(network: nn.Module, examples: PictureExamples) -> SceneMarks:

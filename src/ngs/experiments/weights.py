@@ -7,6 +7,8 @@ configuration and the result of the run; beside it stands a model card to read.
 from __future__ import annotations
 
 import hashlib
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT
 from ngs.experiments.scenes import load_config
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
+from ngs.tasks.clevr.rendered_pictures import RENDERED
 
 MOST_BYTES = 40_000_000
 
@@ -57,15 +60,15 @@ def write_weights(run: Path, out: Path) -> Written:
     tensors, facts = tensor_file.load(run / BEST, A_NETWORK, "train one with `ngs train scenes`")
     result, environment = read_facts(run / RESULT), read_facts(run / ENVIRONMENT)
     kept = {"config": config.as_facts(), "result": result, "environment": environment}
-    tensor_file.save(out, A_NETWORK, tensors, {**facts, **kept})
-    content = out.read_bytes()
-    if len(content) > MOST_BYTES:
-        out.unlink()
-        raise NGSError(
-            f"the weights take {len(content) / 1e6:.1f} MB, and at most {MOST_BYTES / 1e6:.0f} are allowed; "
-            f"train a smaller --network"
-        )
-    parameters = sum(tensor.numel() for tensor in tensors.values())
+    with replacing(out) as stage:  # an older file stays where this one is refused
+        tensor_file.save(stage, A_NETWORK, tensors, {**facts, **kept})
+        content = stage.read_bytes()
+        if len(content) > MOST_BYTES:
+            raise NGSError(
+                f"the weights take {len(content) / 1e6:.1f} MB, and at most {MOST_BYTES / 1e6:.0f} are "
+                f"allowed; train a smaller --network"
+            )
+    parameters = sum(tensor.numel() for tensor in tensors.values() if tensor.is_floating_point())
     sha256 = hashlib.sha256(content).hexdigest()
     card = out.with_name(f"{out.name}.md")
     with replacing(card) as stage:
@@ -97,12 +100,13 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
         "|---|---|",
         f"| file | {size / 1e6:.1f} MB, safetensors, {parameters:,} numbers in float32 |",
         f"| SHA-256 | {sha256} |",
-        f"| data | {result['data']}, {result['pictures']:,} pictures; {result['rendered']:,} rendered ones |",
+        f"| data | {_data(result)} |",
         f"| digest of the data | {result['digest']} |",
         f"| trained | {result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
         f"{environment.get('device')}; the network of step {step:,} |",
         f"| commit | {environment.get('commit')} |",
         "",
+        *_command(environment.get("command")),
         f"## Measured on the test part ({test['pictures']:,} pictures, {test['objects']:,} objects)",
         "",
         "| | |",
@@ -120,6 +124,20 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
         "CLEVR's objects, colours and camera alone; at most ten objects; how objects are turned is not seen.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _data(result: dict[str, Any]) -> str:
+    """What was learned from, in words."""
+    if result["data"] == RENDERED:
+        return f"{result['pictures']:,} pictures that NGS rendered, and none else"
+    return (
+        f"{result['pictures']:,} pictures of {result['data']}, and {result['rendered']:,} that NGS rendered"
+    )
+
+
+def _command(command: Sequence[str] | None) -> list[str]:
+    """How to train it again, where a person typed a command to do so."""
+    return ["Trained with", "", "```", shlex.join(command), "```", ""] if command else []
 
 
 def _percent(share: float | None) -> str:

@@ -75,7 +75,7 @@ class TrainingSet(Protocol):
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """[example]: symbols of the hidden sentence"""
+        """[example]: symbols of the hidden sentence, or any other kind: batches get their share of each"""
 
     def __len__(self) -> int: ...
 
@@ -156,7 +156,8 @@ class Trainer:
     """A network in training: everything a step reads and changes, to be stopped and resumed anywhere.
 
     Each process takes every n-th example of a batch and the gradients are averaged, so that a loss that is
-    a mean over examples is the same for any number of processes.
+    a mean over examples is the same for any number of processes. One that is a mean over something else, such
+    as the objects in pictures, is not exactly so where the processes have different numbers of these.
     """
 
     def __init__(

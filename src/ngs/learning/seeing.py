@@ -60,7 +60,7 @@ class SceneTargets:
         return SceneTargets(*(getattr(self, each.name).to(device) for each in fields(self)))
 
 
-class PictureBatch(Protocol):
+class KnownPictures(Protocol):
     """Pictures of which the truth is known."""
 
     @property
@@ -80,11 +80,15 @@ class Weights:
 
 @dataclass(frozen=True)
 class Seeing(Stateless):
-    """The loss above, each part of it a measure."""
+    """The loss above, each part of it a measure.
+
+    All but the camera is a mean over the objects of a batch. Where several processes share a batch, each
+    takes the mean over its own objects: what they learn together is not exactly what one would learn alone.
+    """
 
     weights: Weights = field(default_factory=Weights)
 
-    def __call__(self, maps: SceneMaps, batch: PictureBatch) -> Loss:
+    def __call__(self, maps: SceneMaps, batch: KnownPictures) -> Loss:
         truth, weights = batch.targets, self.weights
         around = _around(truth, maps.centers.shape[-2:])
         offsets, distances, values = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,29 @@ def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
     if checksum(tensors, description) != stated:
         raise DataError(f"{path} is damaged: its content does not have the checksum it states; {remedy}")
     return tensors, description["facts"]
+
+
+Faults = Callable[[Mapping[str, Tensor], Any], Iterator[str]]
+"""What keeps tensors and facts from being a data set, one after the other; the first one is enough."""
+
+
+def save_sound(
+    path: Path, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], faults: Faults
+) -> None:
+    """`save`, unless there is a fault."""
+    fault = next(faults(tensors, facts), None)
+    if fault is not None:
+        raise DataError(f"{path} cannot be written: {fault}")
+    save(path, kind, tensors, facts)
+
+
+def load_sound(path: Path, kind: str, remedy: str, faults: Faults) -> tuple[dict[str, Tensor], Any]:
+    """`load`, and refuse what has a fault."""
+    tensors, facts = load(path, kind, remedy)
+    fault = next(faults(tensors, facts), None)
+    if fault is not None:
+        raise DataError(f"{path} is no proper data set: {fault}; {remedy}")
+    return tensors, facts
 
 
 Layout = Mapping[str, tuple[torch.dtype, int]]

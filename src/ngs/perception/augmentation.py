@@ -51,17 +51,17 @@ class Handwriting:
         affine = torch.stack([torch.cat(row, dim=1) for row in rows], dim=1)
         grid = F.affine_grid(affine, list(ink.shape), align_corners=False)
         field = self.elastic * signed(2, self.coarse, self.coarse)
-        down, across = (_smooth(self.coarse, side, ink.device) for side in ink.shape[-2:])
+        down, across = (smooth(self.coarse, side, ink.device, align_corners=True) for side in ink.shape[-2:])
         grid = grid + (down.T @ field @ across).permute(0, 2, 3, 1)
         changed = F.grid_sample(ink, grid, align_corners=False)
         return torch.where(uniform(1, 1, 1) < self.untouched, ink, changed)
 
 
 @lru_cache
-def _smooth(coarse: int, side: int, device: torch.device) -> Tensor:
-    """[coarse, side]: how much each coarse point moves each pixel; cubic in between.
+def smooth(coarse: int, side: int, device: torch.device, *, align_corners: bool) -> Tensor:
+    """[coarse, side]: how much each coarse point counts at each pixel; cubic in between.
 
     Two products with it are a bicubic interpolation, and cheaper than the general one.
     """
     points = torch.eye(coarse)[None, None]
-    return F.interpolate(points, (coarse, side), mode="bicubic", align_corners=True)[0, 0].to(device)
+    return F.interpolate(points, (coarse, side), mode="bicubic", align_corners=align_corners)[0, 0].to(device)

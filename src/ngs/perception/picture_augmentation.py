@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ngs.perception.augmentation import smooth
+
 
 @dataclass(frozen=True)
 class Lighting:
@@ -49,26 +51,26 @@ class Lighting:
         def signed(*shape: int) -> Tensor:
             return 2 * uniform(*shape) - 1
 
-        given = pictures if pictures.is_floating_point() else pictures.float() / 255
-        lit = F.interpolate(signed(1, self.coarse, self.coarse), (height, width), mode="bicubic")
+        given = pictures if pictures.is_floating_point() else pictures.float().div_(255)
+        down, across = (
+            smooth(self.coarse, side, pictures.device, align_corners=False) for side in (height, width)
+        )
+        lit = down.T @ signed(1, self.coarse, self.coarse) @ across
         gain = (1 + self.shading * lit) * (1 + self.gain * signed(channels, 1, 1))
-        changed = _towards(given, _blurred(given), self.blur * signed(1, 1, 1).clamp(min=-0.5)) * gain
-        changed = _towards(changed, changed.mean(1, keepdim=True), self.saturation * signed(1, 1, 1))
-        changed = _towards(changed, changed.mean((1, 2, 3), keepdim=True), self.contrast * signed(1, 1, 1))
-        changed = (changed + self.brightness * signed(1, 1, 1)).clamp(0, 1)
-        changed = changed ** (self.gamma * signed(1, 1, 1)).exp()
+        changed = torch.lerp(given, blurred(given), self.blur * signed(1, 1, 1).clamp(min=-0.5))
+        # From here on in place: on a CPU, new memory for a batch of pictures costs more than the arithmetic.
+        changed.mul_(gain)
+        changed.lerp_(changed.mean(1, keepdim=True), self.saturation * signed(1, 1, 1))
+        changed.lerp_(changed.mean((1, 2, 3), keepdim=True), self.contrast * signed(1, 1, 1))
+        changed.add_(self.brightness * signed(1, 1, 1)).clamp_(0, 1)
+        changed.pow_((self.gamma * signed(1, 1, 1)).exp())
         noise = torch.randn(changed.shape, generator=generator, device=generator.device).to(changed.device)
-        changed = (changed + self.noise * uniform(1, 1, 1) * noise).clamp(0, 1)
+        changed.addcmul_(noise, self.noise * uniform(1, 1, 1)).clamp_(0, 1)
         return torch.where(uniform(1, 1, 1) < self.untouched, given, changed)
 
 
-def _towards(pictures: Tensor, others: Tensor, share: Tensor) -> Tensor:
-    return pictures + share * (others - pictures)
-
-
-def _blurred(pictures: Tensor) -> Tensor:
+def blurred(pictures: Tensor) -> Tensor:
     """The mean of 3x3 pixels, weighted 1 2 1 along each side."""
-    side = torch.tensor([1.0, 2.0, 1.0], device=pictures.device) / 4
-    channels = pictures.shape[1]
-    kernel = (side[:, None] * side).expand(channels, 1, 3, 3)
-    return F.conv2d(F.pad(pictures, (1, 1, 1, 1), mode="replicate"), kernel, groups=channels)
+    wide = F.pad(pictures, (1, 1, 1, 1), mode="replicate")
+    wide = torch.add(wide[..., :-2], wide[..., 1:-1], alpha=2).add_(wide[..., 2:])
+    return torch.add(wide[..., :-2, :], wide[..., 1:-1, :], alpha=2).add_(wide[..., 2:, :]).div_(16)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from ngs.experiments import scenes
 from ngs.experiments.folder import BEST, RESULT
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
 from ngs.experiments.report.picture_figure import figure, told_faults
 from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery, confusion, faults, scene_gallery
 from ngs.experiments.run import train
+from ngs.experiments.scenes import SceneMarks
 from ngs.perception.seen_objects import SeenObjects
-from ngs.reasoning.scenes import ATTRIBUTES
+from ngs.reasoning.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.clevr.scene_scores import PictureOutcome
 from ngs.tasks.clevr.seen_scene import in_jitters
 from tests.experiments.report.documents import Document, facts, rows_of, said
-from tests.tasks.clevr.picture_folders import few, packed_pictures, rendered_once, short_config
+from tests.tasks.clevr.picture_folders import few, packed_pictures, short_config
 
-
-@pytest.fixture(scope="module", autouse=True)
-def rendering_once() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scenes, "rendered_pictures", rendered_once)
-        yield
+pytestmark = pytest.mark.usefixtures("rendering_once")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +57,23 @@ def test_the_headline_and_the_tables_are_the_result(run: Path, text: str) -> Non
     assert head == ["in picture", "objects", "all right", "found", "relations", "pictures"]
     assert [row[0] for row in rows] == [*test["by_objects"], "all"]
     assert rows[-1][3:] == [f"{test[name]:.2%}" for name in ("found", "relations", "pictures_right")]
+
+
+def test_what_is_a_share_of_nothing_has_no_number(run: Path, tmp_path: Path) -> None:
+    """A picture without objects, as it is recorded: none of its objects is right, and none is wrong."""
+    shutil.copytree(run, tmp_path / "run")
+    result = facts(run / RESULT)
+    empty = Scene((), dict.fromkeys(RELATIONS, ()), {})
+    seen = SeenObjects(*(torch.zeros(0, *more) for more in ((), (4,), (), ())), NO_VALUES, torch.zeros(3))
+    marks = SceneMarks.of([PictureOutcome(empty, seen, {})]).as_facts()
+    result["test"]["by_objects"]["0"] = json.loads(json.dumps(marks))["by_objects"]["0"]
+    (tmp_path / "run" / RESULT).write_text(json.dumps(result))
+    rows = rows_of(write_report(tmp_path / "run").read_text(encoding="utf-8"), "numbers")
+    (row,) = (row for row in rows if row[0] == "0")
+    assert row[1:] == ["0", "–0.0% to 100.0%", "–", "–", "100.00%"]
+
+
+NO_VALUES = {name: torch.zeros(0, len(values)) for name, values in ATTRIBUTES.items()}
 
 
 def test_the_page_is_whole_and_loads_nothing(text: str) -> None:

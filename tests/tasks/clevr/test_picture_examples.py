@@ -13,7 +13,7 @@ from ngs.learning.seeing import Seeing
 from ngs.perception.picture_augmentation import Lighting
 from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork
 from ngs.reasoning.scenes import ATTRIBUTES, Scene
-from ngs.tasks.clevr.picture_examples import FEWEST_PIXELS, PictureExamples, targets_of
+from ngs.tasks.clevr.picture_examples import PIXELS_TO_LEARN, PictureExamples, targets_of
 from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, pixels, view_from
 from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
 
@@ -42,7 +42,7 @@ def test_targets_are_what_the_camera_sees(seed: int) -> None:
 def test_what_hardly_shows_is_there_but_not_asked_for() -> None:
     pictures = pictures_of(sampled_scenes(1, 0))
     visible = pictures.visible.clone()
-    visible[0, 0], visible[0, 1] = FEWEST_PIXELS - 1, FEWEST_PIXELS
+    visible[0, 0], visible[0, 1] = PIXELS_TO_LEARN - 1, PIXELS_TO_LEARN
     truth = targets_of(replace(pictures, visible=visible))
     assert truth.hidden[0].nonzero().flatten().tolist() == [0]
     assert truth.shown[0].sum() == len(pictures.scenes[0].things) - 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,19 @@ import torch
 from PIL import Image
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.picture_file import as_image, as_tensor, decoded, read_encoded, read_picture
+from ngs.tasks.clevr.camera import drawn_cameras
+from ngs.tasks.clevr.picture_file import (
+    LEAST_SPREAD,
+    as_image,
+    as_tensor,
+    decoded,
+    read_encoded,
+    read_picture,
+    tint_spread,
+)
+from ngs.tasks.clevr.rendered_pictures import without_others
+from ngs.tasks.clevr.rendering.renderer import render
+from ngs.tasks.clevr.scene_sampling import scenes
 
 
 def coloured(width: int = 480, height: int = 320) -> Image.Image:
@@ -70,6 +85,86 @@ def test_a_grey_picture_is_refused(mode: str, tmp_path: Path) -> None:
     grey = coloured().convert("L")
     image = grey.convert("RGB") if mode == "grey in RGB" else grey.convert(mode)
     assert "it is grey" in refusal(saved(image, tmp_path / "x.png"))
+
+
+@cache
+def rendered(number: int, **changes: str) -> list[Image.Image]:
+    """Pictures of sampled scenes with such objects; of none where nothing is said of them."""
+    sampled = scenes(number, np.random.default_rng(0))
+    made = [
+        replace(each, things=tuple(replace(thing, **changes) for thing in each.things))
+        if changes
+        else without_others(each, [])
+        for each in sampled
+    ]
+    generator = torch.Generator().manual_seed(0)
+    images = render(made, drawn_cameras(number, generator), generator).images
+    return [as_image(image) for image in images]
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+def test_an_empty_floor_is_in_colour(ending: str, tmp_path: Path) -> None:
+    for image in rendered(6):
+        assert tint_spread(image) > LEAST_SPREAD
+        assert read_picture(saved(image, tmp_path / f"x.{ending}")).shape == (3, 320, 480)
+
+
+def test_gray_rubber_is_in_colour(tmp_path: Path) -> None:
+    for image in rendered(2, color="gray", material="rubber"):
+        assert tint_spread(image) > LEAST_SPREAD + 0.3
+        read_picture(saved(image, tmp_path / "x.png"))
+
+
+def with_an_odd_pixel(grey: np.ndarray) -> np.ndarray:
+    grey = grey.copy()
+    grey[7, 9] = (255, 0, 0)
+    return grey
+
+
+def with_a_frame(grey: np.ndarray) -> np.ndarray:
+    grey = grey.copy()
+    grey[0] = grey[:, 0] = (255, 240, 240)
+    return grey
+
+
+def noisy(grey: np.ndarray) -> np.ndarray:
+    return grey + np.random.default_rng(0).normal(0, 4, grey.shape)
+
+
+NEARLY_GREY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "grey": lambda grey: grey,
+    "an odd pixel": with_an_odd_pixel,
+    "an odd frame": with_a_frame,
+    "noise": noisy,
+    "faint sepia": lambda grey: grey * (1, 0.98, 0.95),
+    "sepia": lambda grey: grey * (1.07, 0.87, 0.69),
+    "blueprint": lambda grey: grey * (0.6, 0.8, 1),
+}
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+@pytest.mark.parametrize("kind", NEARLY_GREY)
+def test_a_picture_of_one_tint_is_grey(kind: str, ending: str, tmp_path: Path) -> None:
+    for image in rendered(2, material="metal"):
+        grey = np.asarray(image.convert("L").convert("RGB"), dtype=float)
+        spoiled = Image.fromarray(NEARLY_GREY[kind](grey).clip(0, 255).astype(np.uint8))
+        assert "it is grey" in refusal(saved(spoiled, tmp_path / f"x.{ending}"))
+        assert tint_spread(image) > 2 * LEAST_SPREAD, "it was not grey before"
+
+
+@pytest.mark.parametrize("orientation, back", [(3, 180), (6, 90), (8, 270)])
+def test_a_picture_is_turned_as_its_camera_says(orientation: int, back: int, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    turned = coloured().rotate(back, expand=True)
+    read = read_picture(saved(turned, tmp_path / "x.jpg", exif=exif, quality=95))
+    assert (read.int() - as_tensor(coloured()).int()).abs().float().mean() < 2
+
+
+def test_a_picture_that_is_upright_is_refused_if_it_is_then_turned(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert "it is 320x480 pixels" in refusal(saved(coloured(), tmp_path / "x.jpg", exif=exif))
 
 
 def test_a_transparent_picture_is_refused(tmp_path: Path) -> None:

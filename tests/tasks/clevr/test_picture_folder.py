@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from PIL import Image
 from ngs.errors import DataError
 from ngs.learning import tensor_file
 from ngs.tasks.clevr import picture_packed
-from ngs.tasks.clevr.picture_data import PictureData
+from ngs.tasks.clevr.picture_data import PictureData, digest_of
 from ngs.tasks.clevr.picture_folder import held_out_names, images_in, read_folder
+from ngs.tasks.clevr.picture_images import EncodedImages
 from ngs.tasks.clevr.picture_source import imported
 from ngs.tasks.clevr.rendered_pictures import rendered_pictures
 from tests.tasks.clevr.official_files import published
@@ -82,8 +84,22 @@ def test_the_same_folder_has_the_same_digest_and_another_has_not(original: Path,
 
 
 def test_a_camera_that_is_given_is_taken(folder: Path) -> None:
-    spoil(folder, lambda scenes: [scene.update(camera_location=[7.0, -6.5, 5.25]) for scene in scenes])
+    def give(scenes: list[Any]) -> None:
+        for scene in scenes:
+            scene.update(camera_location=[7.0, -6.5, 5.25])
+            for thing in scene["objects"]:
+                del thing["pixel_coords"]  # which tell of another
+
+    spoil(folder, give)
     assert read(folder).train.cameras.tolist() == [[7.0, -6.5, 5.25]] * 5
+
+
+def test_a_camera_that_explains_the_pixels_is_taken(original: Path, folder: Path) -> None:
+    cameras = few().cameras.tolist()
+    spoil(folder, lambda scenes: [s.update(camera_location=c) for s, c in zip(scenes, cameras, strict=True)])
+    given, fitted = read(folder).train.cameras, read(original).train.cameras
+    assert all(camera in cameras for camera in given.tolist())
+    assert not torch.equal(given, fitted) and torch.allclose(given, fitted, atol=0.01)
 
 
 def test_scenes_may_be_compressed_and_more_than_there_are_images(folder: Path) -> None:
@@ -182,6 +198,12 @@ def test_an_image_of_another_size_is_refused(folder: Path) -> None:
         ),
         (lambda scene: scene.update(camera_location=[1, 2]), "camera_location is"),
         (lambda scene: scene.update(camera_location=[1, 2, -3]), "the last above 0"),
+        (lambda scene: scene.update(camera_location=[1e9, 2, 3]), "numbers up to 1000 are needed"),
+        (lambda scene: scene.update(camera_location=[True, 2, 3]), "camera_location[0] is True; a number"),
+        (lambda scene: scene.update(camera_location=[7, 10**400, 3]), "camera_location[1] is 1"),
+        (lambda scene: scene.update(camera_location=[0, 0, 10]), "above the origin that it looks at"),
+        (lambda scene: scene.update(camera_location=[0.5, -0.5, 10]), "1 or more aside"),
+        (lambda scene: scene.update(camera_location=[-7, 6, 5]), "pixels from where their pixel_coords say"),
         (lambda scene: scene["objects"][0].update(color="pink"), "color is 'pink'"),
         (lambda scene: scene.update(objects=[scene["objects"][0]] * 11), "at most 10 are allowed"),
     ],
@@ -191,6 +213,19 @@ def test_a_scene_that_does_not_fit_is_refused(
 ) -> None:
     spoil(folder, lambda scenes: change(scenes[4]))
     assert "scenes.json: scene 4: " in refusal(folder) and message in refusal(folder)
+
+
+def test_a_picture_in_which_nothing_shows_is_refused(folder: Path) -> None:
+    def turn(scenes: list[Any]) -> None:
+        scenes[4]["camera_location"] = [900, 0, 0.001]
+        for thing in scenes[4]["objects"]:
+            del thing["pixel_coords"]
+            thing["3d_coords"] = [950, 0, 0.7]  # behind the camera
+
+    spoil(folder, turn)
+    message = refusal(folder)
+    assert "the scenes of 1 images have objects, and none of them shows" in message
+    assert f"even/{few().names[4]}" in message
 
 
 def test_two_scenes_of_one_image_are_refused(folder: Path) -> None:
@@ -234,6 +269,15 @@ def test_what_is_packed_is_read(tmp_path: Path) -> None:
     picture_packed.write(path, data)
     assert picture_packed.is_packed(path) and same(picture_packed.read(path), data)
     assert same(imported(str(path)), data)
+
+
+def test_the_digest_is_of_all_that_is_said_of_pictures(tmp_path: Path) -> None:
+    pictures = small_data(tmp_path).train
+    assert isinstance(pictures.images, EncodedImages)
+    changes = [{name: getattr(pictures, name) + 1} for name in ("cameras", "boxes", "visible")]
+    changes += [{}, {"names": pictures.names[::-1]}, {"scenes": pictures.scenes[::-1]}]
+    digests = {digest_of([(replace(pictures, **change), pictures.images)]) for change in changes}
+    assert len(digests) == len(changes)
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

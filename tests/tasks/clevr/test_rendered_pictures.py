@@ -10,9 +10,12 @@ from ngs.errors import NGSError
 from ngs.tasks.clevr.camera import fitted_camera
 from ngs.tasks.clevr.picture_folder import shown_parts
 from ngs.tasks.clevr.rendered_pictures import (
-    LEAST_PIXELS,
+    PIXELS_TO_STAY,
+    RENDERING,
+    Purpose,
     as_released,
     digest_of_rendered,
+    drawn_scenes,
     rendered_pictures,
     without_others,
 )
@@ -32,13 +35,49 @@ def test_the_same_seed_gives_the_same_pictures_and_another_gives_others() -> Non
     assert digest_of_rendered(2) != digest_of_rendered(3)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_is_learned_from_tested_on_and_written_shares_no_scene(seed: int) -> None:
+    """Nor with other seeds: what one writes with a seed may be what another learns from."""
+    drawn = [drawn_scenes(40, other, purpose) for purpose in Purpose for other in {0, seed}]
+    places = [scene.things[0].position for scenes in drawn for scene in scenes]
+    assert len(set(places)) == len(places)
+
+
+def test_pictures_do_not_depend_on_how_many_are_rendered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ngs.tasks.clevr.rendered_pictures.AT_ONCE", 1)
+    one_by_one = rendered_pictures(2, 5, CPU)
+    apart = one_by_one.decoded(np.arange(2)).int() - few().decoded(np.arange(2)).int()
+    assert one_by_one.scenes == few().scenes[:2] and apart.abs().max() <= 1
+
+
+LOOKS = {
+    1: "3 2.90 2.26 0.35 7.03 -6.05 5.75 "
+    "116.59 116.17 126.28 135.57 117.91 115.61 125.96 133.50 117.15 114.88 125.66 130.24"
+}
+"""By RENDERING: objects, place of the first, camera; then red, green and blue of a picture's quarters."""
+
+
+def test_pictures_look_as_the_digest_counts_on() -> None:
+    """Whoever changes what a picture shows counts RENDERING up, and pins how pictures look then."""
+    (scene,), pixels = few().scenes[:1], few().decoded(np.arange(1))[0].float()
+    quarters = torch.nn.functional.avg_pool2d(pixels, (160, 240)).flatten().tolist()
+    looks = (len(scene.things), *scene.things[0].position, *few().cameras[0].tolist(), *quarters)
+    assert looks == pytest.approx(tuple(map(float, LOOKS[RENDERING].split())), abs=0.2)
+
+
+def test_another_rendering_is_another_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = digest_of_rendered(2)
+    monkeypatch.setattr("ngs.tasks.clevr.rendered_pictures.RENDERING", RENDERING + 1)
+    assert digest_of_rendered(2) != digest
+
+
 def test_boxes_and_pixels_are_those_of_what_is_left_in_the_scene() -> None:
     pictures = few()
     boxes, visible = shown_parts(pictures.scenes, pictures.cameras)
     assert torch.equal(boxes, pictures.boxes) and torch.equal(visible, pictures.visible)
     for scene, row, name in zip(pictures.scenes, visible.tolist(), pictures.names, strict=True):
         count = len(scene.things)
-        assert min(row[:count]) >= LEAST_PIXELS and not any(row[count:]) and scene.name == name
+        assert min(row[:count]) >= PIXELS_TO_STAY and not any(row[count:]) and scene.name == name
 
 
 def test_the_pixels_of_a_scene_tell_its_camera() -> None:

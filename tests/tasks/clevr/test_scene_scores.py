@@ -13,14 +13,15 @@ from ngs.perception.scene_network import SceneMaps
 from ngs.perception.seen_objects import SeenObjects, seen_objects
 from ngs.reasoning.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.clevr.picture_examples import PictureExamples
+from ngs.tasks.clevr.rendered_pictures import without_others
 from ngs.tasks.clevr.scene_scores import (
     AT_ONCE,
     SceneScores,
     matched,
-    measure,
     outcomes,
     overlaps,
     scores_of,
+    see_all,
 )
 from tests.perception.scene_maps import perfect_maps
 from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
@@ -66,7 +67,7 @@ class Remembers(nn.Module):
 def test_a_perfect_network_sees_everything() -> None:
     examples = examples_of(AT_ONCE + 3)
     network = Remembers(perfect_maps(examples.targets)).train()
-    scores = measure(network, examples)
+    scores = scored(examples, see_all(network, examples))
     objects = int(examples.lengths.sum())
     assert scores.objects == scores.seen == scores.found == scores.objects_right == objects
     assert scores.accuracy == 1 and scores.pictures_right == scores.pictures == len(examples)
@@ -157,14 +158,28 @@ def test_an_empty_picture_is_right_if_nothing_is_seen() -> None:
     right, wrong = scored(empty, seen_in(empty)), scored(empty, seen_in(full))
     assert right.pictures_right == 1 and right.position_error is None and right.objects == 0
     assert wrong.pictures_right == 0 and wrong.as_facts()["false"] == 1
+    shares = {*ATTRIBUTES, "objects_right", "found", "precision", "false", "relations", "relations_of_found"}
+    assert {name for name, share in right.as_facts().items() if share is None} == {
+        *shares,
+        "position_error",
+        "position_error_95",
+    }
+
+
+def test_an_object_alone_stands_in_no_relation() -> None:
+    (scene,) = sampled_scenes(1, 0)
+    examples = PictureExamples.of(pictures_of([without_others(scene, [0])]), CPU)
+    facts = scored(examples, seen_in(examples)).as_facts()
+    assert facts["objects_right"] == facts["pictures_right"] == 1
+    assert facts["relations"] is None and facts["relations_of_found"] is None
 
 
 def test_seeing_nothing_finds_nothing() -> None:
     examples = examples_of(1)
     (seen,) = seen_in(examples)
     facts = scored(examples, [some_of(seen, [])]).as_facts()
-    assert facts["found"] == facts["objects_right"] == facts["relations"] == facts["false"] == 0
-    assert facts["position_error"] is None
+    assert facts["found"] == facts["objects_right"] == facts["relations"] == 0
+    assert facts["precision"] is facts["false"] is facts["color"] is facts["position_error"] is None
 
 
 def test_overlap_is_the_area_in_both_over_that_in_either() -> None:
@@ -183,4 +198,4 @@ def test_the_closest_boxes_are_matched_first() -> None:
 def test_no_pictures_are_refused() -> None:
     examples = PictureExamples.of(pictures_of(sampled_scenes(1, 0)).select([]), CPU)
     with pytest.raises(NGSError, match="no pictures to look at"):
-        measure(nn.Identity(), examples)
+        see_all(nn.Identity(), examples)

@@ -19,12 +19,12 @@ from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.clevr.picture_examples import targets_of
 from ngs.tasks.clevr.scene_sampling import CAMERA, MARGIN, RADIUS
 from ngs.tasks.clevr.seen_scene import (
-    camera_of,
     in_jitters,
     official_directions,
     places_of,
     relations_of,
     scene_of,
+    seen_camera,
 )
 from tests.perception.scene_maps import perfect_maps
 from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
@@ -101,8 +101,8 @@ def test_relations_are_told_by_the_side_alone() -> None:
 def test_cameras_are_told_in_jitters() -> None:
     assert in_jitters(torch.tensor([CAMERA])).abs().max() == 0
     (seen,) = seen_perfectly(sampled_scenes(1, 0))
-    assert torch.allclose(in_jitters(camera_of(seen)), seen.camera, atol=1e-5)
-    assert torch.allclose(camera_of(seen), pictures_of(sampled_scenes(1, 0)).cameras[0], atol=1e-5)
+    assert torch.allclose(in_jitters(seen_camera(seen)), seen.camera, atol=1e-5)
+    assert torch.allclose(seen_camera(seen), pictures_of(sampled_scenes(1, 0)).cameras[0], atol=1e-5)
 
 
 def test_heights_are_those_of_the_sizes() -> None:

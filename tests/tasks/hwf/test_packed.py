@@ -182,7 +182,7 @@ def test_what_is_no_data_set_is_neither_written_nor_read(tmp_path, data, spoil, 
     with pytest.raises(DataError) as refused:
         packed.write(path, spoil(data))
     assert fault in str(refused.value) and os.listdir(tmp_path) == []
-    monkeypatch.setattr(packed, "_faults", lambda tensors: iter(()))
+    monkeypatch.setattr(packed, "_faults", lambda *_: iter(()))
     packed.write(path, spoil(data))
     monkeypatch.undo()
     assert fault in refusal(path)

@@ -205,7 +205,7 @@ def test_what_is_no_picture_is_refused(tmp_path) -> None:
     assert "it is no picture" in refusal(tmp_path / "text.png")
     sound = saved(tmp_path / "x.png", strip()).read_bytes()
     (tmp_path / "cut.png").write_bytes(sound[: len(sound) // 2])
-    assert "the picture cannot be read" in refusal(tmp_path / "cut.png")
+    assert "the picture is damaged" in refusal(tmp_path / "cut.png")
     (tmp_path / "empty.png").touch()
     assert "it is no picture" in refusal(tmp_path / "empty.png")
 

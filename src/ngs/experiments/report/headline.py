@@ -46,7 +46,7 @@ def headline(
 def _answers(test: Shares, examples: str, right: str) -> Html:
     """The number that counts, with its interval in words and on a line from 0 to 1."""
     low, high = test.interval
-    ends = {"--low": low, "--high": high, "--at": test.answers}
+    ends = {"--low": low, "--high": high, "--at": test.answers or 0}
     style = ";".join(f"{name}:{100 * share:.2f}%" for name, share in ends.items())
     line = element(
         "div", element("i", class_="range"), element("i", class_="point"), class_="interval", style=style

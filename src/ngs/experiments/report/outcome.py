@@ -26,7 +26,8 @@ class Shares:
     """How many of some examples were right."""
 
     examples: int
-    answers: float
+    answers: float | None
+    """None where there are no examples"""
     labels: Mapping[str, float | None]
     """what only labels can tell; None where nobody knows them"""
     groups: Mapping[str, Mapping[str, Shares]]
@@ -35,17 +36,18 @@ class Shares:
     @classmethod
     def of(cls, facts: Mapping[str, Any], counted: Counted) -> Shares:
         """From what the `as_facts` of a task's scores made."""
-        labels = {name: None if facts[name] is None else float(facts[name]) for name in counted.labels}
+        shares = {name: None if facts[name] is None else float(facts[name]) for name in counted.shares}
+        answers = shares.pop(counted.answers)
         groups = {
             group: {str(name): cls.of(part, counted) for name, part in facts.get(group, {}).items()}
             for group in counted.groups
         }
-        return cls(int(facts["examples"]), float(facts[counted.answers]), labels, groups)
+        return cls(int(facts["examples"]), answers, shares, groups)
 
     @property
     def right(self) -> int:
         """Answers."""
-        return round(self.answers * self.examples)
+        return round((self.answers or 0) * self.examples)
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -25,21 +25,22 @@ from ngs.experiments.report.programs import Working, differing, program_table
 from ngs.experiments.report.question_corrections import CorrectedQuestion, Corrections, Verdict
 from ngs.experiments.report.question_gallery import QuestionExam, QuestionGallery
 from ngs.experiments.report.questions import Answered, Sample
-from ngs.experiments.report.recorded import Section, about, curves, setup
+from ngs.experiments.report.recorded import Section, about, page_sections
 from ngs.experiments.report.scene_drawing import drawing
 
 NO_PROGRAMS = "This data set has no programs: nobody can say here which right answers have the right reasons."
 
 
 def question_sections(run: Run[TrainCLEVR], data: str, shown: QuestionGallery | None) -> Iterator[Section]:
-    """In the order of the page; those about a network only where there is one."""
-    if shown is not None:
-        yield "accuracy", "Accuracy by kind and length", _accuracy(run, shown)
-    yield "curves", "How it learned", curves(run, data, "questions")
-    if shown is not None:
-        yield "mistakes", "Mistakes", _mistakes(run, shown)
-        yield "corrections", "Corrections, right and spurious", _corrections(run, shown)
-    yield "setup", "What ran", setup(run)
+    """Those about a network only where there is one."""
+    if shown is None:
+        return page_sections(run, data, "questions")
+    first = ("accuracy", "Accuracy by kind and length", _accuracy(run, shown))
+    then = [
+        ("mistakes", "Mistakes", _mistakes(run, shown)),
+        ("corrections", "Corrections, right and spurious", _corrections(run, shown)),
+    ]
+    return page_sections(run, data, "questions", [first], then)
 
 
 # The headline
@@ -119,7 +120,7 @@ def _accuracy(run: Run[TrainCLEVR], shown: QuestionGallery) -> Iterator[Html]:
 def _shares_table(called: str, column: str, groups: Mapping[str, Shares], total: Shares) -> Html:
     def line(name: str, part: Shares, class_: str | None = None) -> Html:
         low, high = part.interval
-        bar = element("span", element("i", style=f"--share:{100 * part.answers:.1f}%"), class_="bar")
+        bar = element("span", element("i", style=f"--share:{100 * (part.answers or 0):.1f}%"), class_="bar")
         answers = joined(bar, percent(part.answers), element("small", f"{low:.1%} to {high:.1%}"))
         programs = [percent(part.labels[name]) for name in ("equivalent", "programs")]
         return table_line(name, [f"{part.examples:,}", answers, *programs], class_)

@@ -24,6 +24,23 @@ def about(run: Run[Training], data: str, *more: str) -> Html:
     return element("p", *named, *others, class_="of")
 
 
+def page_sections(
+    run: Run[Training],
+    data: str,
+    examples: str,
+    first: Iterable[Section] = (),
+    then: Iterable[Section] = (),
+) -> Iterator[Section]:
+    """In the order of the page: what counts about the network, how it learned, more about it, what ran.
+
+    `examples` says what is learned from.
+    """
+    yield from first
+    yield "curves", "How it learned", curves(run, data, examples)
+    yield from then
+    yield "setup", "What ran", setup(run)
+
+
 def curves(run: Run[Training], data: str, examples: str) -> Iterator[Html]:
     """`examples` says what is learned from."""
     held_out = f"validation part: {run.config.validation:.0%} of the training {examples}, held out"

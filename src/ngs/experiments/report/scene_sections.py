@@ -21,21 +21,22 @@ from ngs.experiments.report.markup import (
 )
 from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.picture_figure import figure, told_faults
-from ngs.experiments.report.recorded import Section, about, curves, setup
+from ngs.experiments.report.recorded import Section, about, page_sections
 from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery
 from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr.rendered_pictures import RENDERED
 
 
 def scene_sections(run: Run[TrainScenes], data: str, shown: SceneGallery | None) -> Iterator[Section]:
-    """In the order of the page; those about a network only where there is one."""
-    if shown is not None:
-        yield "accuracy", "What is seen", _accuracy(run, shown)
-    yield "curves", "How it learned", curves(run, data, "pictures")
-    if shown is not None:
-        yield "confusions", "Which attributes are confused", _confusions(run, shown)
-        yield "mistakes", "Mistakes", _mistakes(run, shown)
-    yield "setup", "What ran", setup(run)
+    """Those about a network only where there is one."""
+    if shown is None:
+        return page_sections(run, data, "pictures")
+    first = ("accuracy", "What is seen", _accuracy(run, shown))
+    then = [
+        ("confusions", "Which attributes are confused", _confusions(run, shown)),
+        ("mistakes", "Mistakes", _mistakes(run, shown)),
+    ]
+    return page_sections(run, data, "pictures", [first], then)
 
 
 # The headline

@@ -28,7 +28,7 @@ from ngs.experiments.report.markup import (
 )
 from ngs.experiments.report.mistakes import Misreading
 from ngs.experiments.report.outcome import Run, Shares
-from ngs.experiments.report.recorded import Section, about, curves, setup
+from ngs.experiments.report.recorded import Section, about, page_sections
 from ngs.learning.examples import Examples
 from ngs.parsing.decode import PAD
 from ngs.reasoning.arithmetic import Arithmetic
@@ -41,15 +41,16 @@ DRAWN = 5
 
 
 def sections(run: Run[TrainHWF], data: str, shown: Gallery | None) -> Iterator[Section]:
-    """In the order of the page; those about a network only where there is one."""
-    if shown is not None:
-        yield "accuracy", "Accuracy by length", _accuracy(run, shown)
-    yield "curves", "How it learned", curves(run, data, "formulas")
-    if shown is not None:
-        yield "confusions", "Which symbols are confused", _confusions(run, shown)
-        yield "mistakes", "Mistakes", _mistakes(run, shown)
-        yield "corrections", "Corrections, right and spurious", _corrections(run, shown)
-    yield "setup", "What ran", setup(run)
+    """Those about a network only where there is one."""
+    if shown is None:
+        return page_sections(run, data, "formulas")
+    first = ("accuracy", "Accuracy by length", _accuracy(run, shown))
+    then = [
+        ("confusions", "Which symbols are confused", _confusions(run, shown)),
+        ("mistakes", "Mistakes", _mistakes(run, shown)),
+        ("corrections", "Corrections, right and spurious", _corrections(run, shown)),
+    ]
+    return page_sections(run, data, "formulas", [first], then)
 
 
 # The headline

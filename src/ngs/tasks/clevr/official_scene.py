@@ -44,9 +44,9 @@ def _thing(value: Any, field: str) -> Thing:
     attributes = {attribute: value[attribute] for attribute in ATTRIBUTES}
     return Thing(
         **attributes,
-        position=_vector(value.get("3d_coords", (0, 0, 0)), f"{field}.3d_coords"),
+        position=vector(value.get("3d_coords", (0, 0, 0)), f"{field}.3d_coords"),
         rotation=_number(value.get("rotation", 0), f"{field}.rotation"),
-        pixel=_vector(value.get("pixel_coords", (0, 0, 0)), f"{field}.pixel_coords"),
+        pixel=vector(value.get("pixel_coords", (0, 0, 0)), f"{field}.pixel_coords"),
     )
 
 
@@ -88,10 +88,11 @@ def _directions(scene: Mapping[str, Any]) -> dict[str, tuple[float, float, float
     value = scene.get("directions", {})
     if not isinstance(value, dict):
         raise DataError(f"directions is {shown(value)}; an object with a vector for each direction is needed")
-    return {name: _vector(vector, f"directions.{name}") for name, vector in value.items()}
+    return {name: vector(given, f"directions.{name}") for name, given in value.items()}
 
 
-def _vector(value: Any, field: str) -> tuple[float, float, float]:
+def vector(value: Any, field: str) -> tuple[float, float, float]:
+    """The three numbers in a field; a DataError names it where they are none."""
     if not isinstance(value, list | tuple) or len(value) != 3:
         raise DataError(f"{field} is {shown(value)}; a list of three numbers is needed")
     x, y, z = (_number(each, f"{field}[{k}]") for k, each in enumerate(value))

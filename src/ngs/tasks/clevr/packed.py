@@ -71,20 +71,14 @@ def write(path: Path, data: VisualQuestions) -> None:
         tensors |= {f"{part}.{name}": tensor for name, tensor in tensors_of(questions).items()}
         tensors[f"{part}.lexicon"] = as_bytes(questions.lexicon)
     facts = {"name": data.name, "known": data.train.known}
-    fault = next(_faults(tensors, facts), None)
     if data.validation.known != data.train.known:
-        fault = "the two parts have different vocabularies"
-    if fault is not None:
-        raise DataError(f"{path} cannot be written: {fault}")
-    tensor_file.save(path, KIND, tensors, facts)
+        raise DataError(f"{path} cannot be written: the two parts have different vocabularies")
+    tensor_file.save_sound(path, KIND, tensors, facts, _faults)
 
 
 def read(path: Path) -> VisualQuestions:
     """The data set in the file `path`, checked; its questions stay in the file until they are used."""
-    tensors, facts = tensor_file.load(path, KIND, REMEDY)
-    fault = next(_faults(tensors, facts), None)
-    if fault is not None:
-        raise DataError(f"{path} is no proper data set: {fault}; {REMEDY}")
+    tensors, facts = tensor_file.load_sound(path, KIND, REMEDY, _faults)
     train, validation = (_questions(tensors, part, facts["known"]) for part in PARTS)
     return VisualQuestions(facts["name"], tuple(packed_scenes.scenes_of(tensors)), train, validation)
 

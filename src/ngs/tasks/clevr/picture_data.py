@@ -23,11 +23,12 @@ class PictureData:
 
 
 def digest_of(parts: Sequence[tuple[Pictures, EncodedImages]]) -> str:
-    """SHA-256 of the names, scenes, cameras and files of some pictures."""
+    """SHA-256 of the names, scenes, cameras, boxes, visible pixels and files of some pictures."""
     hasher = hashlib.sha256()
     for pictures, images in parts:
         hasher.update(f"{len(pictures)} pictures\n".encode())
-        hasher.update(repr((pictures.names, pictures.cameras.tolist())).encode())
+        tensors = (pictures.cameras, pictures.boxes, pictures.visible)
+        hasher.update(repr((pictures.names, *(tensor.tolist() for tensor in tensors))).encode())
         for k, scene in enumerate(pictures.scenes):
             hasher.update(repr(scene_content(scene)).encode())
             hasher.update(hashlib.sha256(images.content(k)).digest())

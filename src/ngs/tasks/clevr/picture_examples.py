@@ -18,8 +18,8 @@ from ngs.tasks.clevr.pictures import Pictures
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.seen_scene import in_jitters
 
-FEWEST_PIXELS = 100
-"""Of an object that is to be learned from, so many show at least."""
+PIXELS_TO_LEARN = 100
+"""Of an object that is to be learned from, so many show at least; others may be seen or not."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +72,7 @@ def targets_of(pictures: Pictures) -> SceneTargets:
     cameras = pictures.cameras.cpu()
     columns, rows, _ = project(cameras.double(), places).float().unbind(-1)
     inside = (columns >= 0) & (columns < WIDTH) & (rows >= 0) & (rows < HEIGHT)
-    enough = (pictures.visible.cpu() >= FEWEST_PIXELS) & inside
+    enough = (pictures.visible.cpu() >= PIXELS_TO_LEARN) & inside
     return SceneTargets(
         columns,
         rows,

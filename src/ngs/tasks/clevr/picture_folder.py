@@ -7,9 +7,10 @@ rays at the shapes of the scene, so nothing but images and scenes is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from math import hypot, inf
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.reasoning.scenes import Scene
-from ngs.tasks.clevr.camera import fitted_camera
+from ngs.tasks.clevr.camera import TOLERANCE, fitted_camera, project
 from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official import listed
 from ngs.tasks.clevr.official_program import shown
-from ngs.tasks.clevr.official_scene import as_scene
+from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.picture_data import PictureData, digest_of
 from ngs.tasks.clevr.picture_file import SUFFIXES, read_encoded
 from ngs.tasks.clevr.picture_images import EncodedImages
@@ -76,11 +77,21 @@ def read_folder(
 
 def images_in(folder: Path) -> list[Path]:
     """The image files in a folder and all folders inside, in order; hidden ones are passed over."""
-    found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
-    seen = [path for path in found if path.is_file() and not _is_hidden(path.relative_to(folder))]
+    seen = sorted(_images(folder))
     if not seen:
         raise DataError(f"{folder} holds no images ({' '.join(SUFFIXES)}); give the folder that has them")
     return seen
+
+
+def holds_images(folder: Path) -> bool:
+    """Whether there is an image in a folder or any folder inside."""
+    return any(True for _ in _images(folder))
+
+
+def _images(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.suffix.lower() in SUFFIXES and path.is_file() and not _is_hidden(path.relative_to(folder)):
+            yield path
 
 
 def _is_hidden(path: Path) -> bool:
@@ -112,20 +123,39 @@ def _stem(value: Any) -> str:
     return Path(name).stem if isinstance(name, str) else ""
 
 
+FARTHEST, LEAST_ASIDE = 1e3, 1.0
+"""Of cameras: from the origin along each axis, at most; from the vertical through it, at least. Seen from
+straight above, no side of the picture is the right one."""
+
+
 def camera_of(value: dict[str, Any], scene: Scene) -> tuple[float, float, float]:
     """As the scene says, or as its pixel coordinates tell."""
     if "camera_location" not in value:
         return fitted_camera(scene)
-    given = value["camera_location"]
-    if (
-        not isinstance(given, list)
-        or len(given) != 3
-        or not all(isinstance(each, int | float) and abs(each) < 1e3 for each in given)
-        or given[2] <= 0
-    ):
-        raise DataError(f"camera_location is {shown(given)}; three numbers are needed, the last above 0")
-    x, y, z = map(float, given)
-    return x, y, z
+    given = vector(value["camera_location"], "camera_location")
+    told = f"camera_location is {shown(value['camera_location'])}"
+    if max(map(abs, given)) > FARTHEST or given[2] <= 0:
+        raise DataError(f"{told}; numbers up to {FARTHEST:.0f} are needed, the last above 0")
+    if hypot(*given[:2]) < LEAST_ASIDE:
+        raise DataError(
+            f"{told}, above the origin that it looks at; it must stand {LEAST_ASIDE:.0f} or more aside"
+        )
+    missed = _pixels_missed(given, scene)
+    if missed > TOLERANCE:
+        raise DataError(
+            f"{told}, and from there the objects of {scene.name!r} show {missed:.1f} pixels from where their "
+            f"pixel_coords say, where rounding explains less than {TOLERANCE:.0f}; leave one of them out"
+        )
+    return given
+
+
+def _pixels_missed(camera: tuple[float, float, float], scene: Scene) -> float:
+    """How far objects show at most from where they are said to, along an axis of the picture."""
+    told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
+    places = torch.tensor([[thing.position for thing in told]], dtype=torch.float64).reshape(1, -1, 3)
+    pixels = torch.tensor([thing.pixel for thing in told], dtype=torch.float64).reshape(-1, 3)
+    found = project(torch.tensor([camera], dtype=torch.float64), places)[0]
+    return float((found - pixels)[:, :2].abs().nan_to_num(inf, posinf=inf).max()) if told else 0.0
 
 
 # Parts
@@ -178,7 +208,14 @@ def _part(
     cameras = torch.tensor([each.camera for each in found], dtype=torch.float32).reshape(-1, 3)
     scenes = tuple(each.scene for each in found)
     names = tuple(path.relative_to(folder).as_posix() for path in paths)
-    return Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told)), images
+    pictures = Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told))
+    blank = [name for k, name in enumerate(names) if scenes[k].things and not pictures.visible[k].any()]
+    if blank:
+        raise DataError(
+            f"{folder}: the scenes of {len(blank)} images have objects, and none of them shows from where "
+            f"the camera stands; correct camera_location or 3d_coords, or take these out:\n{listed(blank)}"
+        )
+    return pictures, images
 
 
 def shown_parts(

@@ -49,18 +49,12 @@ def write(path: Path, data: PictureData) -> None:
     for part, pictures in zip(PARTS, (data.train, data.test), strict=True):
         tensors |= {f"{part}.{name}": tensor for name, tensor in _tensors_of(pictures).items()}
     facts = {"name": data.name, "digest": data.digest}
-    fault = next(_faults(tensors, facts), None)
-    if fault is not None:
-        raise DataError(f"{path} cannot be written: {fault}")
-    tensor_file.save(path, KIND, tensors, facts)
+    tensor_file.save_sound(path, KIND, tensors, facts, _faults)
 
 
 def read(path: Path) -> PictureData:
     """The data set in the file `path`, checked; its images stay in the file until they are used."""
-    tensors, facts = tensor_file.load(path, KIND, REMEDY)
-    fault = next(_faults(tensors, facts), None)
-    if fault is not None:
-        raise DataError(f"{path} is no proper data set: {fault}; {REMEDY}")
+    tensors, facts = tensor_file.load_sound(path, KIND, REMEDY, _faults)
     train, test = (_pictures(_own(tensors, part)) for part in PARTS)
     return PictureData(facts["name"], train, test, facts["digest"])
 

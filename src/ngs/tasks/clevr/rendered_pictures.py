@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from enum import IntEnum
 from math import atan2, cos, sin
 
 import numpy as np
@@ -23,35 +24,59 @@ from ngs.tasks.clevr.seen_scene import official_directions
 
 RENDERED = "rendered"
 """What this data set is called."""
-TEST_PICTURES, TEST_SEED = 60, 1
-"""Those to learn from have other seeds."""
+RENDERING = 1
+"""To be counted up when the sampler, the cameras, the lamps or the renderer change what a picture shows: data
+sets are others then."""
+TEST_PICTURES = 60
 
-LEAST_PIXELS = 150
+PIXELS_TO_STAY = 150
 """Of an object that show: what is hidden more is taken out of the scene. CLEVR has none of these either."""
 
 AT_ONCE, AT_ONCE_CUDA = 8, 256
 """Pictures rendered together."""
 
 
+class Purpose(IntEnum):
+    """What pictures are for. What is drawn for one purpose is not drawn for another, whatever the seeds."""
+
+    TRAINING = 1
+    TEST = 2
+    FILES = 3
+    """to be written by `ngs data render`, and perhaps to be imported as a data set of its own"""
+
+
+class _Drawn(IntEnum):
+    """What is drawn for a picture, each from random numbers of its own."""
+
+    SCENES = 1
+    CAMERAS = 2
+    LAMPS = 3
+
+
 def rendered_test_pictures(device: torch.device) -> Pictures:
     """Those to be tested on; the same ones each time."""
-    return rendered_pictures(TEST_PICTURES, TEST_SEED, device)
+    return rendered_pictures(TEST_PICTURES, 0, device, Purpose.TEST)
 
 
 def digest_of_rendered(number: int) -> str:
     """Of what the pictures are made from; their pixels differ in the last digit from device to device."""
-    facts = (RENDERED, number, TEST_PICTURES, TEST_SEED, LEAST_PIXELS)
+    facts = (RENDERED, RENDERING, number, TEST_PICTURES, PIXELS_TO_STAY)
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def rendered_pictures(number: int, seed: int, device: torch.device) -> Pictures:
-    """So many pictures with their images on the device; scenes, cameras and lamps are drawn from the seed."""
+def rendered_pictures(
+    number: int, seed: int, device: torch.device, purpose: Purpose = Purpose.TRAINING
+) -> Pictures:
+    """So many pictures with their images on the device; scenes, cameras and lamps are drawn from the seed.
+
+    All is drawn on the CPU, picture after picture, so that images differ by no more than rounding from
+    device to device, whatever is rendered at once, and the first ones are the same whatever follows.
+    """
     if number < 1:
         raise NGSError(f"{number} pictures were asked for; ask for one or more")
-    sampled = [as_released(scene) for scene in sample_scenes(number, np.random.default_rng([seed, 0]))]
-    generator = torch.Generator().manual_seed(seed)
-    cameras = drawn_cameras(number, generator)
-    lamps = torch.Generator(device).manual_seed(seed)
+    sampled = drawn_scenes(number, seed, purpose)
+    cameras = drawn_cameras(number, _generator(purpose, _Drawn.CAMERAS, seed))
+    lamps = _generator(purpose, _Drawn.LAMPS, seed)
     pixels = torch.empty((number, 3, HEIGHT, WIDTH), dtype=torch.uint8, device=device)
     scenes: list[Scene] = []
     parts: list[tuple[Tensor, Tensor]] = []
@@ -76,6 +101,22 @@ def rendered_pictures(number: int, seed: int, device: torch.device) -> Pictures:
     )
 
 
+def drawn_scenes(number: int, seed: int, purpose: Purpose) -> list[Scene]:
+    """Sampled scenes, turned as released ones are."""
+    random = np.random.default_rng(_source(purpose, _Drawn.SCENES, seed))
+    return [as_released(scene) for scene in sample_scenes(number, random)]
+
+
+def _source(purpose: Purpose, drawn: _Drawn, seed: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence([purpose, drawn, seed])
+
+
+def _generator(purpose: Purpose, drawn: _Drawn, seed: int) -> torch.Generator:
+    """On the CPU; a seed for PyTorch has 63 bits."""
+    (state,) = _source(purpose, drawn, seed).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(state >> 1))
+
+
 def photographed(scenes: Sequence[Scene], cameras: Tensor, names: Sequence[str]) -> Iterator[Scene]:
     """The scenes as the cameras show them: without hidden objects, and with the pixels of the others.
 
@@ -83,7 +124,7 @@ def photographed(scenes: Sequence[Scene], cameras: Tensor, names: Sequence[str])
     """
     visible = boxes(instances(scenes, cameras))[1].tolist()
     for scene, camera, counts, name in zip(scenes, cameras.cpu(), visible, names, strict=True):
-        seen = without_others(scene, [k for k in range(len(scene.things)) if counts[k] >= LEAST_PIXELS])
+        seen = without_others(scene, [k for k in range(len(scene.things)) if counts[k] >= PIXELS_TO_STAY])
         places = torch.tensor([thing.position for thing in seen.things]).reshape(1, -1, 3)
         pixels = project(camera[None], places)[0].tolist()
         things = (replace(thing, pixel=tuple(p)) for thing, p in zip(seen.things, pixels, strict=True))

@@ -111,24 +111,32 @@ class SceneScores:
 
     @property
     def accuracy(self) -> float:
-        """The share of objects that are found with all attributes right."""
+        """The share of objects that are found with all attributes right; 0 where there are none."""
         return self.objects_right / max(self.objects, 1)
 
     def as_facts(self) -> dict[str, object]:
-        """For JSON. Relations are right among all objects, or among those that are found."""
+        """For JSON. Relations are right among all objects, or among those that are found.
+
+        A share of nothing is None: neither all nor nothing was right.
+        """
         return {
             "pictures": self.pictures,
-            "pictures_right": self.pictures_right / max(self.pictures, 1),
+            "pictures_right": _share(self.pictures_right, self.pictures),
             "objects": self.objects,
-            "objects_right": self.accuracy,
-            "found": self.found / max(self.objects, 1),
-            "false": (self.seen - self.found) / max(self.seen, 1),
-            **{name: right / max(self.found, 1) for name, right in self.attributes_right.items()},
-            "relations": self.relations_right / max(self.relations, 1),
-            "relations_of_found": self.relations_right / max(self.relations_found, 1),
+            "objects_right": _share(self.objects_right, self.objects),
+            "found": _share(self.found, self.objects),
+            "precision": _share(self.found, self.seen),
+            "false": _share(self.seen - self.found, self.seen),
+            **{name: _share(right, self.found) for name, right in self.attributes_right.items()},
+            "relations": _share(self.relations_right, self.relations),
+            "relations_of_found": _share(self.relations_right, self.relations_found),
             "position_error": self.position_error,
             "position_error_95": self.position_error_95,
         }
+
+
+def _share(some: int, of: int) -> float | None:
+    return some / of if of else None
 
 
 def see_all(network: nn.Module, examples: PictureExamples) -> list[SeenObjects]:
@@ -194,8 +202,3 @@ def scores_of(found: Iterable[PictureOutcome]) -> SceneScores:
         position_error=float(distances.mean()) if len(distances) else None,
         position_error_95=float(distances.quantile(0.95)) if len(distances) else None,
     )
-
-
-def measure(network: nn.Module, examples: PictureExamples) -> SceneScores:
-    """Look at every picture and count what is right."""
-    return scores_of(outcomes(examples, see_all(network, examples)))

@@ -23,7 +23,7 @@ def in_jitters(cameras: Tensor) -> Tensor:
     return (cameras - torch.tensor(CAMERA, device=cameras.device)) / JITTER
 
 
-def camera_of(seen: SeenObjects) -> Tensor:
+def seen_camera(seen: SeenObjects) -> Tensor:
     """[3]: where the camera stands; the inverse of `in_jitters`."""
     return torch.tensor(CAMERA) + JITTER * seen.camera
 
@@ -44,7 +44,7 @@ def values_of(seen: SeenObjects) -> dict[str, list[str]]:
 def places_of(seen: SeenObjects) -> Tensor:
     """[object, 3]: where the centres are; objects stand on the ground, so that size tells the height."""
     heights = torch.tensor([RADIUS[size] for size in values_of(seen)["size"]])
-    ground = lift(camera_of(seen)[None], seen.columns[None], seen.rows[None], heights[None])[0]
+    ground = lift(seen_camera(seen)[None], seen.columns[None], seen.rows[None], heights[None])[0]
     return torch.cat([ground, heights[:, None]], 1)
 
 
@@ -71,7 +71,7 @@ def scene_of(seen: SeenObjects, name: str = "") -> Scene:
             f"give a picture with fewer, or a network that has learned to see"
         )
     places, values = places_of(seen), values_of(seen)
-    depths = project(camera_of(seen)[None], places[None])[0, :, 2]
+    depths = project(seen_camera(seen)[None], places[None])[0, :, 2]
     pixels = torch.stack([seen.columns, seen.rows, depths], 1)
     words = [values[attribute] for attribute in ATTRIBUTES]
     rotations = [0.0] * len(seen)

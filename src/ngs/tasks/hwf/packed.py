@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,19 +41,14 @@ LAYOUT: tensor_file.Layout = {
 def write(path: Path, data: HandwrittenFormulas) -> None:
     """Put `data` into the file `path`, all of it or nothing: what was there stays until all is written."""
     tensors = _tensors(path, data)
-    named = data.name.isprintable()
-    fault = next(_faults(tensors), None) if named else f"the name {data.name!r} cannot be printed"
-    if fault is not None:
-        raise DataError(f"{path} cannot be written: {fault}")
-    tensor_file.save(path, KIND, tensors, {"name": data.name})
+    if not data.name.isprintable():
+        raise DataError(f"{path} cannot be written: the name {data.name!r} cannot be printed")
+    tensor_file.save_sound(path, KIND, tensors, {"name": data.name}, _faults)
 
 
 def read(path: Path) -> HandwrittenFormulas:
     """The data set in the file `path`, checked; its images stay in the file until they are used."""
-    tensors, facts = tensor_file.load(path, KIND, REMEDY)
-    fault = next(_faults(tensors), None)
-    if fault is not None:
-        raise DataError(f"{path} is no proper data set: {fault}; {REMEDY}")
+    tensors, facts = tensor_file.load_sound(path, KIND, REMEDY, _faults)
     return HandwrittenFormulas(
         str(facts.get("name", path.stem)),
         tensors["images"],
@@ -98,7 +94,7 @@ def _as_texts(tensor: Tensor) -> tuple[str, ...]:
     return tuple(json.loads(tensor.numpy().tobytes()))
 
 
-def _faults(tensors: Mapping[str, Tensor]) -> Iterator[str]:
+def _faults(tensors: Mapping[str, Tensor], _: Mapping[str, Any]) -> Iterator[str]:
     """What keeps the tensors from being a data set; what comes later relies on what came before."""
     yield from tensor_file.layout_faults(tensors, LAYOUT)
     images, columns = tensors["images"], tensors["columns"]

@@ -7,13 +7,12 @@ on white, SIDE x SIDE pixels, a symbol each. Each message names the file, what w
 from __future__ import annotations
 
 import re
-import warnings
 from math import inf
 from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 from torch import Tensor
 
 from ngs.errors import DataError
@@ -28,10 +27,8 @@ from ngs.tasks.hwf.segmentation import (
     is_light_on_dark,
     read_line,
 )
+from ngs.tasks.image_file import opened
 
-FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-MOST_PIXELS, LONGEST_SIDE = 20_000_000, 20_000
-"""A photograph has 12 million pixels; decoded, each takes four bytes."""
 MOST_SYMBOLS = 31
 
 
@@ -124,32 +121,9 @@ def _symbol(grey: Grey) -> Tensor:
 
 def load_picture(path: Path) -> Grey:
     """The picture in a file in grey, dark on light, whatever it was."""
-    if not path.is_file():
-        raise DataError("this is a folder" if path.is_dir() else "there is no such file")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the decoders: what matters is checked here
-            with Image.open(path, formats=FORMATS) as image:
-                _check_size(*image.size)
-                grey = _grey(ImageOps.exif_transpose(image))
-    except DataError:
-        raise
-    except Image.DecompressionBombError:
-        raise DataError(f"it is far larger than {MOST_PIXELS:,} pixels; give a smaller picture") from None
-    except UnidentifiedImageError:
-        raise DataError(f"it is no picture, or none of the kinds {' '.join(FORMATS)}") from None
-    except Exception as error:  # decoders of damaged files raise anything
-        reason = (str(error).splitlines() or [repr(error)])[0]
-        raise DataError(f"the picture cannot be read ({reason}); save it again, as PNG") from None
+    with opened(path) as image:
+        grey = _grey(ImageOps.exif_transpose(image))
     return 255 - grey if is_light_on_dark(grey) else grey
-
-
-def _check_size(width: int, height: int) -> None:
-    if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:
-        raise DataError(
-            f"it is {width}x{height} pixels, and at most {MOST_PIXELS:,} in all are read, and "
-            f"{LONGEST_SIDE:,} on a side; make it smaller, or cut the formula out"
-        )
 
 
 def _grey(image: Image.Image) -> Grey:
