@@ -104,7 +104,7 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
         f"| digest of the data | {result['digest']} |",
         f"| trained | {result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
         f"{environment.get('device')}; the network of step {step:,} |",
-        f"| commit | {environment.get('commit')} |",
+        f"| commit | {environment.get('commit') or 'unknown'} |",
         "",
         *_command(environment.get("command")),
         f"## Measured on the test part ({test['pictures']:,} pictures, {test['objects']:,} objects)",

@@ -54,7 +54,8 @@ export class AskView {
     const chip = (question, name = null) => element("button", {
       type: "button", class: name, disabled: !this.ready, onclick: () => this.ask(question) },
     question, name && element("span", { class: "unseen" }, ` (${name})`));
-    $("question-examples").replaceChildren(...scene.examples.map((question) => chip(question)),
+    const others = scene.examples.filter((question) => question !== scene.misread?.question);
+    $("question-examples").replaceChildren(...others.map((question) => chip(question)),
       ...(scene.misread ? [chip(scene.misread.question, "misread")] : []));
     this.truths = new Map(scene.examples.map((question, i) => [question, scene.answers?.[i]]));
     if (scene.misread) this.truths.set(scene.misread.question, scene.misread.answer);

@@ -11,7 +11,7 @@ export function tour({ reading = null, correction = null, learned = null }) {
 }
 
 function current(reading, correction, learned) {
-  if (learned) return [3, "It learned that from the answer alone: nobody told it which symbol was wrong. Draw it again, or something else."];
+  if (learned) return [3, afterLearning(learned)];
   if (correction) {
     return [2, correction.right
       ? "It was right, and even that teaches it something. Press learn, or try an answer that it did not give."
@@ -22,4 +22,11 @@ function current(reading, correction, learned) {
   }
   if (reading) return [0, "That is not a formula yet: numbers of one digit, with + − × ÷ between them."];
   return [0, "Draw a formula such as 3 × 4. A network that was never told what a 3 looks like will read it, and the grammar will make sense of it."];
+}
+
+function afterLearning({ found, before, after }) {
+  if (!found) return "There was nothing to learn: give an answer that a formula of this length can have.";
+  return before.formula === after.formula
+    ? "It reads as before, whatever it believes now. Learn again, with more steps, or draw something else."
+    : "It learned that from the answer alone: nobody told it which symbol was wrong. Draw it again, or something else.";
 }
