@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from torch.utils.tensorboard import SummaryWriter
-
 from ngs.errors import DataError
 from ngs.learning.whole_file import replacing
 
@@ -34,6 +32,8 @@ class Record:
         kept = [row for row in read_rows(path) if row["step"] <= after] if after else []
         with replacing(path) as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
+        from torch.utils.tensorboard import SummaryWriter  # here: slow to import, and only trainings need it
+
         self._lines = path.open("a", encoding="utf-8")
         self._board = SummaryWriter(str(self.folder / TENSORBOARD), purge_step=after + 1)
 
