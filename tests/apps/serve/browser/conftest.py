@@ -88,8 +88,9 @@ def new_page(browser: Browser, server: str, complaints: list[str]) -> Iterator[N
 
 
 def _is_abandoned(complaint: str) -> bool:
-    """A closed page ends its stream, and who goes to the next scene needs no picture of the last."""
-    return "/events" in complaint or ("/picture: " in complaint and "ERR_ABORTED" in complaint)
+    """A closed page ends its stream; one that goes on or is loaded anew needs no old picture."""
+    aborted = "ERR_ABORTED" in complaint and ("/picture: " in complaint or "/icon.svg: " in complaint)
+    return "/events" in complaint or aborted
 
 
 def _complain_of(answer: Any, complaints: list[str]) -> None:

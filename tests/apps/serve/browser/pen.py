@@ -13,6 +13,7 @@ Stroke = list[tuple[float, float]]
 
 def write(page: Page, formula: str) -> None:
     """With the mouse, at an unhurried pace: every point is an event."""
+    settled(page)
     for stroke in strokes(page.locator("#canvas"), formula):
         page.mouse.move(*stroke[0])
         page.mouse.down()
@@ -24,6 +25,7 @@ def write(page: Page, formula: str) -> None:
 
 def touch(page: Page, formula: str) -> None:
     """With a finger."""
+    settled(page)
     finger = page.context.new_cdp_session(page)
     for stroke in strokes(page.locator("#canvas"), formula):
         _touch(finger, "touchStart", *stroke[0])
@@ -31,6 +33,11 @@ def touch(page: Page, formula: str) -> None:
             _touch(finger, "touchMove", x, y)
         finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     read(page)
+
+
+def settled(page: Page) -> None:
+    """Wait until the page has heard of its network: what it then shows may move the canvas."""
+    expect(page.locator("#score dd")).to_have_count(3)
 
 
 def read(page: Page) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.run import train
 
-HANDWRITING = TrainHWF(steps=100, lengths=(1, 3))
+HANDWRITING = TrainHWF(steps=200, lengths=(1, 3))
 """Reads nearly everything. Short formulas take less time."""
 QUESTIONS = TrainCLEVR(steps=30, validate_every=30, batch_size=32, fraction=0.1)
 """Answers about half of the questions: some are wrong, to be corrected."""
