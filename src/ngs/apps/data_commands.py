@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Annotated
@@ -14,6 +16,9 @@ from ngs.apps.errors import reporting_errors
 from ngs.apps.render_commands import render
 from ngs.errors import DataError
 from ngs.tasks.hwf import archive
+
+BringIn = Callable[[Path, Path, str], None]
+"""Packs what a source holds into a file, under a name."""
 
 data_app = typer.Typer(
     help="Bring handwritten formulas, questions about scenes or pictures in, and look at what they hold.",
@@ -72,30 +77,24 @@ def import_(
 ) -> None:
     """Check a published data set, and pack it into one file that loads at once."""
     _check_there(source)
-    if scenes is None and held_out is not None:
-        raise DataError(f"--held-out is {held_out}, and is for images; give their --scenes as well")
     if scenes is not None:
         if rebuild or skip_faulty:
             raise DataError("--leak-free and --skip-faulty are not for images; leave them out")
-        name = name or archive.title(source)
-        path = out or packed_path(name)
-        _check_free(path, overwrite)
-        picture_data.bring_in(source, path, name, scenes=scenes, held_out=held_out)
-        return
-    of_scenes = clevr_data.is_ours(source)
-    if not of_scenes:
+        bring_in: BringIn = partial(picture_data.bring_in, scenes=scenes, held_out=held_out)
+    elif held_out is not None:
+        raise DataError(f"--held-out is {held_out}, and is for images; give their --scenes as well")
+    elif clevr_data.is_ours(source):
+        if rebuild:
+            raise DataError(f"{source} holds questions about scenes; --leak-free is for handwritten formulas")
+        bring_in = partial(clevr_data.bring_in, skip_faulty=skip_faulty)
+    else:
         picture_data.check_not_ours(source)
-    if of_scenes and rebuild:
-        raise DataError(f"{source} holds questions about scenes; --leak-free is for handwritten formulas")
+        dealer = Random(seed) if rebuild else None
+        bring_in = partial(hwf_data.bring_in, skip_faulty=skip_faulty, rebuild=dealer)
     name = name or f"{archive.title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
     path = out or packed_path(name)
     _check_free(path, overwrite)
-    if of_scenes:
-        clevr_data.bring_in(source, path, name, skip_faulty=skip_faulty)
-    else:
-        hwf_data.bring_in(
-            source, path, name, skip_faulty=skip_faulty, rebuild=Random(seed) if rebuild else None
-        )
+    bring_in(source, path, name)
 
 
 @data_app.command("inspect")

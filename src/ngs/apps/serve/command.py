@@ -18,6 +18,7 @@ from ngs.errors import NGSError
 if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
+    from starlette.applications import Starlette
 
     from ngs.apps.serve.playground import Playground
     from ngs.apps.serve.visitors import Visitors
@@ -64,7 +65,7 @@ def serve(
     """
     try:
         import fastapi  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError as error:
         raise NGSError(
             f"the playground needs FastAPI and Uvicorn, and {error.name} is missing; "
@@ -83,8 +84,22 @@ def serve(
     endpoints: Future[FastAPI] = ThreadPoolExecutor(1).submit(
         loaded, lambda: furnished(run, questions, runs, results, visitors)
     )
+    server = _server(front(visitors, limits, names_of(host, name or ()), endpoints))
+    endpoints.add_done_callback(lambda done: end(server) if done.exception() else None)
+    url = address(listening)
+    typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
+    if open_page:
+        threading.Timer(0.5, webbrowser.open, [url]).start()  # by then it answers
+    server.run(sockets=[listening])
+    endpoints.result()  # why it could not be loaded, if so
+
+
+def _server(app: Starlette) -> uvicorn.Server:
+    """It tells little of itself and of who asks it."""
+    import uvicorn
+
     config = uvicorn.Config(
-        front(visitors, limits, names_of(host, name or ()), endpoints),
+        app,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -94,14 +109,7 @@ def serve(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,  # pages that watch a curve would never go
     )
-    server = uvicorn.Server(config)
-    endpoints.add_done_callback(lambda done: end(server) if done.exception() else None)
-    url = address(listening)
-    typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
-    if open_page:
-        threading.Timer(0.5, webbrowser.open, [url]).start()  # by then it answers
-    server.run(sockets=[listening])
-    endpoints.result()  # why it could not be loaded, if so
+    return uvicorn.Server(config)
 
 
 def end(server: uvicorn.Server) -> None:
