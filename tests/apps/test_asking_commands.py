@@ -284,6 +284,14 @@ def test_a_right_answer_is_said_to_be_right(run) -> None:
         assert "answer: 1, right as it stands\n" in result.stdout
 
 
+def test_a_drawing_is_not_written_over_the_scene(run) -> None:
+    path = written("scene.json", scene(0, RED_CUBE))
+    content = Path(path).read_bytes()
+    result = ngs("explain", run, "--scene", path, CUBES, "--answer", "1", "--svg", path)
+    assert result.exit_code == 1 and "scene.json would be written over" in result.stderr
+    assert Path(path).read_bytes() == content
+
+
 def test_a_wrong_program_is_corrected_and_drawn(run, monkeypatch) -> None:
     path = written("scene.json", scene(0, RED_CUBE, BIG_SPHERE, RED_CUBE))
     question = "How many red cubes are left of the big sphere?"

@@ -37,6 +37,11 @@ def test_the_picture_in_the_docs_is_the_tours(tmp_path) -> None:
     )
 
 
+def test_a_drawing_of_the_tour_that_cannot_be_written_is_named(tmp_path) -> None:
+    result = RUNNER.invoke(app, ["tour", "--svg", str(tmp_path / "none" / "x.svg")])
+    assert result.exit_code == 1 and "x.svg cannot be written: No such file or directory" in result.stderr
+
+
 def test_bench_writes_what_it_prints(tmp_path, monkeypatch) -> None:
     results = {
         "machine": {"device": "cpu"},

@@ -220,6 +220,14 @@ def test_a_wrong_symbol_is_found_and_drawn(known) -> None:
     assert "9 * 3 - 1 = 26" in texts
 
 
+def test_a_drawing_is_not_written_over_the_picture(known) -> None:
+    path = saved("x.png", strip("9*4-1"))
+    content = Path(path).read_bytes()
+    result = ngs("explain", "run", path, "--answer", "26", "--svg", "./x.png")
+    assert result.exit_code == 1 and "x.png would be written over x.png" in result.stderr
+    assert Path(path).read_bytes() == content
+
+
 def test_more_than_one_wrong_symbol_is_said_to_be(known) -> None:
     result = ngs("explain", "run", saved("x.png", strip("6-2")), "--answer", "-9")
     assert result.exit_code == 0, result.output

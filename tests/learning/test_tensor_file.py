@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
 from ngs.errors import DataError
+from ngs.learning import tensor_file
 from ngs.learning.tensor_file import load, load_sound, replacing, save, save_sound
 
 KIND, REMEDY = "a test file", "make another"
@@ -121,6 +123,18 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DataError, match="cannot be written"):
         save(tmp_path / "file" / "below", KIND, {}, {})
+
+
+def test_a_full_disk_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise SafetensorError("I/O error: No space left on device")
+
+    before = path.read_bytes()
+    monkeypatch.setattr(tensor_file, "save_file", full)
+    with pytest.raises(DataError, match="cannot be written: I/O error: No space left on device; give a path"):
+        save(path, KIND, tensors(), FACTS)
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_others_may_read_what_is_written(path: Path) -> None:

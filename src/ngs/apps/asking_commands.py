@@ -14,8 +14,9 @@ from rich.console import Console
 from ngs.apps.embedded_scenes import EMBEDDED_SCENES, embedded_scene
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
-from ngs.apps.seen_pictures import check_apart, seen_with, write_annotated
+from ngs.apps.seen_pictures import seen_with, write_annotated
 from ngs.apps.step_facts import answer_facts, step_facts
+from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_config, load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
@@ -158,15 +159,6 @@ def is_asked(run: Path) -> bool:
     with suppress(NGSError):
         return isinstance(config_of(read_facts(run / CONFIG), run / CONFIG), TrainCLEVR)
     return False
-
-
-def write_drawing(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise NGSError(
-            f"{path} cannot be written: {error.strerror or error}; give --svg another file"
-        ) from None
 
 
 def _reader(run: Path, is_lenient: bool) -> QuestionReader:

@@ -22,11 +22,11 @@ from ngs.apps.asking_commands import (
     explain_question,
     is_asked,
     scene_given,
-    write_drawing,
 )
 from ngs.apps.errors import reporting_errors
 from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, shown_value
 from ngs.apps.plain_text import tell
+from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
 from ngs.experiments.hwf import LONGEST_TABLED, load_network
 from ngs.grammar.tree import pretty, sentence_of
@@ -143,6 +143,7 @@ def explain(
     if is_asked(run):
         if line is not None:
             raise NGSError(f"{run} answers questions; --line and --strip are for pictures")
+        check_apart([svg], [scene])
         explain_question(run, what, answer, scene_given(scene, image_index, scene_number), lenient, svg)
     elif about_scene:
         raise NGSError(
@@ -150,6 +151,7 @@ def explain(
             f"for questions"
         )
     else:
+        check_apart([svg], [Path(what)])
         _explain_formula(run, Path(what), as_answer(answer), line, svg)
 
 

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import tell
-from ngs.apps.seen_pictures import check_apart, write_annotated
+from ngs.apps.seen_pictures import write_annotated
+from ngs.apps.written_files import check_apart
 from ngs.errors import DataError, NGSError
 from ngs.experiments.scenes import load_scene_reader
 from ngs.experiments.weights import write_weights

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterable
-from itertools import product
+from collections.abc import Collection
 from pathlib import Path
 
 from ngs.errors import NGSError
@@ -31,10 +29,3 @@ def write_annotated(path: Path, seen: SeenPicture, marked: Collection[int] = ())
     """The picture with what was seen in it, as a PNG file, whole or not at all."""
     with replacing(path) as stage:
         annotated(seen, marked).save(stage, format="PNG")
-
-
-def check_apart(written: Iterable[Path | None], given: Iterable[Path | None]) -> None:
-    """Refuse to write over what is read, whatever links and other spellings of paths lead there."""
-    for path, other in product(filter(None, written), filter(None, given)):
-        if os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
-            raise NGSError(f"{path} would be written over {other}, which is read; write elsewhere")

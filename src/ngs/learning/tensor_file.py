@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as as_bytes
+from safetensors.torch import save_file
 from torch import Tensor
 
 from ngs.errors import DataError
@@ -25,14 +25,30 @@ VERSION = "1"
 
 def save(path: Path, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write `path` in one step: whoever looks sees the old file or the new one, even after a crash."""
-    # Copies, since two names for one memory are not allowed in the file.
-    own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    own = _apart({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     description: dict[str, Any] = {"kind": kind, "version": VERSION, "facts": dict(facts)}
     description["sha256"] = checksum(own, description)
     # Under one key, since safetensors writes several in any order: the same content makes the same file.
     text = json.dumps(description, sort_keys=True)
     with replacing(path) as stage:
-        stage.write_bytes(as_bytes(own, {"description": text}))
+        stage.touch()
+        mode = stage.stat().st_mode
+        try:
+            save_file(own, stage, {"description": text})  # from where they are: data may be half of memory
+        except SafetensorError as error:  # a full disk, above all
+            raise OSError(str(error)) from error
+        stage.chmod(mode)  # safetensors lets nobody else read what it writes
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Each with memory of its own, since two names for one memory are not allowed in the file."""
+    own: dict[str, Tensor] = {}
+    taken: set[int] = set()
+    for name, tensor in tensors.items():
+        place = tensor.untyped_storage().data_ptr()
+        own[name] = tensor.clone() if place in taken else tensor
+        taken.add(place)
+    return own
 
 
 def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:

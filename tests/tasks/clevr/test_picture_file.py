@@ -220,3 +220,12 @@ def test_encoded_pictures_keep_their_bytes(tmp_path: Path) -> None:
 def test_encoded_pictures_have_the_very_size(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"x.png: it is 960x640 pixels, and the pixel coordinates of scenes"):
         read_encoded(saved(coloured(960, 640), tmp_path / "x.png"))
+
+
+def test_encoded_pictures_are_upright(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 3
+    with pytest.raises(DataError, match=r"x.jpg: it is stored turned or mirrored"):
+        read_encoded(saved(coloured(), tmp_path / "x.jpg", exif=exif))
+    exif[0x0112] = 1
+    read_encoded(saved(coloured(), tmp_path / "x.jpg", exif=exif))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -40,6 +41,26 @@ def test_all_kinds_of_images_give_the_same_pixels(encoded: EncodedImages) -> Non
 def test_images_that_do_not_fit_stay_as_they_are(encoded: EncodedImages) -> None:
     assert loaded(encoded, CPU, most_bytes=10) is encoded
     assert isinstance(loaded(encoded, CPU, most_bytes=2**30), RawImages)
+
+
+def test_some_of_the_files_are_packed_without_the_others(encoded: EncodedImages) -> None:
+    assert encoded.packed() is encoded.files, "nothing is copied where all are wanted"
+    some = encoded.select(numbers(3, 1)).packed()
+    assert len(some) == 2 and len(some.flat) == int(some.offsets[-1])
+    assert [bytes(some.row(k).tolist()) for k in range(2)] == [encoded.content(3), encoded.content(1)]
+    assert len(EncodedImages.of([])) == len(EncodedImages.of([]).packed()) == 0
+
+
+def test_files_are_in_memory_once() -> None:
+    number, size = 40, 2**18
+    tracemalloc.start()
+    try:
+        images = EncodedImages.of(bytes([k]) * size for k in range(number))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert number * size <= most < 1.25 * number * size, f"{most:,} bytes for {number * size:,}"
+    assert images.content(7) == bytes([7]) * size
 
 
 def test_selected_and_joined_pictures_belong_together() -> None:

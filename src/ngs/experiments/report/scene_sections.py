@@ -64,9 +64,13 @@ MATCHED = (
 
 def _supervision(config: TrainScenes) -> str:
     made = f"{config.rendered:,} pictures rendered from sampled scenes"
+    choosing = f"but for the {config.validation:.0%} that choose the network"
     if config.data == RENDERED:
-        return f"Trained on {made}, of which everything is known."
-    return f"Trained on {made}, then on imported pictures among them, of all of which everything is known."
+        return f"Trained on {made} ({choosing}), of which everything is known."
+    return (
+        f"Trained on {made}, then on imported pictures ({choosing}) among them, of all of which "
+        "everything is known."
+    )
 
 
 def _test_shares(run: Run[TrainScenes], shown: SceneGallery) -> Shares:

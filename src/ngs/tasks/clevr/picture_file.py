@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageOps
 from torch import Tensor
 
 from ngs.errors import DataError
@@ -51,6 +51,8 @@ def read_encoded(path: Path) -> bytes:
                     f"it is {width}x{height} pixels, and the pixel coordinates of scenes are those of "
                     f"{WIDTH}x{HEIGHT}; give the pictures as they were rendered"
                 )
+            if image.getexif().get(ExifTags.Base.Orientation, 1) != 1:
+                raise DataError("it is stored turned or mirrored (Exif); save it upright, without that note")
             _in_colour(image)
         return path.read_bytes()
 

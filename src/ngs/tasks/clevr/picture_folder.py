@@ -203,7 +203,7 @@ def _lines(text: str) -> list[str]:
 def _part(
     folder: Path, paths: Sequence[Path], photographed: Mapping[str, Photographed], told: Callable[[int], None]
 ) -> tuple[Pictures, EncodedImages]:
-    images = EncodedImages.of([read_encoded(path) for path in paths])
+    images = EncodedImages.of(read_encoded(path) for path in paths)
     found = [photographed[path.stem] for path in paths]
     cameras = torch.tensor([each.camera for each in found], dtype=torch.float32).reshape(-1, 3)
     scenes = tuple(each.scene for each in found)

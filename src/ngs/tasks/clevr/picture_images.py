@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -45,16 +45,26 @@ class EncodedImages:
     """which of the files"""
 
     @classmethod
-    def of(cls, contents: Sequence[bytes]) -> EncodedImages:
-        ends = np.cumsum([0, *map(len, contents)])
-        flat = torch.frombuffer(bytearray(b"".join(contents)), dtype=torch.uint8)
-        return cls(Ragged(flat, torch.from_numpy(ends)), np.arange(len(contents)))
+    def of(cls, contents: Iterable[bytes]) -> EncodedImages:
+        """Of the bytes of some files, which are taken one by one: they may be half of memory."""
+        flat, ends = bytearray(), [0]
+        for content in contents:
+            flat += content
+            ends.append(len(flat))
+        files = torch.frombuffer(flat, dtype=torch.uint8) if flat else torch.empty(0, dtype=torch.uint8)
+        return cls(Ragged(files, torch.tensor(ends)), np.arange(len(ends) - 1))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def content(self, number: int) -> bytes:
         return self.files.row(int(self.rows[number])).numpy().tobytes()
+
+    def packed(self) -> Ragged:
+        """The files one behind the other, in this order and without others."""
+        if np.array_equal(self.rows, np.arange(len(self.files))):
+            return self.files
+        return EncodedImages.of(self.content(k) for k in range(len(self))).files
 
     def decoded(self, numbers: Numbers) -> Tensor:
         if not len(numbers):

@@ -63,7 +63,7 @@ def _tensors_of(pictures: Pictures) -> dict[str, Tensor]:
     images = pictures.images
     if not isinstance(images, EncodedImages):
         raise DataError("only imported pictures can be packed; rendered ones are made again from their seed")
-    files = EncodedImages.of([images.content(k) for k in range(len(images))]).files
+    files = images.packed()
     return {
         **packed_scenes.tensors_of(pictures.scenes),
         "files": files.flat,
