@@ -108,13 +108,8 @@ def reproduce(
         chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
         jobs = list(jobs_of(chosen, instead=instead))
         failed = _run(jobs, store, WHERE[on], workers, _labels(wanted))
-    scale = "-quick" if quick else ""
     for each, cells in wanted.values():
-        outcome = gathered(each, cells, store, quick=quick)
-        path = (record or results) / f"{each.name}{scale}.json"
-        write_outcome(outcome, path)
-        _print(each, outcome, results / f"figures{scale}")
-        typer.echo(f"written to {path}")
+        _write_down(each, gathered(each, cells, store, quick=quick), results, record or results)
     if failed:
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
@@ -179,6 +174,10 @@ def _run(
     return failed
 
 
-def _print(each: Experiment, outcome: Outcome, images: Path) -> None:
+def _write_down(each: Experiment, outcome: Outcome, results: Path, record: Path) -> None:
+    """Write what an experiment came to into the folder `record`, and tell it, with figures in `results`."""
+    scale = "-quick" if outcome.quick else ""
+    path, images = record / f"{each.name}{scale}.json", results / f"figures{scale}"
+    write_outcome(outcome, path)
     text = illustrated(each.show(outcome), images, str(images))
-    typer.echo(f"\n{each.title}\n\n{text}\n\n{provenance(outcome)}")
+    typer.echo(f"\n{each.title}\n\n{text}\n\n{provenance(outcome)}\nwritten to {path}")
