@@ -118,7 +118,7 @@ def test_images_kept_on_a_gpu_take_a_share_of_what_is_free(monkeypatch: pytest.M
 
 
 def test_half_of_a_batch_is_imported(data: Path) -> None:
-    course = ScenesCourse(short_config(data), CPU)
+    course = ScenesCourse(short_config(data, augment=False), CPU)
     first, second = course.lessons()
     assert (first.name, len(first.examples), first.steps) == ("rendered", 3, 2)
     assert len(second.examples) == 8
@@ -127,6 +127,18 @@ def test_half_of_a_batch_is_imported(data: Path) -> None:
     assert course.parts.beside is not None
     assert torch.equal(batch.inputs[0], imported)
     assert torch.equal(batch.inputs[1], course.parts.beside.decoded(np.array([0]))[0])
+
+
+def test_pictures_to_learn_from_come_in_a_mirror_too(data: Path) -> None:
+    course = ScenesCourse(short_config(data), CPU)
+    first, second = course.lessons()
+    assert (len(first.examples), len(second.examples)) == (6, 16)
+    batch = second.examples.batch(np.array([7, 8, 15]))
+    assert course.parts.beside is not None
+    rendered = course.parts.beside.decoded(np.array([0]))[0]
+    assert torch.equal(batch.inputs[0], course.parts.train.decoded(np.array([3]))[0].flip(-1))
+    assert torch.equal(batch.inputs[1], rendered)
+    assert torch.equal(batch.inputs[2], rendered.flip(-1))
 
 
 def test_the_address_of_a_run_is_that_of_its_contents(data: Path, tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ class TrainScenes(Training):
     rendered_steps: int = setting(
         1000, "With imported data: steps on rendered pictures alone, before --steps on both, half and half."
     )
-    augment: bool = setting(True, "Learn from pictures in other light, too.")
+    augment: bool = setting(True, "Learn from pictures in other light and in a mirror, too.")
     steps: int = setting(500, "Training steps.")
     batch_size: int = setting(8, "Pictures in a step.")
     validate_every: int = setting(100, "Steps between validations; each also writes a checkpoint.")

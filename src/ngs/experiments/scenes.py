@@ -22,6 +22,7 @@ from ngs.perception.augmentation import Augmentation
 from ngs.perception.picture_augmentation import Lighting
 from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
 from ngs.reasoning.scenes import ATTRIBUTES
+from ngs.tasks.clevr.mirrored_pictures import MirroredPictures
 from ngs.tasks.clevr.picture_examples import PictureExamples
 from ngs.tasks.clevr.picture_source import imported
 from ngs.tasks.clevr.pictures import Pictures, divided, joined
@@ -144,14 +145,17 @@ class ScenesCourse:
     def lessons(self) -> list[Lesson]:
         config, parts = self.config, self.parts
         if parts.beside is None:
-            examples = PictureExamples.of(parts.train, self.device)
-            return [Lesson(RENDERED, examples, Seeing(), config.steps)]
-        first = PictureExamples.of(parts.beside, self.device)
-        both = PictureExamples.of(joined(parts.train, parts.beside), self.device)
+            return [Lesson(RENDERED, self._to_learn_from(parts.train), Seeing(), config.steps)]
+        both = self._to_learn_from(joined(parts.train, parts.beside))
+        times = len(both) // (len(parts.train) + len(parts.beside))  # that each picture is among them
         return [
-            Lesson(RENDERED, first, Seeing(), config.rendered_steps),
-            Lesson("imported", Mixed(both, len(parts.train)), Seeing(), config.steps),
+            Lesson(RENDERED, self._to_learn_from(parts.beside), Seeing(), config.rendered_steps),
+            Lesson("imported", Mixed(both, times * len(parts.train)), Seeing(), config.steps),
         ]
+
+    def _to_learn_from(self, pictures: Pictures) -> PictureExamples | MirroredPictures:
+        examples = PictureExamples.of(pictures, self.device)
+        return MirroredPictures(examples) if self.config.augment else examples
 
     def validate(self, network: nn.Module) -> SceneMarks:
         return measure(network, self.validation)
