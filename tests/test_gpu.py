@@ -274,6 +274,21 @@ def test_the_average_of_a_recurrent_network():
     assert columns.shape[0] == len(batch)
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_of_symbols(name):
+    """Scores and gradients; the GPU's convolutions round to ten bits."""
+    torch.manual_seed(0)
+    network, ink = NETWORKS[name](14).eval(), torch.rand(12, 1, 45, 45)
+    network(ink).square().sum().backward()
+    wanted = [network(ink).detach(), *(each.grad.clone() for each in network.parameters())]
+    network.zero_grad()
+    network.to(GPU)
+    network(ink.to(GPU)).square().sum().backward()
+    found = [network(ink.to(GPU)).detach(), *(each.grad for each in network.parameters())]
+    for there, here in zip(found, wanted, strict=True):
+        assert (there.cpu() - here).norm() <= 0.01 * here.norm()
+
+
 def test_images_go_on_after_a_checkpoint():
     """Weights in the layout of convolutions, and what the optimizer keeps of them, come back as they were."""
     data = embedded(train=24, test=1, train_writers=2)

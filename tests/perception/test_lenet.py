@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from ngs.perception.lenet import NETWORKS, SIDE, LeNet, PaperLeNet, Pixels
+from ngs.perception.lenet import NETWORKS, SIDE, Bias, LeNet, PaperLeNet, Pixels, convolved_by_product
 
 SYMBOLS = 14
 
@@ -90,3 +91,28 @@ def test_pixels_in_a_row_stay_where_they_are() -> None:
     rows = Pixels()(features)
     assert rows.data_ptr() == features.data_ptr()
     assert torch.equal(rows[1, :6], torch.cat([features[1, :, 0, 0], features[1, :, 0, 1]]))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_product_of_matrices_is_the_first_convolution(bias: bool, seed: int) -> None:
+    torch.manual_seed(seed)
+    layer = nn.Conv2d(1, 6, 3, padding=1, bias=bias, dtype=torch.float64)
+    ink = torch.rand(4, 1, 9, 11, dtype=torch.float64, requires_grad=True)
+    given = [ink, *layer.parameters()]
+    wanted, found = layer(ink), convolved_by_product(ink, layer.weight, layer.bias)
+    assert torch.allclose(found, wanted)
+    assert found.is_contiguous(memory_format=torch.channels_last)
+    weights = torch.rand_like(wanted)
+    slopes = [torch.autograd.grad((output * weights).sum(), given) for output in (found, wanted)]
+    assert all(torch.allclose(a, b) for a, b in zip(*slopes, strict=True))
+
+
+def test_a_bias_behind_the_pooling_is_one_before_it() -> None:
+    torch.manual_seed(0)
+    plain = nn.Conv2d(2, 5, 3, padding=1, bias=False)
+    bias = Bias(plain)
+    features = torch.rand(3, 2, 9, 9)
+    before = F.max_pool2d(F.conv2d(features, plain.weight, bias.bias, padding=1), 2)
+    assert torch.allclose(bias(F.max_pool2d(plain(features), 2)), before)
+    assert 0 < bias.bias.abs().max() <= (2 * 9) ** -0.5

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 SIDE = 45
 """Height and width, in pixels, of the symbol images these networks are made for."""
@@ -23,6 +24,51 @@ class ChannelsLast(nn.Sequential):
         return scores
 
 
+class FirstConvolution(nn.Conv2d):
+    """3x3 pixels of ink at a time, the image as large as before.
+
+    On a GPU a product of matrices: for images of one channel, what libraries have for convolutions runs at a
+    fraction of the memory's speed, and their gradient copies all of the output.
+    """
+
+    def __init__(self, outputs: int, bias: bool = True) -> None:
+        super().__init__(1, outputs, 3, padding=1, bias=bias)
+
+    def forward(self, ink: Tensor) -> Tensor:
+        return convolved_by_product(ink, self.weight, self.bias) if ink.is_cuda else super().forward(ink)
+
+
+def convolved_by_product(ink: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """What `F.conv2d(ink, weight, bias, padding=1)` gives for weights [output, 1, 3, 3], channels last.
+
+    Image by image, since the gradient of one product over all pixels of all images would be a sum of
+    hundreds of thousands of terms for a handful of weights. The bias is the weight of a tenth pixel that is
+    always 1, so that its gradient is no sum of its own.
+    """
+    number, _, height, width = ink.shape
+    patches = F.pad(ink[:, 0], (1, 1, 1, 1)).unfold(1, 3, 1).unfold(2, 3, 1)
+    patches = patches.reshape(number, height * width, 9)
+    weights = weight.flatten(1)
+    if bias is not None:
+        patches = F.pad(patches, (0, 1), value=1.0)
+        weights = torch.cat([weights, bias[:, None]], 1)
+    outputs = torch.bmm(patches, weights.T.expand(number, -1, -1))
+    return outputs.view(number, height, width, len(weights)).permute(0, 3, 1, 2)
+
+
+class Bias(nn.Module):
+    """A number of its own for each channel, to be added behind a pooling instead of before it: there is a
+    quarter of the pixels there, and max(x + b) = max(x) + b."""
+
+    def __init__(self, convolution: nn.Conv2d) -> None:
+        super().__init__()
+        bound = convolution.weight[0].numel() ** -0.5  # what `nn.Conv2d` begins with
+        self.bias = nn.Parameter(torch.empty(convolution.out_channels).uniform_(-bound, bound))
+
+    def forward(self, features: Tensor) -> Tensor:
+        return features + self.bias[:, None, None]
+
+
 class Pixels(nn.Module):
     """All pixels of an image in a row, the channels of each side by side: nothing moves in memory.
 
@@ -38,11 +84,13 @@ class PaperLeNet(ChannelsLast):
     """The network of the paper as its authors released it: no pooling between its two convolutions."""
 
     def __init__(self, symbols: int, side: int = SIDE) -> None:
+        first, second = FirstConvolution(32), nn.Conv2d(32, 64, 3, padding=1, bias=False)
         super().__init__(
-            nn.Conv2d(1, 32, 3, padding=1),
+            first,
             nn.ReLU(),
-            nn.Conv2d(32, 64, 3, padding=1),
+            second,
             nn.MaxPool2d(2),
+            Bias(second),
             nn.Dropout(0.25),
             Pixels(),
             nn.Linear(64 * (side // 2) ** 2, 128),
@@ -61,9 +109,9 @@ class LeNet(ChannelsLast):
 
     def __init__(self, symbols: int, side: int = SIDE, *, width: int = 16, dropout: float = 0.1) -> None:
         super().__init__(
-            *_block(1, width),
-            *_block(width, 2 * width),
-            *_block(2 * width, 4 * width),
+            *_block(FirstConvolution(width, bias=False)),
+            *_block(nn.Conv2d(width, 2 * width, 3, padding=1, bias=False)),
+            *_block(nn.Conv2d(2 * width, 4 * width, 3, padding=1, bias=False)),
             nn.Flatten(),
             nn.Dropout(dropout),
             nn.Linear(4 * width * (side // 8) ** 2, 8 * width, bias=False),
@@ -74,14 +122,9 @@ class LeNet(ChannelsLast):
         )
 
 
-def _block(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
+def _block(convolution: nn.Conv2d) -> tuple[nn.Module, ...]:
     # Pooled before the norm, which then has a quarter of the work; no bias, since the norm has one.
-    return (
-        nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
-        nn.MaxPool2d(2),
-        nn.BatchNorm2d(outputs),
-        nn.ReLU(),
-    )
+    return convolution, nn.MaxPool2d(2), nn.BatchNorm2d(convolution.out_channels), nn.ReLU()
 
 
 def small(symbols: int) -> nn.Module:
