@@ -80,6 +80,7 @@ def main(folder: Path) -> None:
     for event in train(drawing(folder), folder / "two" / "stopped"):
         if event.step > STOPPED_AT:
             break
+    torch.distributed.destroy_process_group()  # or its threads may abort the process as it ends
 
 
 if __name__ == "__main__":
