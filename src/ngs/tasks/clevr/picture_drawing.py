@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -30,9 +30,37 @@ def annotated(given: SeenPicture, marked: Collection[int] = ()) -> Image.Image:
         pen.rectangle(
             _inside(box, drawing), outline=COLORS[thing.color], width=THICK if k in marked else THIN
         )
-    for k, (box, thing) in enumerate(zip(boxes, given.scene.things, strict=True)):
-        _label(pen, font, f"{k + 1} {description(thing)}", box, drawing)
+    words = [f"{k + 1} {description(thing)}" for k, thing in enumerate(given.scene.things)]
+    extents = [pen.textbbox((MARGIN, MARGIN), text, font=font) for text in words]
+    sizes = [(right + MARGIN, bottom + MARGIN) for _, _, right, bottom in extents]
+    for text, corner, size in zip(words, places_of_labels(boxes, sizes, drawing.size), sizes, strict=True):
+        _label(pen, font, text, corner, size)
     return drawing
+
+
+def places_of_labels(
+    boxes: Sequence[Sequence[float]], sizes: Sequence[tuple[float, float]], picture: tuple[int, int]
+) -> list[tuple[float, float]]:
+    """The upper left corner of each label: above its box, or as near to that as the others leave room for.
+
+    Labels are put one after the other and moved up or down, within the picture.
+    """
+    taken: list[tuple[float, float, float, float]] = []
+    for box, (width, height) in zip(boxes, sizes, strict=True):
+        x = min(max(box[0], 0), picture[0] - width)
+        above = min(max(box[1] - height, 0), picture[1] - height)
+        rows = sorted(range(int(picture[1] - height) + 1), key=lambda y: abs(y - above))
+        free = (
+            y
+            for y in rows
+            if not any(
+                x < right and left < x + width and y < bottom and top < y + height
+                for left, top, right, bottom in taken
+            )
+        )
+        y = next(free, above)
+        taken.append((x, y, x + width, y + height))
+    return [(left, top) for left, top, _, _ in taken]
 
 
 def _inside(box: list[float], drawing: Image.Image) -> tuple[float, float, float, float]:
@@ -46,13 +74,9 @@ def _label(
     pen: ImageDraw.ImageDraw,
     font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
     text: str,
-    box: list[float],
-    drawing: Image.Image,
+    corner: tuple[float, float],
+    size: tuple[float, float],
 ) -> None:
-    """Words above the box, moved into the picture where they would leave it."""
-    left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
-    width, height = right - left + 2 * MARGIN, bottom - top + 2 * MARGIN
-    x = min(max(box[0], 0), drawing.width - width)
-    y = min(max(box[1] - height, 0), drawing.height - height)
-    pen.rectangle((x, y, x + width, y + height), fill=BEHIND_WORDS)
-    pen.text((x + MARGIN - left, y + MARGIN - top), text, fill="white", font=font)
+    (x, y), (width, height) = corner, size
+    pen.rectangle((x, y, x + width - 1, y + height - 1), fill=BEHIND_WORDS)
+    pen.text((x + MARGIN, y + MARGIN), text, fill="white", font=font)
