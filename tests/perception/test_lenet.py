@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from ngs.errors import ShapeError
 from ngs.perception.lenet import NETWORKS, SIDE, Bias, LeNet, PaperLeNet, Pixels, convolved_by_product
 
 SYMBOLS = 14
@@ -34,6 +35,18 @@ def test_the_network_of_the_paper_has_its_parameters() -> None:
         (128, 64 * 22 * 22),
         (SYMBOLS, 128),
     ]
+
+
+def test_the_network_of_the_paper_is_its_layers_one_behind_the_other() -> None:
+    """As its authors wrote it, pixels in our order; both begin with the same numbers."""
+    torch.manual_seed(0)
+    ours = PaperLeNet(SYMBOLS).eval()
+    torch.manual_seed(0)
+    first, second = nn.Conv2d(1, 32, 3, padding=1), nn.Conv2d(32, 64, 3, padding=1)
+    hidden, last = nn.Linear(64 * 22 * 22, 128), nn.Linear(128, SYMBOLS)
+    plain = nn.Sequential(first, nn.ReLU(), second, nn.MaxPool2d(2), Pixels(), hidden, nn.ReLU(), last)
+    ink = torch.rand(3, 1, SIDE, SIDE)
+    assert torch.allclose(ours(ink), plain(ink), atol=1e-6)
 
 
 def first_halving(network: nn.Sequential) -> int:
@@ -106,6 +119,11 @@ def test_a_product_of_matrices_is_the_first_convolution(bias: bool, seed: int) -
     weights = torch.rand_like(wanted)
     slopes = [torch.autograd.grad((output * weights).sum(), given) for output in (found, wanted)]
     assert all(torch.allclose(a, b) for a, b in zip(*slopes, strict=True))
+
+
+def test_images_of_more_channels_are_refused() -> None:
+    with pytest.raises(ShapeError, match=r"the images are \[2, 3, 45, 45\]; they must be \[image, 1,"):
+        convolved_by_product(torch.rand(2, 3, SIDE, SIDE), torch.rand(4, 1, 3, 3), None)
 
 
 def test_a_bias_behind_the_pooling_is_one_before_it() -> None:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from torch import nn
 
+from ngs.errors import DataError
 from ngs.experiments.config import read_facts
 from ngs.experiments.record import METRICS, TENSORBOARD
 from ngs.learning import tensor_file
@@ -60,6 +61,12 @@ def read_network(path: Path, task: str, make: Callable[[Any, Path], NetworkT]) -
     """A trained network, ready to read, and the facts kept with it; `make` builds one from such facts."""
     tensors, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
     network = make(facts, path)
-    network.load_state_dict(tensors)
+    try:
+        network.load_state_dict(tensors)
+    except RuntimeError:
+        raise DataError(
+            f"{path} is of a network that this program builds otherwise; use the version it was trained "
+            f"with, or train one with `ngs train {task}`"
+        ) from None
     network.eval()
     return network, facts

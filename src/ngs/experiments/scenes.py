@@ -147,7 +147,7 @@ class ScenesCourse:
         if parts.beside is None:
             return [Lesson(RENDERED, self._to_learn_from(parts.train), Seeing(), config.steps)]
         both = self._to_learn_from(joined(parts.train, parts.beside))
-        times = len(both) // (len(parts.train) + len(parts.beside))  # that each picture is among them
+        times = 2 if config.augment else 1  # as it is, and in a mirror
         return [
             Lesson(RENDERED, self._to_learn_from(parts.beside), Seeing(), config.rendered_steps),
             Lesson("imported", Mixed(both, times * len(parts.train)), Seeing(), config.steps),

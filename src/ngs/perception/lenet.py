@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ngs.errors import ShapeError
+
 SIDE = 45
 """Height and width, in pixels, of the symbol images these networks are made for."""
 
@@ -27,8 +29,8 @@ class ChannelsLast(nn.Sequential):
 class FirstConvolution(nn.Conv2d):
     """3x3 pixels of ink at a time, the image as large as before.
 
-    On a GPU a product of matrices: for images of one channel, what libraries have for convolutions runs at a
-    fraction of the memory's speed, and their gradient copies all of the output.
+    On a GPU a product of matrices, which is faster there: what libraries have for convolutions is made for
+    many channels.
     """
 
     def __init__(self, outputs: int, bias: bool = True) -> None:
@@ -45,7 +47,9 @@ def convolved_by_product(ink: Tensor, weight: Tensor, bias: Tensor | None) -> Te
     hundreds of thousands of terms for a handful of weights. The bias is the weight of a tenth pixel that is
     always 1, so that its gradient is no sum of its own.
     """
-    number, _, height, width = ink.shape
+    number, channels, height, width = ink.shape
+    if channels != 1:
+        raise ShapeError(f"the images are {list(ink.shape)}; they must be [image, 1, height, width]")
     patches = F.pad(ink[:, 0], (1, 1, 1, 1)).unfold(1, 3, 1).unfold(2, 3, 1)
     patches = patches.reshape(number, height * width, 9)
     weights = weight.flatten(1)

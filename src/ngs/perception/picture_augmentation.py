@@ -15,8 +15,8 @@ from ngs.perception.augmentation import smooth
 class Lighting:
     """Random light, colour balance, contrast, blur and noise for each picture.
 
-    Each is drawn uniformly up to what is given, to both sides. Nothing is turned, flipped or cut: where
-    objects stand follows from where they show.
+    Each is drawn uniformly up to what is given, to both sides. Nothing is moved, so that what is true of a
+    picture stays true.
     """
 
     brightness: float = 0.12

@@ -59,10 +59,11 @@ EXPERIMENT = Experiment(
     "network, batches of 64, Adam at 5e-4, 15,000 iterations. Unlike the paper we hold out 5% of the "
     "training formulas and choose the checkpoint on them. The last row is what we would do instead: a "
     "network with batch norm, changed images, one cycle of the learning rate, 1,100 steps of 256. All of it "
-    "takes the better part of an hour on an H200 (about 450 steps a second of the paper's network, in all "
-    "runs that share it): what is missing waits for that. With the paper's network and settings, learning "
-    "from values alone (`posterior`) is as good as learning from the symbols themselves (`supervised`): "
-    "where it is a little below the paper's m-BS (25% and 100% of the data), so is supervision.",
+    "takes the better part of an hour on an H200 (eleven runs that share it make about 450 steps a second of "
+    "the paper's network together, da9452b): what is missing waits for that. With the paper's network "
+    "and settings, learning from values alone (`posterior`) is as good as learning from the symbols "
+    "themselves (`supervised`): where it is a little below the paper's m-BS (25% and 100% of the data), so "
+    "is supervision.",
     ("hwf",),
     full,
     quick,

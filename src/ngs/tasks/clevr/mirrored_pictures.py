@@ -35,17 +35,17 @@ class MirroredPictures:
 
     def batch(self, numbers: NDArray[np.int64]) -> PictureBatch:
         batch = self.examples.batch(numbers // 2)
-        turned = torch.from_numpy(numbers % 2 == 1).to(batch.inputs.device)
-        images = torch.where(turned[:, None, None, None], batch.inputs.flip(-1), batch.inputs)
-        return PictureBatch(images, _mirrored(batch.targets, turned))
+        flipped = torch.from_numpy(numbers % 2 == 1).to(batch.inputs.device)
+        images = torch.where(flipped[:, None, None, None], batch.inputs.flip(-1), batch.inputs)
+        return PictureBatch(images, _mirrored(batch.targets, flipped))
 
 
-def _mirrored(truth: SceneTargets, turned: Tensor) -> SceneTargets:
+def _mirrored(truth: SceneTargets, flipped: Tensor) -> SceneTargets:
     """The targets of pictures of which some, [picture], are mirrored."""
     left, upper, right, lower = truth.boxes.unbind(-1)
     boxes = torch.stack([WIDTH - right, upper, WIDTH - left, lower], -1)
     return replace(
         truth,
-        columns=torch.where(turned[:, None], WIDTH - truth.columns, truth.columns),
-        boxes=torch.where(turned[:, None, None], boxes, truth.boxes),
+        columns=torch.where(flipped[:, None], WIDTH - truth.columns, truth.columns),
+        boxes=torch.where(flipped[:, None, None], boxes, truth.boxes),
     )

@@ -1,0 +1,34 @@
+"""What is in the folder of a run, and what is said of it where it does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from ngs.errors import DataError
+from ngs.experiments.folder import A_NETWORK, read_network
+from ngs.learning import tensor_file
+
+
+def made(facts: Any, path: Path) -> nn.Linear:
+    return nn.Linear(facts["inputs"], 2)
+
+
+def test_a_network_is_read_as_it_was_kept(tmp_path: Path) -> None:
+    kept = nn.Linear(3, 2)
+    tensor_file.save(tmp_path / "network", A_NETWORK, kept.state_dict(), {"inputs": 3})
+    network, facts = read_network(tmp_path / "network", "hwf", made)
+    assert torch.equal(network.weight, kept.weight) and facts["inputs"] == 3 and not network.training
+
+
+@pytest.mark.parametrize("layer", [nn.Linear(4, 2), nn.Conv2d(3, 2, 1), nn.Sequential(nn.Linear(3, 2))])
+def test_a_network_that_is_built_otherwise_is_refused(tmp_path: Path, layer: nn.Module) -> None:
+    tensor_file.save(tmp_path / "network", A_NETWORK, layer.state_dict(), {"inputs": 3})
+    with pytest.raises(
+        DataError, match="builds otherwise; use the version it was trained with, or train one"
+    ):
+        read_network(tmp_path / "network", "hwf", made)
