@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,12 @@ from ngs.experiments.scenes import SceneMarks
 from ngs.perception.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
 from ngs.perception.seen_objects import SeenObjects
 from ngs.reasoning.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
-from ngs.tasks.clevr import packed
+from ngs.tasks.clevr import packed, picture_packed
 from ngs.tasks.clevr.official import read_scene
+from ngs.tasks.clevr.picture_data import PictureData, digest_of
 from ngs.tasks.clevr.picture_file import as_image
+from ngs.tasks.clevr.picture_images import EncodedImages
+from ngs.tasks.clevr.pictures import Pictures, joined
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.rendered_pictures import without_others
 from ngs.tasks.clevr.rendering.renderer import render
@@ -136,6 +140,21 @@ def seeing_all(monkeypatch: pytest.MonkeyPatch) -> Scene:
     return few().scenes[0]
 
 
+def cut_anew(data: PictureData) -> PictureData:
+    """The same pictures, one of those to learn from now among those to be tested on."""
+    train, moved = data.train.select([0, 1, 2, 3]), data.train.select([4])
+    test = joined(data.test, moved)
+    encoded = EncodedImages.of(image for part in (data.test, moved) for image in contents(part))
+    test = replace(test, images=encoded)
+    assert isinstance(train.images, EncodedImages)
+    return replace(data, train=train, test=test, digest=digest_of([(train, train.images), (test, encoded)]))
+
+
+def contents(pictures: Pictures) -> list[bytes]:
+    assert isinstance(pictures.images, EncodedImages)
+    return [pictures.images.content(k) for k in range(len(pictures))]
+
+
 # Data
 
 
@@ -158,6 +177,8 @@ def test_images_are_imported_and_inspected(tmp_path: Path) -> None:
     again = refused("data", "import", "data/my-images.ngs", "--name", "again")
     assert "packed already; train with it: ngs train scenes --data data/my-images.ngs" in again
     assert "or one with images of scenes" in refused("data", "import", "missing")
+    done("data", "import", images, "--scenes", scenes, "--out", "data/others.ngs")
+    assert "others: 5 pictures to learn from" in done("data", "inspect", "data/others.ngs")
 
 
 def test_images_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -328,6 +349,12 @@ def test_a_picture_that_is_asked_about_is_not_written_over(option: str, folder: 
     assert "would be written over" in said and Path("seen/mine.json").read_bytes() == scene
 
 
+def test_a_drawing_is_called_what_it_is(folder: Path, picture: Path) -> None:
+    options = ("--image", picture, "--eyes", folder / "eyes", "--picture", "notes.txt")
+    said = refused("ask", folder / "reader", "How many cubes are there?", *options)
+    assert "notes.txt would be a PNG file" in said and not Path("notes.txt").exists()
+
+
 def test_weights_stand_for_their_run(folder: Path, picture: Path) -> None:
     said = done("weights", folder / "eyes", "--out", "eyes.safetensors")
     assert "eyes.safetensors:" in said and "SHA-256" in said and Path("eyes.safetensors.md").exists()
@@ -340,6 +367,42 @@ def test_weights_stand_for_their_run(folder: Path, picture: Path) -> None:
     Path("eyes.safetensors").write_bytes(content[:-1] + b"x")
     assert "is damaged" in refused("see", "eyes.safetensors", picture)
     assert "cannot see" in refused("weights", folder / "reader")
+
+
+def test_weights_are_not_written_over_what_is_there(folder: Path) -> None:
+    Path("notes.txt").write_text("mine")
+    for taken in (Path("notes.txt"), folder / "eyes" / "best.safetensors"):
+        content = taken.read_bytes()
+        assert "exists; give another --out" in refused("weights", folder / "eyes", "--out", taken)
+        assert taken.read_bytes() == content
+    own = refused("weights", folder / "eyes", "--out", folder / "eyes" / "best.safetensors", "--overwrite")
+    assert "would be written over" in own
+    done("weights", folder / "eyes", "--out", "notes.txt", "--overwrite")
+    Path("notes.txt").unlink()
+    assert "notes.txt.md exists" in refused("weights", folder / "eyes", "--out", "notes.txt")
+
+
+def test_brackets_in_names_are_no_markup(folder: Path, picture: Path) -> None:
+    odd = Path("a [/b] c [bold].png")  # a folder, and a file in it
+    odd.parent.mkdir()
+    shutil.copy(picture, odd)
+    assert "a [/b] c [bold].png:" in done("see", folder / "eyes", odd)
+    data = packed_pictures(Path.cwd(), "few[/i]")
+    assert "few[/i], test part" in done("evaluate", folder / "eyes", "--data", data)
+
+
+def test_other_data_in_the_place_of_a_runs_own_are_noticed(tmp_path: Path) -> None:
+    data = packed_pictures(tmp_path)
+    done("train", "scenes", "--data", data, *SHORT, "--out", "run")
+    done("evaluate", "run")
+    done("weights", "run", "--out", "eyes.safetensors")
+    picture_packed.write(data, cut_anew(picture_packed.read(data)))
+    for command in (["evaluate", "run"], ["evaluate", "eyes.safetensors"], ["report", "run"]):
+        assert "few.ngs is not what" in refused(*command)
+    done("evaluate", "run", "--data", data)
+    data.unlink()
+    for command in (["evaluate", "run"], ["evaluate", "eyes.safetensors"], ["report", "run"]):
+        assert "was trained on, is not there" in refused(*command)
 
 
 # What is refused

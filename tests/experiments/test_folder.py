@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from ngs.errors import DataError
-from ngs.experiments.folder import A_NETWORK, read_network
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.folder import A_NETWORK, DATA, check_data, check_there, read_network
 from ngs.learning import tensor_file
 
 
@@ -32,3 +33,22 @@ def test_a_network_that_is_built_otherwise_is_refused(tmp_path: Path, layer: nn.
         DataError, match="builds otherwise; use the version it was trained with, or train one"
     ):
         read_network(tmp_path / "network", "hwf", made)
+
+
+def test_other_data_in_the_same_place_are_refused(tmp_path: Path) -> None:
+    weights = nn.Linear(3, 2).state_dict()
+    tensor_file.save(tmp_path / "network", A_NETWORK, weights, {DATA: "abc"})
+    check_data(tmp_path / "network", "x.ngs", "abc")
+    with pytest.raises(DataError, match=r"x\.ngs is not what .*network was trained on; put that back, or"):
+        check_data(tmp_path / "network", "x.ngs", "abd")
+    tensor_file.save(tmp_path / "older", A_NETWORK, weights, {})
+    check_data(tmp_path / "older", "x.ngs", "abd")
+
+
+def test_data_that_are_not_there_are_named(tmp_path: Path) -> None:
+    check_there(tmp_path, TrainHWF())
+    config = TrainHWF(data=str(tmp_path / "x.ngs"))
+    with pytest.raises(DataError, match=r"x\.ngs, which .* was trained on, is not there; run this where"):
+        check_there(tmp_path, config)
+    (tmp_path / "x.ngs").touch()
+    check_there(tmp_path, config)

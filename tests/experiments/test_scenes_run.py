@@ -283,7 +283,7 @@ def asked(
 
 
 def test_errors_have_their_causes(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, pictures = scenes.test_part(scenes.load_config(done).data, CPU)
+    _, pictures = scenes.test_part(done, None, CPU)
     (picture,), (true,) = pictures.names, pictures.scenes
     less = rendered_pictures.without_others(true, range(len(true.things) - 1))
     wrong: Program = ("exist", "scene")

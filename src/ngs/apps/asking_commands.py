@@ -13,10 +13,10 @@ from rich.console import Console
 
 from ngs.apps.embedded_scenes import EMBEDDED_SCENES, embedded_scene
 from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import tell
+from ngs.apps.plain_text import plain_console, tell
 from ngs.apps.seen_pictures import seen_with, write_annotated
 from ngs.apps.step_facts import answer_facts, step_facts
-from ngs.apps.written_files import check_apart, write_drawing
+from ngs.apps.written_files import check_apart, check_picture, write_drawing
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_config, load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
@@ -79,7 +79,8 @@ def ask(
     picture: Annotated[
         Path | None,
         typer.Option(
-            help="With --image: draw what was seen into this file, in thick frames what the answer is about.",
+            help="With --image: draw what was seen into this PNG file, in thick frames what the answer is "
+            "about.",
             show_default=False,
         ),
     ] = None,
@@ -98,6 +99,7 @@ def ask(
     finds: from its last step down to the scene. The percentage is the
     probability of the program among all that its modules can make.
     """
+    check_picture(picture)
     check_apart((svg, picture), (image, eyes, scene))
     if image is None and eyes is None and picture is None:
         seen, given = None, scene_given(scene, image_index, scene_number)
@@ -115,7 +117,7 @@ def ask(
     if as_json:
         typer.echo(json.dumps(_facts(reading, given, answers), indent=2))
         return
-    console = Console()
+    console = plain_console()
     _tell_scene(console, given)
     tell(console, f"answer: {_told(answers[0])}\n")
     tell(console, f"program ({reading.programs[0].probability:.1%})\n{answers[0].tree()}")
@@ -145,7 +147,7 @@ def explain_question(
     edits = tidy_switches if config.grammar == "tidy" and not config.moves else None  # as in training
     reader = _reader(run, is_lenient)
     correction = correct(reader, question, given.scene, answer.strip().lower(), edits=edits)
-    console = Console()
+    console = plain_console()
     _tell_scene(console, given)
     tell(console, as_text(correction))
     _tell_unseen(console, correction.reading)

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import torch
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
+from ngs.apps.plain_text import plain_console
 from ngs.errors import NGSError
 from ngs.experiments import benchmark
 from ngs.experiments.clevr_speed import clevr_speed
@@ -35,7 +35,7 @@ def bench(
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     (out / "results.md").write_text(benchmark.as_markdown(results))
-    console = Console()
+    console = plain_console()
     for table in _tables(results):
         console.print(table)
     console.print(f"written to {out / 'results.json'} and {out / 'results.md'}")
@@ -56,8 +56,8 @@ def bench_training(
     table = Table("method", "ms a step", "times supervised")
     for method, seconds in results["seconds"].items():
         table.add_row(method, f"{1000 * seconds:.2f}", f"{results['times_supervised'][method]:.2f}")
-    Console().print(table)
-    Console().print(f"written to {out / 'training.json'}")
+    plain_console().print(table)
+    plain_console().print(f"written to {out / 'training.json'}")
 
 
 @reporting_errors
@@ -80,7 +80,7 @@ def bench_clevr(
     seconds = results["training_step_seconds"]
     for method, spent in seconds.items():
         steps.add_row(method, f"{1000 * spent:.1f}", f"{spent / seconds['supervised']:.2f}")
-    console = Console()
+    console = plain_console()
     console.print(promises)
     console.print(steps)
     console.print(f"written to {out / 'clevr.json'}")

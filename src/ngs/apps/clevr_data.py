@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ngs.apps.plain_text import tell
+from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import VisualQuestions
@@ -40,7 +40,7 @@ def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool) -> None:
     reading = _read(source, skip_faulty)
     data = dataclasses.replace(reading.data, name=name)
     packed.write(path, data)
-    console = Console()
+    console = plain_console()
     tell(console, f"{path}: {_summary(data)}, {path.stat().st_size / 1e6:.0f} MB")
     _print_left_out(console, reading)
     _print_findings(console, inspect(data, modules_of))
@@ -54,7 +54,7 @@ def show(source: Path, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({**dataclasses.asdict(found), "faulty": reading.left_out}, indent=2))
         return
-    console = Console()
+    console = plain_console()
     tell(console, f"{found.name}: {_summary(reading.data)}, {len(found.vocabulary)} words")
     for title, counts in (
         ("questions by kind", found.kinds),
@@ -71,7 +71,7 @@ def _read(source: Path, skip_faulty: bool) -> official.Reading:
     """What is in a folder of official files or a packed file."""
     if packed.is_packed(source):
         return official.Reading(packed.read(source), (), ())
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("reading")

@@ -14,6 +14,7 @@ import typer
 from ngs.apps import clevr_data, hwf_data, picture_data
 from ngs.apps.errors import reporting_errors
 from ngs.apps.render_commands import render
+from ngs.apps.written_files import check_free
 from ngs.errors import DataError
 from ngs.tasks.hwf import archive
 
@@ -42,7 +43,10 @@ def import_(
         Path | None, typer.Option(help="The packed file; by default data/NAME.ngs.", show_default=False)
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What results call the data set; by default as the source is called.")
+        str | None,
+        typer.Option(
+            help="What results call the data set; by default as the source is called; images, as --out is."
+        ),
     ] = None,
     rebuild: Annotated[
         bool,
@@ -81,6 +85,7 @@ def import_(
         if rebuild or skip_faulty:
             raise DataError("--leak-free and --skip-faulty are not for images; leave them out")
         bring_in: BringIn = partial(picture_data.bring_in, scenes=scenes, held_out=held_out)
+        name = name or (None if out is None else out.stem)  # folders of images are called `images`
     elif held_out is not None:
         raise DataError(f"--held-out is {held_out}, and is for images; give their --scenes as well")
     elif clevr_data.is_ours(source):
@@ -93,7 +98,7 @@ def import_(
         bring_in = partial(hwf_data.bring_in, skip_faulty=skip_faulty, rebuild=dealer)
     name = name or f"{archive.title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
     path = out or packed_path(name)
-    _check_free(path, overwrite)
+    check_free(path, overwrite)
     bring_in(source, path, name)
 
 
@@ -136,10 +141,3 @@ def _check_there(source: Path) -> None:
             f"{source} is empty; data/expr_train.json and data/expr_test.json with their images are needed, "
             f"scenes and questions in the format of CLEVR v1.0, or images of scenes"
         )
-
-
-def _check_free(path: Path, overwrite: bool) -> None:
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; give --out a file name")
-    if path.exists() and not overwrite:
-        raise DataError(f"{path} exists; give another --out, or replace it with --overwrite")

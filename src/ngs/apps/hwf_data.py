@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from ngs.apps.plain_text import tell
+from ngs.apps.plain_text import plain_console, tell
 from ngs.tasks.hwf import archive, packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.inspection import Inspection, inspect
@@ -29,7 +29,7 @@ def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool, rebuild:
     data = leak_free(reading.data, rebuild) if rebuild else reading.data
     data = dataclasses.replace(data, name=name)
     packed.write(path, data)
-    console = Console()
+    console = plain_console()
     tell(console, f"{path}: {_summary(data)}, {path.stat().st_size / 1e6:.0f} MB")
     _print_left_out(console, reading)
     _print_findings(console, inspect(data))
@@ -44,7 +44,7 @@ def show(source: Path, *, as_json: bool) -> None:
         left_out = [str(problem) for problem in reading.left_out]
         typer.echo(json.dumps({**dataclasses.asdict(found), "faulty": left_out}, indent=2))
         return
-    console = Console()
+    console = plain_console()
     tell(console, f"{found.name}: {_summary(reading.data)}, {found.contents:,} of them distinct")
     console.print(_length_table(found))
     console.print(_symbol_table(found))
@@ -56,7 +56,7 @@ def _read(source: Path, skip_faulty: bool) -> archive.Reading:
     """What is in an archive, a folder or a packed file."""
     if not archive.is_archive(source):
         return archive.Reading(packed.read(source), ())
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     columns = (TextColumn("reading images"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("images", total=None)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from ngs.apps.plain_text import tell
+from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
 from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr import picture_packed
@@ -51,7 +50,7 @@ def bring_in(source: Path, path: Path, name: str, *, scenes: Path, held_out: Pat
     """Pack the pictures in the folder `source` into the file `path`."""
     if not source.is_dir():
         raise DataError(f"{source} is no folder; --scenes is for a folder of images")
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     columns = (TextColumn("reading images"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("images", total=None)
@@ -61,8 +60,8 @@ def bring_in(source: Path, path: Path, name: str, *, scenes: Path, held_out: Pat
 
         data = read_folder(source, scenes, name=name, held_out=held_out, progress=progress)
     picture_packed.write(path, data)
-    tell(Console(), f"{path}: {_summary(data)}, {path.stat().st_size / 1e6:.0f} MB")
-    tell(Console(), f"train with it: ngs train scenes --data {shlex.quote(str(path))}")
+    tell(plain_console(), f"{path}: {_summary(data)}, {path.stat().st_size / 1e6:.0f} MB")
+    tell(plain_console(), f"train with it: ngs train scenes --data {shlex.quote(str(path))}")
 
 
 def show(source: Path, *, as_json: bool) -> None:
@@ -72,7 +71,7 @@ def show(source: Path, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"name": data.name, "digest": data.digest, **found}, indent=2))
         return
-    console = Console()
+    console = plain_console()
     tell(console, f"{data.name}: {_summary(data)}")
     for title, group in (("pictures by objects", "by_objects"), ("objects by attribute", "by_attribute")):
         console.print(_table(title, {part: found[part][group] for part in PARTS}))

@@ -25,7 +25,7 @@ from ngs.apps.asking_commands import (
 )
 from ngs.apps.errors import reporting_errors
 from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, shown_value
-from ngs.apps.plain_text import tell
+from ngs.apps.plain_text import plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
 from ngs.experiments.hwf import LONGEST_TABLED, load_network
@@ -87,7 +87,7 @@ def predict(
         boxes = [list(box) for box in reading.symbols.boxes]
         found.append({"image": str(path), "formulas": [each.as_facts() for each in formulas], "boxes": boxes})
         if not as_json:
-            tell(Console(), _listed(path, formulas))
+            tell(plain_console(), _listed(path, formulas))
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     if any("error" in each for each in found):
@@ -158,12 +158,12 @@ def explain(
 def _explain_formula(run: Path, image: Path, target: Fraction, line: bool | None, svg: Path | None) -> None:
     reading = read(image, load_network(run), line)
     first = likeliest(reading.log_probs, 1)[0]
-    console = Console()
+    console = plain_console()
     tell(console, f"likeliest symbols  {' '.join(reading.symbol_by_symbol)}")
     tell(console, f"in the grammar     {first}  ({first.probability:.1%})\n")
     tell(console, pretty(parse(GRAMMAR, first.sentence)) + "\n")
     correction = one_step(GRAMMAR, Arithmetic, reading.log_probs, target, first.sentence)
-    console.print(f"[bold]one-step back-search[/] towards {shown_value(target)}", highlight=False)
+    console.print(f"one-step back-search towards {shown_value(target)}", style="bold", highlight=False)
     tell(console, as_text(correction))
     if first.value != target:
         _tell_alternatives(console, reading, target, correction)
@@ -182,7 +182,9 @@ def _tell_alternatives(console: Console, reading: Seen, target: Fraction, correc
         tell(console, f"\n{_none(length, target, is_exact)}")
         return
     ranked = found.k_best(SHOWN)
-    console.print(f"\n[bold]formulas that give {shown_value(target)}[/], by p(z | x, y)", highlight=False)
+    console.print(
+        f"\nformulas that give {shown_value(target)}, by p(z | x, y)", style="bold", highlight=False
+    )
     for k in range(SHOWN):
         if ranked[0, k]:
             share = (ranked.log_probs[0, k] - evidence).exp().item()

@@ -14,12 +14,11 @@ from typing import Annotated, Any
 import torch
 import typer
 from PIL import Image
-from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
 from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import tell
+from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError, NGSError
 from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.camera import drawn_cameras
@@ -55,7 +54,8 @@ def render(
         ),
     ] = None,
     with_blender: Annotated[
-        bool, typer.Option("--blender", help="Render with Blender: slower. Needs ngs[blender].")
+        bool,
+        typer.Option("--blender", help="Render with Blender: slower. Needs `pip install 'ngs\\[blender]'`."),
     ] = False,
     samples: Annotated[int, typer.Option(min=1, help="Rays through each pixel; only with --blender.")] = 64,
     device: Annotated[str, typer.Option(help="cpu or cuda; only without --blender.")] = "cpu",
@@ -77,9 +77,10 @@ def render(
         written = _write(stage / "images", wanted, cameras.to(place), photograph_all)
         listing = {"info": {"seed": seed}, "scenes": written}
         (stage / "scenes.json").write_text(json.dumps(listing), encoding="utf-8")
-    tell(Console(), f"{out}: {len(written)} pictures in images/, their scenes in scenes.json")
+    made = f"{len(written)} picture{'s' if len(written) != 1 else ''}"
+    tell(plain_console(), f"{out}: {made} in images/, their scenes in scenes.json")
     folder, file = (shlex.quote(str(out / name)) for name in ("images", "scenes.json"))
-    tell(Console(), f"bring them in: ngs data import {folder} --scenes {file}")
+    tell(plain_console(), f"bring them in: ngs data import {folder} --scenes {file}")
 
 
 @contextmanager
@@ -134,7 +135,7 @@ def _write(
 ) -> list[dict[str, Any]]:
     """Fill a folder with pictures; the scenes as they show, in official form."""
     folder.mkdir(parents=True)
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     starts = range(0, len(scenes), AT_ONCE)
     written: list[dict[str, Any]] = []
     for first in track(starts, "rendering", console=console, transient=True, disable=not console.is_terminal):

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import tell
+from ngs.apps.plain_text import plain_console, tell
 from ngs.apps.seen_pictures import write_annotated
-from ngs.apps.written_files import check_apart
+from ngs.apps.written_files import check_apart, check_free
 from ngs.errors import DataError, NGSError
+from ngs.experiments.folder import BEST
 from ngs.experiments.scenes import load_scene_reader
-from ngs.experiments.weights import write_weights
+from ngs.experiments.weights import card_of, write_weights
 from ngs.learning.whole_file import replacing
 from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.picture_file import read_picture
@@ -69,8 +69,8 @@ def see(
         write_annotated(written[1], seen)
         found.append({"image": str(path), "scene": scene, "written": [str(each) for each in written]})
         if not as_json:
-            Console().print(_table(path, seen))
-            tell(Console(), f"written to {written[0]} and {written[1]}")
+            plain_console().print(_table(path, seen))
+            tell(plain_console(), f"written to {written[0]} and {written[1]}")
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     if any("error" in each for each in found):
@@ -111,12 +111,18 @@ def weights(
         Path, typer.Argument(metavar="RUN", help="Folder of a finished run of `ngs train scenes`.")
     ],
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("scenes.safetensors"),
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file and its card, if they are there.")
+    ] = False,
 ) -> None:
     """Put what a run learned to see into one file, with a model card beside it.
 
     The file stands for the run wherever one is taken to see with: `ngs see`, `ngs ask --eyes`,
     `ngs evaluate`. Loading it runs no code, and a damaged one is refused.
     """
+    for path in (out, card_of(out)):
+        check_free(path, overwrite)
+    check_apart([out], [run / BEST])
     made = write_weights(run, out)
-    tell(Console(), f"{made.path}: {made.bytes / 1e6:.1f} MB, SHA-256 {made.sha256}")
-    tell(Console(), f"about it: {made.card}")
+    tell(plain_console(), f"{made.path}: {made.bytes / 1e6:.1f} MB, SHA-256 {made.sha256}")
+    tell(plain_console(), f"about it: {made.card}")

@@ -26,6 +26,7 @@ from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
 from ngs.apps.options import options_of
+from ngs.apps.plain_text import plain_console
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
@@ -117,7 +118,7 @@ def _train(
     if threads is not None:
         torch.set_num_threads(threads)
     # Of several processes that a launcher started, the first speaks for all.
-    console = Console(quiet=os.environ.get("RANK", "0") != "0")
+    console = plain_console(quiet=os.environ.get("RANK", "0") != "0")
     if resume is not None:
         config, folder = _resumed(config, resume, out is not None or overwrite), resume
         if not (folder / CHECKPOINT).exists():
@@ -128,7 +129,7 @@ def _train(
             remove(folder)
     try:
         events = runs.train(config, folder, resume=resume is not None, command=["ngs", *sys.argv[1:]])
-        title = f"[bold]{config.method}[/] on {config.data}, into {folder}"
+        title = f"{config.method} on {config.data}, into {folder}"
         result = _follow(events, console, title, VIEWS[config.task], config.preparation)
     except KeyboardInterrupt:
         begun = (folder / CONFIG).exists()
@@ -200,9 +201,16 @@ def _follow(
 
 @reporting_errors
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="Folder of a run, as `ngs train` makes it.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="Folder of a run, as `ngs train` makes it, or a file of `ngs weights`."),
+    ],
     data: Annotated[
-        str | None, typer.Option(help="Test on this data instead: `embedded`, `rendered` or a packed file.")
+        str | None,
+        typer.Option(
+            help="Test on this data instead: a packed file, or what comes along: `embedded` formulas and "
+            "questions, `rendered` pictures."
+        ),
     ] = None,
     asking: Annotated[
         Path | None,
@@ -223,7 +231,7 @@ def evaluate(
     if as_json:
         typer.echo(json.dumps({"data": name, **scores.as_facts()}, indent=2))
     else:
-        _print_scores(Console(), runs.load_config(run).task, scores.as_facts(), name)
+        _print_scores(plain_console(), runs.load_config(run).task, scores.as_facts(), name)
 
 
 def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
@@ -239,7 +247,7 @@ def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
     for cause in Cause:
         wrong = found.due_to(cause)
         table.add_row(f"wrong, due to {cause}", str(wrong), f"{wrong / max(number, 1):.2%}")
-    _print_whole(Console(), table)
+    _print_whole(plain_console(), table)
 
 
 def _print_scores(console: Console, task: str, scores: Mapping[str, Any], data: str) -> None:
@@ -304,13 +312,13 @@ def _print_comparison(groups: list[comparison.Group], goal: float) -> None:
         means = ("-" if spread is None else f"{100 * spread.mean:.2f}" for spread in rest)
         shares = ["-" if first is None else in_percent(first), *means]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
-    _print_whole(Console(), table)
+    _print_whole(plain_console(), table)
 
 
 def _print_whole(console: Console, table: Table) -> None:
     """As wide as it is: where it does not fit, its columns would lose digits."""
     needed = console.measure(table, options=console.options.update(max_width=1000)).maximum
-    Console(width=max(console.width, needed), quiet=console.quiet).print(table)
+    plain_console(width=max(console.width, needed), quiet=console.quiet).print(table)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,20 @@ def check_apart(written: Iterable[Path | None], given: Iterable[Path | None]) ->
             raise NGSError(f"{path} would be written over {other}, which is read; write elsewhere")
 
 
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse to write over what is there, unless that was asked for."""
+    if path.is_dir():
+        raise NGSError(f"{path} is a folder; give --out a file name")
+    if path.exists() and not overwrite:
+        raise NGSError(f"{path} exists; give another --out, or replace it with --overwrite")
+
+
+def check_picture(path: Path | None) -> None:
+    """A drawing of a picture is a PNG file, and must be called one."""
+    if path is not None and path.suffix.lower() != ".png":
+        raise NGSError(f"{path} would be a PNG file; give --picture a name that ends in .png")
+
+
 def write_drawing(path: Path, text: str) -> None:
     """An SVG drawing, into the file that --svg names."""
     try:

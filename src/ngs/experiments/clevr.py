@@ -12,7 +12,7 @@ from torch import nn
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, read_facts
-from ngs.experiments.folder import BEST, CONFIG, read_network
+from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.processes import own_seed
 from ngs.learning.program_methods import PROGRAM_METHODS
@@ -139,6 +139,8 @@ def evaluate(config: TrainCLEVR, folder: Path, data: str | None) -> tuple[str, P
     questions = load(config.data if data is None else data)
     device = Accelerator().device
     network, facts = read_network(folder / BEST, "clevr", _made)
+    if data is None:
+        check_data(folder / BEST, config.data, questions.digest)
     test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
     tables = SceneTables.of(questions.scenes).to(device)
     return questions.name, measure(network.to(device), part_of(config, test, tables, device))

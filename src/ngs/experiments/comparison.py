@@ -66,6 +66,8 @@ def seeds_together(folders: Sequence[Path]) -> dict[Config, list[Path]]:
     """The runs of each configuration, whatever its seed, in the order they were given."""
     groups: dict[Config, list[Path]] = {}
     for folder in folders:
+        if folder.is_file():
+            raise DataError(f"{folder} is a file, and how a run went is in its folder; give that")
         config = replace(load_config(folder), seed=0, test_curve=False)  # neither makes it another experiment
         groups.setdefault(config, []).append(folder)
     return groups

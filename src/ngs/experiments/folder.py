@@ -19,13 +19,15 @@ from typing import Any, TypeVar
 from torch import nn
 
 from ngs.errors import DataError
-from ngs.experiments.config import read_facts
+from ngs.experiments.config import Config, read_facts
 from ngs.experiments.record import METRICS, TENSORBOARD
 from ngs.learning import tensor_file
 
 CHECKPOINT, EARLY, BEST = "checkpoint.safetensors", "early.safetensors", "best.safetensors"
 CONFIG, ENVIRONMENT, RESULT, REPORT = "config.json", "environment.json", "result.json", "report.html"
 A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
+DATA = "data"
+"""What the digest of the data is called that a network was trained on, among the facts kept with it."""
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
@@ -49,6 +51,28 @@ def kept_config(run: Path) -> tuple[Any, Path]:
         return read_facts(run / CONFIG), run / CONFIG
     _, facts = tensor_file.load(run, A_NETWORK, "give the folder of a run, or a file that `ngs weights` made")
     return facts.get("config"), run
+
+
+def check_there(run: Path, config: Config) -> None:
+    """A DataError where the data that a run was trained on are not where they were."""
+    if config.data != type(config)().data and not Path(config.data).exists():
+        raise DataError(
+            f"{config.data}, which {run} was trained on, is not there; run this where it is, or test on "
+            f"other data with `ngs evaluate {run} --data FILE`"
+        )
+
+
+def check_data(network: Path, source: str, digest: str) -> None:
+    """A DataError where what stands at `source` now is not what a network was trained on.
+
+    Its test part may then have been learned from. Networks of earlier versions do not say.
+    """
+    _, facts = tensor_file.load(network, A_NETWORK, "train one with `ngs train`")
+    if facts.get(DATA, digest) != digest:
+        raise DataError(
+            f"{source} is not what {network} was trained on; put that back, or say with "
+            f"`ngs evaluate --data` that other data are meant"
+        )
 
 
 def step_of(path: Path, task: str) -> int:

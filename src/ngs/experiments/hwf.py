@@ -12,7 +12,7 @@ from torch import nn
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import BEST, read_network
+from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
 from ngs.learning.objective import Supervised
@@ -145,5 +145,7 @@ def evaluate(config: TrainHWF, folder: Path, data: str | None) -> tuple[str, Sco
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     formulas = formulas_of(config) if data is None else load(data)
     device = Accelerator().device
-    test = reasoner_of(formulas.examples(formulas.test).to(device))
-    return formulas.name, measure(load_network(folder).to(device), test)
+    network = load_network(folder).to(device)
+    if data is None:
+        check_data(folder / BEST, config.data, formulas.digest)
+    return formulas.name, measure(network, reasoner_of(formulas.examples(formulas.test).to(device)))

@@ -25,9 +25,11 @@ from ngs.experiments.folder import (
     BEST,
     CHECKPOINT,
     CONFIG,
+    DATA,
     EARLY,
     ENVIRONMENT,
     RESULT,
+    check_there,
     kept_config,
 )
 from ngs.experiments.record import Record
@@ -202,7 +204,8 @@ class _Run:
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
 
     def _keep(self, name: str, weights: Mapping[str, Tensor], step: int) -> None:
-        self._save(name, A_NETWORK, weights, {"step": step, **self.course.network_facts()})
+        facts = {"step": step, DATA: self.course.digest, **self.course.network_facts()}
+        self._save(name, A_NETWORK, weights, facts)
 
     def _save(self, name: str, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         if self.trainer.accelerator.is_main_process:
@@ -264,4 +267,6 @@ def load_config(run: Path) -> Config:
 def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     config = load_config(run)
+    if data is None:
+        check_there(run, config)
     return TASKS[config.task].evaluate(config, run, data)

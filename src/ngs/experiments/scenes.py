@@ -14,7 +14,7 @@ from torch import nn
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainScenes, config_of
-from ngs.experiments.folder import kept_config, network_of, read_network
+from ngs.experiments.folder import check_data, kept_config, network_of, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.learning.seeing import Seeing
@@ -23,6 +23,7 @@ from ngs.perception.picture_augmentation import Lighting
 from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
 from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr.mirrored_pictures import MirroredPictures
+from ngs.tasks.clevr.picture_data import PictureData
 from ngs.tasks.clevr.picture_examples import PictureExamples
 from ngs.tasks.clevr.picture_source import imported
 from ngs.tasks.clevr.pictures import Pictures, divided, joined
@@ -58,19 +59,23 @@ class Parts:
 def parts_of(config: TrainScenes, device: torch.device) -> Parts:
     """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
     data = None if config.data == RENDERED else imported(config.data)  # first: it may be refused
-    made, digest = rendered_pictures(config.rendered, 0, device), digest_of_rendered(config.rendered)
+    made = rendered_pictures(config.rendered, 0, device)
     if data is None:
         name, learn, test, beside = RENDERED, made, rendered_test_pictures(device), None
     else:
         name, learn, test, beside = data.name, data.train, data.test, made
-        digest = hashlib.sha256(f"{data.digest} {digest}".encode()).hexdigest()
     used, _ = divided(learn, config.fraction, seed=0)
     held_out, train = divided(used, config.validation, seed=1)
     for purpose, part in (("train", train), ("validate", held_out), ("test", test)):
         if not len(part):
             raise NGSError(f"no pictures are left to {purpose} on; use more of the data")
     train, held_out, test = (part.on(device, room(device)) for part in (train, held_out, test))
-    return Parts(name, digest, train, held_out, test, beside)
+    return Parts(name, _digest(config, data), train, held_out, test, beside)
+
+
+def _digest(config: TrainScenes, data: PictureData | None) -> str:
+    rendered = digest_of_rendered(config.rendered)
+    return rendered if data is None else hashlib.sha256(f"{data.digest} {rendered}".encode()).hexdigest()
 
 
 def room(device: torch.device) -> int:
@@ -81,12 +86,15 @@ def room(device: torch.device) -> int:
     return int(KEPT_SHARE * free)
 
 
-def test_part(source: str, device: torch.device) -> tuple[str, Pictures]:
-    """The name of a data set and its test part alone."""
-    if source == RENDERED:
-        return RENDERED, rendered_test_pictures(device)
-    data = imported(source)
-    return data.name, data.test
+def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str, Pictures]:
+    """The name of a data set and its test part alone: of a run's own data, or of other."""
+    config = load_config(run)
+    own = source is None
+    source = config.data if source is None else source
+    data = None if source == RENDERED else imported(source)
+    if own:
+        check_data(network_of(run), source, _digest(config, data))
+    return (RENDERED, rendered_test_pictures(device)) if data is None else (data.name, data.test)
 
 
 @dataclass(frozen=True)
@@ -194,6 +202,6 @@ def _made(facts: Any, path: Path) -> SceneNetwork:
 def evaluate(config: TrainScenes, run: Path, data: str | None) -> tuple[str, SceneMarks]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     device = Accelerator().device
-    name, pictures = test_part(config.data if data is None else data, device)
+    name, pictures = test_part(run, data, device)
     network = load_scene_reader(run).network.to(device)
     return name, measure(network, PictureExamples.of(pictures, device))

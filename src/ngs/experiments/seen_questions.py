@@ -12,6 +12,7 @@ import torch
 
 from ngs.errors import DataError, NGSError, ParseError
 from ngs.experiments.clevr import load_reader
+from ngs.experiments.folder import check_there
 from ngs.experiments.scenes import load_config, load_scene_reader, test_part
 from ngs.perception.seen_objects import SeenObjects
 from ngs.reasoning.operation import Special
@@ -91,9 +92,10 @@ def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | N
     """
     if per_picture < 1:
         raise NGSError(f"{per_picture} questions a picture were asked for; ask for one or more")
-    config = load_config(eyes)
     device = torch.device("cpu")
-    name, pictures = test_part(config.data if data is None else data, device)
+    if data is None:
+        check_there(eyes, load_config(eyes))
+    name, pictures = test_part(eyes, data, device)
     seen = see_all(load_scene_reader(eyes).network, PictureExamples.of(pictures, device))
     scenes = [_scene(each, shown) for each, shown in zip(seen, pictures.names, strict=True)]
     reads = load_reader(reader)

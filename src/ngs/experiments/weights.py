@@ -47,6 +47,11 @@ class Written:
     sha256: str
 
 
+def card_of(weights: Path) -> Path:
+    """Where the card of a file of weights is."""
+    return weights.with_name(f"{weights.name}.md")
+
+
 def write_weights(run: Path, out: Path) -> Written:
     """Put the best network of a finished run that sees into the file `out`, and its card beside it."""
     config = load_config(run)
@@ -70,7 +75,7 @@ def write_weights(run: Path, out: Path) -> Written:
             )
     parameters = sum(tensor.numel() for tensor in tensors.values() if tensor.is_floating_point())
     sha256 = hashlib.sha256(content).hexdigest()
-    card = out.with_name(f"{out.name}.md")
+    card = card_of(out)
     with replacing(card) as stage:
         stage.write_text(_card(out.name, kept, facts["step"], parameters, len(content), sha256), "utf-8")
     return Written(out, card, len(content), sha256)
@@ -121,7 +126,7 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
         "",
         "## Limits",
         "",
-        "CLEVR's objects, colours and camera alone; at most ten objects; how objects are turned is not seen.",
+        "CLEVR's objects, colors and camera alone; at most ten objects; how objects are turned is not seen.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,7 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.folder import BEST, CONFIG, EARLY, ENVIRONMENT, RESULT
+from ngs.experiments.folder import A_NETWORK, BEST, CONFIG, DATA, EARLY, ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.report import question_gallery as galleries
 from ngs.experiments.report.outcome import read_run
@@ -21,6 +21,7 @@ from ngs.experiments.report.page import page, write_report
 from ngs.experiments.report.question_gallery import QuestionGallery
 from ngs.experiments.report.questions import WrongAnswers
 from ngs.experiments.report.recorded import commands
+from ngs.learning import tensor_file
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from tests.experiments.report.documents import Document, facts, rows_of, said
@@ -106,6 +107,9 @@ def with_data(copy: Path, data: VisualQuestions, path: Path) -> Path:
     """The run, as if it had learned from other data."""
     packed.write(path, data)
     (copy / CONFIG).write_text(json.dumps(facts(copy / CONFIG) | {"data": str(path)}))
+    tensors, kept = tensor_file.load(copy / BEST, A_NETWORK, "")
+    clones = {name: tensor.clone() for name, tensor in tensors.items()}
+    tensor_file.save(copy / BEST, A_NETWORK, clones, kept | {DATA: packed.read(path).digest})
     return copy
 
 

@@ -48,14 +48,14 @@ def image_folder(folder: Path) -> tuple[Path, Path]:
     return images, scenes
 
 
-def small_data(folder: Path) -> PictureData:
-    return read_folder(*image_folder(folder), name="few")
+def small_data(folder: Path, name: str = "few") -> PictureData:
+    return read_folder(*image_folder(folder), name=name)
 
 
-def packed_pictures(folder: Path) -> Path:
+def packed_pictures(folder: Path, name: str = "few") -> Path:
     """The packed file of such a folder: five pictures to learn from and one to be tested on."""
     path = folder / "few.ngs"
-    picture_packed.write(path, small_data(folder))
+    picture_packed.write(path, small_data(folder, name))
     return path
 
 

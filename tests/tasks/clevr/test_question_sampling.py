@@ -21,6 +21,7 @@ from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.program import Kind, Program, kind_of
 from ngs.tasks.clevr.question_kinds import FORMS, NEAR
 from ngs.tasks.clevr.question_sampling import questions
+from ngs.tasks.clevr.rendered_pictures import without_others
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.clevr.words import words_of
 
@@ -100,6 +101,12 @@ def test_every_scene_gets_its_questions_and_no_program_twice(asked: list[Questio
     assert [question.number for question in asked] == list(range(10 * len(SCENES)))
     assert [question.scene for question in asked] == [k for k in range(len(SCENES)) for _ in range(10)]
     assert len({(question.scene, question.program) for question in asked}) == len(asked)
+
+
+def test_an_empty_scene_is_asked_about_as_far_as_that_goes() -> None:
+    scenes = [without_others(SCENES[0], []), SCENES[1]]
+    found = Counter(record.scene for record in questions(scenes, 4, np.random.default_rng(0)))
+    assert 1 <= found[0] <= 4 == found[1]
 
 
 def test_answers_are_those_of_the_reference_executor(asked: list[QuestionRecord]) -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import BEST, EARLY, step_of
+from ngs.experiments.folder import BEST, EARLY, check_data, step_of
 from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.report.corrections import Fates, corrections
 from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
@@ -68,6 +68,7 @@ class Gallery:
 def gallery(folder: Path, config: TrainHWF) -> Gallery:
     """Read the test part and some training formulas anew, with the networks of a run."""
     parts = parts_of(config, torch.device("cpu"))
+    check_data(folder / BEST, config.data, parts.data.digest)
     exam = _exam(folder, parts.test, parts.data.test.names)
     return Gallery(parts.data.name, exam, _practice(folder, config, parts.train))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ngs.experiments.folder import BEST, REPORT
+from ngs.experiments.folder import BEST, REPORT, check_there
 from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.markup import Html, element, joined
 from ngs.experiments.report.outcome import Run, read_run
@@ -48,6 +48,8 @@ REPORTS: Mapping[str, Report] = {
 def write_report(folder: Path, *, out: Path | None = None) -> Path:
     """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
     run = read_run(folder)
+    if (folder / BEST).exists():
+        check_there(folder, run.config)
     shown = REPORTS[run.config.task].gallery(folder, run.config) if (folder / BEST).exists() else None
     text = page(run, shown)
     path = folder / REPORT if out is None else out

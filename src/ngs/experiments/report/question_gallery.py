@@ -9,7 +9,7 @@ import torch
 
 from ngs.experiments.clevr import load_reader, parts_of
 from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.folder import BEST, EARLY, step_of
+from ngs.experiments.folder import BEST, EARLY, check_data, step_of
 from ngs.experiments.report.question_corrections import Corrections, corrections
 from ngs.experiments.report.questions import Readings, Sample, WrongAnswers, sample, wrong_answers
 from ngs.tasks.clevr.scores import ProgramScores, scores_of
@@ -56,6 +56,7 @@ class QuestionGallery:
 def question_gallery(folder: Path, config: TrainCLEVR) -> QuestionGallery:
     """Read test questions and some training questions anew, with the networks of a run."""
     parts = parts_of(config, torch.device("cpu"))
+    check_data(folder / BEST, config.data, parts.data.digest)
     test = sample(config, parts.test, parts.data.scenes, EXAM)
     train = sample(config, parts.train, parts.data.scenes, PRACTICE)
     readings = Readings.of(load_reader(folder).network, test)

@@ -52,7 +52,7 @@ class SceneGallery:
 def scene_gallery(folder: Path, config: TrainScenes) -> SceneGallery:
     """Look at the test part anew, with the best network of a run."""
     device = torch.device("cpu")
-    name, pictures = test_part(config.data, device)
+    name, pictures = test_part(folder, None, device)
     examples = PictureExamples.of(pictures, device)
     found = outcomes(examples, see_all(load_scene_reader(folder).network, examples))
     wrong = sorted(

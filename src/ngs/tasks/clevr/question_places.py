@@ -53,6 +53,8 @@ class Draft:
 
     def answered(self, fitting: Masks, answers: Masks) -> tuple[int, int]:
         """One of these descriptions, each with its answer, and which: the answer that is most behind."""
+        if not len(fitting):
+            raise DeadEnd
         answer = self.balance.behind(self.form, np.flatnonzero(np.bincount(answers)).tolist(), self.random)
         if answer is None:
             raise DeadEnd
