@@ -98,6 +98,8 @@ def test_what_cannot_be_done_is_said(rendered: Path, tmp_path: Path, monkeypatch
     file.write_text(json.dumps(nameless))
     result = ngs_data_render("--out", tmp_path / "x", "--scenes", file)
     assert result.exit_code == 1 and "scene 0: image_filename is ''" in result.output
+    result = ngs_data_render("--out", tmp_path / "x", "--scenes", rendered / "scenes.json", "--number", "4")
+    assert result.exit_code == 1 and "holds 3 scenes, and --number is 4" in result.output
     monkeypatch.setitem(sys.modules, "bpy", None)
     result = ngs_data_render("--out", tmp_path / "x", "--blender")
     assert result.exit_code == 1 and "pip install 'ngs[blender]'" in result.output
@@ -109,6 +111,7 @@ def test_what_cannot_be_done_is_said(rendered: Path, tmp_path: Path, monkeypatch
     [
         (("--seed", "-1"), 2, "--seed"),
         (("--seed", str(2**64)), 2, "--seed"),
+        (("--samples", "8"), 1, "--samples is 8, and is for Blender; give --blender as well"),
         (("--device", "foo"), 1, "the device is 'foo', which PyTorch does not know; give cpu or cuda"),
         (("--device", "meta"), 1, "give --device cpu"),
         (("--device", "cpu:1"), 1, "give --device cpu"),

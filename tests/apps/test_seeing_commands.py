@@ -235,6 +235,7 @@ def test_questions_are_answered_from_pixels(folder: Path) -> None:
         ngs("evaluate", folder / "eyes", "--asking", folder / "reader", "--questions", "3", "--json").stdout
     )
     assert facts["questions"] == 3 and facts["answers"] + sum(facts["errors"].values()) == pytest.approx(1)
+    assert "--questions is 3, and is for --asking" in refused("evaluate", folder / "eyes", "--questions", "3")
     assert "was trained on clevr and cannot see" in refused(
         "evaluate", folder / "reader", "--asking", folder / "reader"
     )

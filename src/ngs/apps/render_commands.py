@@ -32,6 +32,8 @@ from ngs.tasks.clevr.rendering.renderer import render as rendered
 
 NUMBER = 100
 """Pictures of sampled scenes, where no other number is given."""
+SAMPLES = 64
+"""Rays of Blender through each pixel, where no other number is given."""
 AT_ONCE = 8
 """Pictures that are made together."""
 UNFINISHED = ".unfinished"
@@ -57,19 +59,26 @@ def render(
         bool,
         typer.Option("--blender", help="Render with Blender: slower. Needs `pip install 'ngs\\[blender]'`."),
     ] = False,
-    samples: Annotated[int, typer.Option(min=1, help="Rays through each pixel; only with --blender.")] = 64,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help=f"Rays through each pixel, with --blender; by default {SAMPLES}.", show_default=False
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda; only without --blender.")] = "cpu",
 ) -> None:
     """Render scenes, and write them with their pictures: what `ngs data import` takes."""
     place = _device(device)
     if with_blender:
         blender()
+    elif samples is not None:
+        raise NGSError(f"--samples is {samples}, and is for Blender; give --blender as well, or leave it out")
     generator = torch.Generator().manual_seed(seed)
     wanted, cameras = _sampled(number or NUMBER, seed, generator) if scenes is None else _of(scenes, number)
 
     def photograph_all(scenes: Sequence[Scene], cameras: Tensor, folder: Path) -> None:
         if with_blender:
-            _photograph(scenes, cameras, generator, folder, samples)
+            _photograph(scenes, cameras, generator, folder, samples or SAMPLES)
         else:
             _draw(scenes, cameras, generator, folder)
 
@@ -169,6 +178,8 @@ def _of(path: Path, number: int | None) -> tuple[list[Scene], Tensor]:
             raise DataError(f"{path}: scene {index}: {error}") from None
     if not found:
         raise DataError(f"{path} holds no scenes; give a file that has some")
+    if number is not None and len(found) < number:
+        raise DataError(f"{path} holds {len(found)} scenes, and --number is {number}; ask for no more")
     return [scene for scene, _ in found.values()], torch.tensor([camera for _, camera in found.values()])
 
 

@@ -37,6 +37,9 @@ from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
 from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
 
+QUESTIONS = 10
+"""About each picture, where no other number is given."""
+
 train_app = typer.Typer(help="Train a network: from answers alone, or to see.", no_args_is_help=True)
 
 
@@ -220,13 +223,22 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    questions: Annotated[int, typer.Option(min=1, help="With --asking: questions about each picture.")] = 10,
+    questions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"With --asking: questions about each picture; by default {QUESTIONS}.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Test the network of a run: answers right, and what was read or seen right, by length or kind."""
     if asking is not None:
-        _print_pixel_answers(ask_about_pictures(run, asking, questions, data), as_json)
+        _print_pixel_answers(ask_about_pictures(run, asking, questions or QUESTIONS, data), as_json)
         return
+    if questions is not None:
+        raise NGSError(f"--questions is {questions}, and is for --asking; give that as well, or leave it out")
     name, scores = runs.evaluate_run(run, data)
     if as_json:
         typer.echo(json.dumps({"data": name, **scores.as_facts()}, indent=2))
