@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.apps.serve.browser.pen import touch, write
+from tests.apps.serve.browser.pen import settled, touch, write
 
 pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
 
@@ -141,6 +141,7 @@ def learn(page: Page) -> tuple[float, float]:
 
 def test_learning_raises_the_probability_of_the_answer(page: Page) -> None:
     expect(page.locator("#weak-text")).to_have_text(re.compile(r"knows [2-5]\d% of the symbols"))
+    settled(page)
     page.locator("#weak-label").click()
     expect(page.locator("#weak")).to_be_checked()
     write(page, "8-6")
@@ -178,7 +179,9 @@ def test_learning_is_the_visitors_own(page: Page, new_page) -> None:
 
 
 def test_the_weak_network_stays_until_something_is_learned(page: Page) -> None:
+    settled(page)  # or the switch may move under the mouse
     page.locator("#weak-label").click()
+    expect(page.locator("#weak")).to_be_checked()
     write(page, "3*4")
     expect(page.locator("#result")).to_contain_text("=")
     page.fill("#answer", "1000")
@@ -208,7 +211,7 @@ def test_the_switch_waits_for_learning_and_the_focus_comes_back(page: Page) -> N
 
 
 def test_a_refused_switch_goes_back(page: Page, complaints: list[str]) -> None:
-    expect(page.locator("#score dd")).to_have_count(3)
+    settled(page)
     page.route("**/api/reset", lambda route: route.fulfill(status=409, json={"error": "not now"}))
     page.locator("#weak-label").click()
     expect(page.locator("#notice")).to_contain_text("not now")
