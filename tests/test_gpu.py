@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional as F
 from torch.nn.functional import one_hot
 
 import ngs
@@ -20,7 +21,8 @@ from ngs.learning.reasoner import BEAM, Substituting
 from ngs.learning.seeing import SceneTargets, Seeing
 from ngs.parsing.arrangement import arrangements
 from ngs.perception.decoding import Policy
-from ngs.perception.lenet import NETWORKS
+from ngs.perception.halving import Halving
+from ngs.perception.lenet import NETWORKS, FirstConvolution
 from ngs.perception.picture_augmentation import Lighting
 from ngs.perception.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
 from ngs.perception.seen_objects import seen_objects
@@ -272,6 +274,71 @@ def test_the_average_of_a_recurrent_network():
     batch = program_tasks.whole(examples)
     columns, _ = program_tasks.beliefs(trainer.learned, batch).likeliest()
     assert columns.shape[0] == len(batch)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(3, 32, 45, 45), (2, 48, 22, 11), (5, 7, 4, 5), (2, 3, 2, 2), (0, 3, 4, 4)]
+)
+def test_halving(shape, dtype):
+    """Values and gradients are PyTorch's, also where several pixels are the largest or one is no number."""
+    generator = torch.Generator(GPU).manual_seed(0)
+    features = torch.randint(0, 4, shape, device=GPU, generator=generator).to(dtype)
+    if features.shape[2] > 4:
+        features[0, 0, 1, 1] = torch.nan
+    features.requires_grad_()
+    halved, expected = Halving()(features), F.max_pool2d(features, 2)
+    assert torch.equal(halved.nan_to_num(-1), expected.nan_to_num(-1))
+    weights = torch.rand(expected.shape, device=GPU, generator=generator).to(dtype)
+    (slopes,) = torch.autograd.grad(halved, features, weights)
+    (expected_slopes,) = torch.autograd.grad(expected, features, weights)
+    assert torch.equal(slopes, expected_slopes)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    "shape", [(3, 45, 45, 32), (2, 45, 45, 48), (5, 9, 7, 16), (2, 4, 5, 3), (0, 4, 4, 4)]
+)
+def test_first_convolution(shape, bias):
+    number, height, width, channels = shape
+    torch.manual_seed(0)
+    layer = FirstConvolution(channels, bias).double().to(GPU)
+    ink = torch.rand(number, 1, height, width, dtype=torch.float64, device=GPU)
+    here, expected = layer(ink), F.conv2d(ink, layer.weight, layer.bias, padding=1)
+    assert torch.allclose(here, expected)
+    assert here.is_contiguous(memory_format=torch.channels_last)
+    weights = torch.rand_like(expected)
+    slopes = (torch.autograd.grad(each, list(layer.parameters()), weights) for each in (here, expected))
+    assert all(torch.allclose(a, b) for a, b in zip(*slopes, strict=True))
+
+
+def test_first_convolution_for_ink_with_a_gradient():
+    """Which of the pixels mattered is a question people ask of networks."""
+    torch.manual_seed(0)
+    layer, ink = FirstConvolution(4).to(GPU), torch.rand(2, 1, 9, 9, device=GPU, requires_grad=True)
+    (slopes,) = torch.autograd.grad(layer(ink).sum(), ink)
+    assert torch.allclose(slopes[0, 0, 4, 4], layer.weight.sum(), rtol=1e-2)
+
+
+def test_first_convolution_in_bfloat16():
+    torch.manual_seed(0)
+    layer, ink = FirstConvolution(4).to(GPU), torch.rand(2, 1, 9, 9, device=GPU)
+    with torch.autocast(GPU, torch.bfloat16):
+        rounded = layer(ink)
+    assert rounded.dtype == torch.bfloat16
+    assert torch.equal(rounded, layer(ink).bfloat16())
+    rounded.float().sum().backward()
+    assert torch.allclose(layer.bias.grad, torch.full_like(layer.bias, 2 * 9 * 9))
+
+
+def test_images_of_more_channels_are_refused():
+    with pytest.raises(ngs.NGSError, match=r"the images are \[2, 3, 9, 9\]; they must be \[image, 1,"):
+        FirstConvolution(4).to(GPU)(torch.rand(2, 3, 9, 9, device=GPU))
+
+
+def test_images_too_small_to_halve_are_refused():
+    with pytest.raises(ngs.NGSError, match=r"the features are \[2, 3, 1, 9\]; they need two rows"):
+        Halving()(torch.rand(2, 3, 1, 9, device=GPU))
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ngs.errors import ShapeError
-from ngs.perception.lenet import NETWORKS, SIDE, Bias, LeNet, PaperLeNet, Pixels, convolved_by_product
+from ngs.perception.halving import Halving
+from ngs.perception.lenet import NETWORKS, SIDE, Bias, LeNet, PaperLeNet, Pixels
 
 SYMBOLS = 14
 
@@ -50,7 +50,7 @@ def test_the_network_of_the_paper_is_its_layers_one_behind_the_other() -> None:
 
 
 def first_halving(network: nn.Sequential) -> int:
-    return next(k for k, layer in enumerate(network) if isinstance(layer, nn.MaxPool2d))
+    return next(k for k, layer in enumerate(network) if isinstance(layer, Halving))
 
 
 @pytest.mark.parametrize("make", [PaperLeNet, LeNet])
@@ -104,26 +104,6 @@ def test_pixels_in_a_row_stay_where_they_are() -> None:
     rows = Pixels()(features)
     assert rows.data_ptr() == features.data_ptr()
     assert torch.equal(rows[1, :6], torch.cat([features[1, :, 0, 0], features[1, :, 0, 1]]))
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_product_of_matrices_is_the_first_convolution(bias: bool, seed: int) -> None:
-    torch.manual_seed(seed)
-    layer = nn.Conv2d(1, 6, 3, padding=1, bias=bias, dtype=torch.float64)
-    ink = torch.rand(4, 1, 9, 11, dtype=torch.float64, requires_grad=True)
-    given = [ink, *layer.parameters()]
-    wanted, found = layer(ink), convolved_by_product(ink, layer.weight, layer.bias)
-    assert torch.allclose(found, wanted)
-    assert found.is_contiguous(memory_format=torch.channels_last)
-    weights = torch.rand_like(wanted)
-    slopes = [torch.autograd.grad((output * weights).sum(), given) for output in (found, wanted)]
-    assert all(torch.allclose(a, b) for a, b in zip(*slopes, strict=True))
-
-
-def test_images_of_more_channels_are_refused() -> None:
-    with pytest.raises(ShapeError, match=r"the images are \[2, 3, 45, 45\]; they must be \[image, 1,"):
-        convolved_by_product(torch.rand(2, 3, SIDE, SIDE), torch.rand(4, 1, 3, 3), None)
 
 
 def test_a_bias_behind_the_pooling_is_one_before_it() -> None:

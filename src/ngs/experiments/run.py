@@ -85,6 +85,7 @@ def train(
         raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     if not resume and (folder / CONFIG).exists():
         raise NGSError(f"{folder} already holds a run; --resume it, --overwrite it, or choose another folder")
+    _round_products()
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(config.seed)
@@ -99,6 +100,14 @@ def train(
         else:
             run.begin(command)
         yield from run.go()
+
+
+def _round_products() -> None:
+    """Products of float32 matrices on a GPU round to ten bits, as PyTorch's convolutions do there anyway.
+
+    Only networks have such products: what the engines sum is not rounded.
+    """
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
 
 
 class _Run:
@@ -267,6 +276,7 @@ def load_config(run: Path) -> Config:
 def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     config = load_config(run)
+    _round_products()
     if data is None:
         check_there(run, config)
     return TASKS[config.task].evaluate(config, run, data)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ngs.errors import ShapeError
+from ngs.perception.halving import HAS_TRITON, Halving
 
 SIDE = 45
 """Height and width, in pixels, of the symbol images these networks are made for."""
@@ -27,37 +26,20 @@ class ChannelsLast(nn.Sequential):
 
 
 class FirstConvolution(nn.Conv2d):
-    """3x3 pixels of ink at a time, the image as large as before.
-
-    On a GPU a product of matrices, which is faster there: what libraries have for convolutions is made for
-    many channels.
-    """
+    """3x3 pixels of ink at a time, the image as large as before; on a GPU by a kernel of our own."""
 
     def __init__(self, outputs: int, bias: bool = True) -> None:
         super().__init__(1, outputs, 3, padding=1, bias=bias)
 
     def forward(self, ink: Tensor) -> Tensor:
-        return convolved_by_product(ink, self.weight, self.bias) if ink.is_cuda else super().forward(ink)
+        if not (ink.is_cuda and HAS_TRITON) or ink.requires_grad:
+            return super().forward(ink)
+        from ngs.perception.kernels.first_convolution import Convolved
 
-
-def convolved_by_product(ink: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """What `F.conv2d(ink, weight, bias, padding=1)` gives for weights [output, 1, 3, 3], channels last.
-
-    Image by image, since the gradient of one product over all pixels of all images would be a sum of
-    hundreds of thousands of terms for a handful of weights. The bias is the weight of a tenth pixel that is
-    always 1, so that its gradient is no sum of its own.
-    """
-    number, channels, height, width = ink.shape
-    if channels != 1:
-        raise ShapeError(f"the images are {list(ink.shape)}; they must be [image, 1, height, width]")
-    patches = F.pad(ink[:, 0], (1, 1, 1, 1)).unfold(1, 3, 1).unfold(2, 3, 1)
-    patches = patches.reshape(number, height * width, 9)
-    weights = weight.flatten(1)
-    if bias is not None:
-        patches = F.pad(patches, (0, 1), value=1.0)
-        weights = torch.cat([weights, bias[:, None]], 1)
-    outputs = torch.bmm(patches, weights.T.expand(number, -1, -1))
-    return outputs.view(number, height, width, len(weights)).permute(0, 3, 1, 2)
+        rounded = torch.is_autocast_enabled("cuda")
+        dtype = torch.get_autocast_dtype("cuda") if rounded else ink.dtype
+        outputs: Tensor = Convolved.apply(ink, self.weight, self.bias, dtype)  # type: ignore[no-untyped-call]
+        return outputs
 
 
 class Bias(nn.Module):
@@ -93,7 +75,7 @@ class PaperLeNet(ChannelsLast):
             first,
             nn.ReLU(),
             second,
-            nn.MaxPool2d(2),
+            Halving(),
             Bias(second),
             nn.Dropout(0.25),
             Pixels(),
@@ -128,7 +110,7 @@ class LeNet(ChannelsLast):
 
 def _block(convolution: nn.Conv2d) -> tuple[nn.Module, ...]:
     # Pooled before the norm, which then has a quarter of the work; no bias, since the norm has one.
-    return convolution, nn.MaxPool2d(2), nn.BatchNorm2d(convolution.out_channels), nn.ReLU()
+    return convolution, Halving(), nn.BatchNorm2d(convolution.out_channels), nn.ReLU()
 
 
 def small(symbols: int) -> nn.Module:
