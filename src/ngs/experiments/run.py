@@ -105,7 +105,7 @@ def train(
 def _round_products() -> None:
     """Products of float32 matrices on a GPU round to ten bits, as PyTorch's convolutions do there anyway.
 
-    Only networks have such products: what the engines sum is not rounded.
+    Networks bear it. Engines have such products of small whole numbers only, which need fewer bits.
     """
     torch.backends.cuda.matmul.fp32_precision = "tf32"
 
