@@ -295,21 +295,34 @@ def test_halving(shape, dtype):
     assert torch.equal(slopes, expected_slopes)
 
 
+def test_halving_twice_differentiated_is_refused():
+    features = torch.rand(1, 2, 4, 4, device=GPU, requires_grad=True)
+    (slopes,) = torch.autograd.grad(Halving()(features).square().sum(), features, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slopes.sum().backward()
+
+
+@pytest.mark.parametrize("dtype, near", [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=str)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(
     "shape", [(3, 45, 45, 32), (2, 45, 45, 48), (5, 9, 7, 16), (2, 4, 5, 3), (0, 4, 4, 4)]
 )
-def test_first_convolution(shape, bias):
+def test_first_convolution(shape, bias, dtype, near):
+    """Against PyTorch in double precision; of every other image and column, as they lie in memory."""
     number, height, width, channels = shape
     torch.manual_seed(0)
-    layer = FirstConvolution(channels, bias).double().to(GPU)
-    ink = torch.rand(number, 1, height, width, dtype=torch.float64, device=GPU)
-    here, expected = layer(ink), F.conv2d(ink, layer.weight, layer.bias, padding=1)
-    assert torch.allclose(here, expected)
-    assert here.is_contiguous(memory_format=torch.channels_last)
-    weights = torch.rand_like(expected)
-    slopes = (torch.autograd.grad(each, list(layer.parameters()), weights) for each in (here, expected))
-    assert all(torch.allclose(a, b) for a, b in zip(*slopes, strict=True))
+    layer = FirstConvolution(channels, bias).to(GPU, dtype)
+    ink = torch.rand(2 * number, 1, height, 2 * width, dtype=dtype, device=GPU)[::2, ..., ::2]
+    weights = [each.detach().double().requires_grad_() for each in layer.parameters()]
+    here = layer(ink)
+    expected = F.conv2d(ink.double(), weights[0], weights[1] if bias else None, padding=1)
+    assert here.dtype == dtype and here.is_contiguous(memory_format=torch.channels_last)
+    assert (here - expected).norm() <= near * expected.norm()
+    toward = torch.rand_like(expected)
+    slopes = torch.autograd.grad(here, list(layer.parameters()), toward.to(dtype))
+    expected_slopes = torch.autograd.grad(expected, weights, toward)
+    for one, other in zip(slopes, expected_slopes, strict=True):
+        assert (one - other).norm() <= near * other.norm()
 
 
 def test_first_convolution_for_ink_with_a_gradient():
@@ -324,20 +337,19 @@ def test_first_convolution_in_bfloat16():
     torch.manual_seed(0)
     layer, ink = FirstConvolution(4).to(GPU), torch.rand(2, 1, 9, 9, device=GPU)
     with torch.autocast(GPU, torch.bfloat16):
-        rounded = layer(ink)
-    assert rounded.dtype == torch.bfloat16
-    assert torch.equal(rounded, layer(ink).bfloat16())
-    rounded.float().sum().backward()
-    assert torch.allclose(layer.bias.grad, torch.full_like(layer.bias, 2 * 9 * 9))
+        rounded, exact = layer(ink), layer.double()(ink.double())
+    assert rounded.dtype == torch.bfloat16 and exact.dtype == torch.float64
+    assert (rounded - exact).norm() <= 1e-2 * exact.norm()
 
 
-def test_images_of_more_channels_are_refused():
-    with pytest.raises(ngs.NGSError, match=r"the images are \[2, 3, 9, 9\]; they must be \[image, 1,"):
-        FirstConvolution(4).to(GPU)(torch.rand(2, 3, 9, 9, device=GPU))
-
-
-def test_images_too_small_to_halve_are_refused():
-    with pytest.raises(ngs.NGSError, match=r"the features are \[2, 3, 1, 9\]; they need two rows"):
+def test_first_convolution_of_what_is_no_ink():
+    """Is PyTorch's, and refused as on a CPU."""
+    layer = FirstConvolution(4).to(GPU)
+    assert layer(torch.rand(1, 9, 9, device=GPU)).shape == (4, 9, 9)
+    for ink in (torch.rand(2, 3, 9, 9), torch.zeros(2, 1, 9, 9, dtype=torch.uint8)):
+        with pytest.raises(RuntimeError):
+            layer(ink.to(GPU))
+    with pytest.raises(RuntimeError, match="too small"):
         Halving()(torch.rand(2, 3, 1, 9, device=GPU))
 
 

@@ -20,6 +20,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 FACADE = "__init__"  # ngs/__init__.py collects the public names, so only apps may import from it
 LAYERS = (
     "errors",
+    "gpu",
     "grammar",
     "parsing",
     "reasoning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from ngs.experiments.folder import (
     kept_config,
 )
 from ngs.experiments.record import Record
+from ngs.gpu import rounded_products
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer
 
@@ -60,12 +61,15 @@ class Task:
     course: Callable[[Any, torch.device], Course]
     evaluate: Callable[[Any, Path, str | None], tuple[str, Marks]]
     """the name of the data, and the scores on its test part"""
+    products: Callable[[], AbstractContextManager[None]] = rounded_products
+    """how matrices are multiplied on a GPU; engines of formulas and programs have small whole numbers only,
+    which `rounded_products` leaves as they are"""
 
 
 TASKS: Mapping[str, Task] = {
     "hwf": Task(hwf.HWFCourse, hwf.evaluate),
     "clevr": Task(clevr.CLEVRCourse, clevr.evaluate),
-    "scenes": Task(scenes.ScenesCourse, scenes.evaluate),
+    "scenes": Task(scenes.ScenesCourse, scenes.evaluate, nullcontext),  # rendering wants every bit
 }
 
 
@@ -85,7 +89,6 @@ def train(
         raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     if not resume and (folder / CONFIG).exists():
         raise NGSError(f"{folder} already holds a run; --resume it, --overwrite it, or choose another folder")
-    _round_products()
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(config.seed)
@@ -94,20 +97,12 @@ def train(
         course.network(), course.lessons(), config.settings, augment=course.augment, accelerator=accelerator
     )
     run = _Run(config, folder, course, trainer)
-    with closing(run.record):
+    with closing(run.record), TASKS[config.task].products():
         if resume and (folder / CHECKPOINT).exists():
             run.restore()
         else:
             run.begin(command)
         yield from run.go()
-
-
-def _round_products() -> None:
-    """Products of float32 matrices on a GPU round to ten bits, as PyTorch's convolutions do there anyway.
-
-    Networks bear it. Engines have such products of small whole numbers only, which need fewer bits.
-    """
-    torch.backends.cuda.matmul.fp32_precision = "tf32"
 
 
 class _Run:
@@ -276,7 +271,7 @@ def load_config(run: Path) -> Config:
 def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     config = load_config(run)
-    _round_products()
     if data is None:
         check_there(run, config)
-    return TASKS[config.task].evaluate(config, run, data)
+    with TASKS[config.task].products():
+        return TASKS[config.task].evaluate(config, run, data)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-HAS_TRITON = find_spec("triton") is not None
-"""It comes with PyTorch for GPUs, on Linux."""
+from ngs.gpu import HAS_TRITON
 
 
 class Halving(nn.Module):
     """What `nn.MaxPool2d(2)` gives; on a GPU by kernels of our own, which take a fraction of the time."""
 
     def forward(self, features: Tensor) -> Tensor:
-        if features.is_cuda and HAS_TRITON:
+        if features.is_cuda and HAS_TRITON and features.dim() == 4 and min(features.shape[2:]) > 1:
             from ngs.perception.kernels.halving import Halved
 
             halved: Tensor = Halved.apply(features)  # type: ignore[no-untyped-call]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from ngs.perception.halving import HAS_TRITON, Halving
+from ngs.gpu import HAS_TRITON
+from ngs.perception.halving import Halving
 
 SIDE = 45
 """Height and width, in pixels, of the symbol images these networks are made for."""
@@ -32,11 +33,12 @@ class FirstConvolution(nn.Conv2d):
         super().__init__(1, outputs, 3, padding=1, bias=bias)
 
     def forward(self, ink: Tensor) -> Tensor:
-        if not (ink.is_cuda and HAS_TRITON) or ink.requires_grad:
+        as_usual = ink.dim() == 4 and ink.shape[1] == 1 and ink.dtype == self.weight.dtype
+        if not (as_usual and ink.is_cuda and self.weight.is_cuda and HAS_TRITON) or ink.requires_grad:
             return super().forward(ink)
         from ngs.perception.kernels.first_convolution import Convolved
 
-        rounded = torch.is_autocast_enabled("cuda")
+        rounded = torch.is_autocast_enabled("cuda") and ink.dtype == torch.float32
         dtype = torch.get_autocast_dtype("cuda") if rounded else ink.dtype
         outputs: Tensor = Convolved.apply(ink, self.weight, self.bias, dtype)  # type: ignore[no-untyped-call]
         return outputs

@@ -61,12 +61,14 @@ EXPERIMENT = Experiment(
     "network with batch norm, changed images, one cycle of the learning rate, 1,100 steps of 256. With the "
     "paper's network and settings, learning from values alone (`posterior`) is as good as learning from the "
     "symbols themselves (`supervised`): where it is a little below the paper's m-BS (25% and 100% of the "
-    "data), so is supervision. The baselines do better here than in the paper, MAPO and the pre-trained ones "
-    "by up to 67 points: ours draw whole formulas from p(z | x, z in the grammar) exactly and take its "
-    "gradient; the paper does not say how its policies stay inside the grammar. NGS-RL learns nothing there "
-    "and here. NGS-MAPO either begins to learn or does not: with half of the data one seed of three does, "
-    "which makes its spread. Eighteen runs of REINFORCE that share an H200 make 720 steps a second together "
-    "(dd46f01); all 96 runs take the better part of an hour.",
+    "data), so is supervision. The pre-trained baselines, and MAPO from 75% of the data on, do better here "
+    "than in the paper, by 2 to 67 points, perhaps because ours draw whole formulas from "
+    "p(z | x, z in the grammar) exactly and take its gradient; the paper does not say how its policies stay "
+    "inside the grammar. NGS-RL learns nothing there and here. With less data NGS-MAPO gets stuck with 33 to "
+    "49% of the symbols; with half of it one seed of three does not, which makes its spread. Eighteen runs "
+    "of NGS-RL-Pretrain that share an H200 make about 720 training steps a second together, twelve of NGS-RL "
+    "about 610 (dd46f01). Runs of that commit round products of matrices to ten bits (TF32), as convolutions "
+    "did before.",
     ("hwf",),
     full,
     quick,

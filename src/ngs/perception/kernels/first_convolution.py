@@ -11,9 +11,8 @@ from typing import Any
 import torch
 import triton
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from triton import language as tl
-
-from ngs.errors import ShapeError
 
 TILE = 2048
 """Numbers of output that a program makes at once, channels that are not there included."""
@@ -80,7 +79,7 @@ def _slopes(
     """Each program: a part of an image's share in the gradient of the nine weights and the bias [10, C].
 
     The sums stay apart for each of P pixels until the end: adding them up at every turn would cost more than
-    all the rest.
+    all the rest. They have names, since Triton keeps no lists of tensors in a loop.
     """
     image = tl.program_id(0).to(tl.int64)
     size = height * width
@@ -126,12 +125,11 @@ class Convolved(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, ink: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
-        number, inputs, height, width = ink.shape
-        if inputs != 1:
-            raise ShapeError(f"the images are {list(ink.shape)}; they must be [image, 1, height, width]")
+        number, _, height, width = ink.shape
         ink, weight = ink.contiguous(), weight.contiguous()
         channels = len(weight)
-        outputs = ink.new_empty(number, height, width, channels, dtype=dtype)
+        shape = number, channels, height, width
+        outputs = torch.empty(shape, dtype=dtype, device=ink.device, memory_format=torch.channels_last)
         padded = triton.next_power_of_2(channels)
         pixels = max(1, TILE // padded)
         if number:
@@ -151,17 +149,18 @@ class Convolved(torch.autograd.Function):
                 )
         ctx.save_for_backward(ink)
         ctx.weight, ctx.biased = (weight.shape, weight.dtype), bias is not None
-        return outputs.permute(0, 3, 1, 2)
+        return outputs
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor | None, None]:
         (ink,) = ctx.saved_tensors
         number, _, height, width = ink.shape
         shape, dtype = ctx.weight
         gradient = gradients[0].contiguous(memory_format=torch.channels_last)
         padded = triton.next_power_of_2(shape[0])
-        kept = torch.float64 if ink.dtype == torch.float64 else torch.float32
-        sums = ink.new_empty(number, PARTS, 10, padded, dtype=kept)
+        exact = torch.float64 if ink.dtype == torch.float64 else torch.float32
+        sums = ink.new_empty(number, PARTS, 10, padded, dtype=exact)
         if number:
             with torch.cuda.device_of(ink):
                 _slopes[number, PARTS](

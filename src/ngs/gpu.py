@@ -1,0 +1,23 @@
+"""What makes a GPU fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import torch
+
+HAS_TRITON = find_spec("triton") is not None
+"""Whether kernels of our own are used. It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
+
+
+@contextmanager
+def rounded_products() -> Iterator[None]:
+    """Products of float32 matrices on a GPU round to ten bits (TF32), as PyTorch's convolutions do anyway."""
+    before = torch.backends.cuda.matmul.fp32_precision
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.fp32_precision = before
