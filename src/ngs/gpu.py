@@ -12,6 +12,10 @@ HAS_TRITON = find_spec("triton") is not None
 """Whether kernels of our own are used. It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
 
 
+def products_are_rounded() -> bool:
+    return bool(torch.backends.cuda.matmul.fp32_precision == "tf32")
+
+
 @contextmanager
 def rounded_products() -> Iterator[None]:
     """Products of float32 matrices on a GPU round to ten bits (TF32), as PyTorch's convolutions do anyway."""

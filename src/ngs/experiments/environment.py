@@ -11,6 +11,8 @@ from pathlib import Path
 
 import torch
 
+from ngs.gpu import products_are_rounded
+
 PACKAGES = ("ngs", "torch", "numpy", "lark", "accelerate", "safetensors")
 
 
@@ -18,7 +20,7 @@ def environment(device: torch.device, command: Sequence[str] | None = None) -> d
     """The facts a result cannot be judged without; `command` is what a person typed to get it."""
     return {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-        "products": torch.backends.cuda.matmul.fp32_precision if device.type == "cuda" else "ieee",
+        "products": "tf32" if device.type == "cuda" and products_are_rounded() else "float32",
         "threads": torch.get_num_threads(),
         "platform": platform.platform(),
         "python": platform.python_version(),

@@ -36,7 +36,8 @@ def run_of(job: Job, folder: Path) -> Run:
     """A finished job as it goes on record: without what only the machine it ran on can use."""
     result = {name: value for name, value in _facts(folder / RESULT).items() if name != "validation"}
     environment = _facts(folder / ENVIRONMENT, *ENVIRONMENT_KEPT)
-    kept = {name: environment[name] for name in (*ENVIRONMENT_KEPT, "resumed") if name in environment}
+    some = "products", "resumed"  # not of every run
+    kept = {name: environment[name] for name in (*ENVIRONMENT_KEPT, *some) if name in environment}
     drawings = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.svg"))}
     return Run(address(job), job.facts, result, kept, _curve(folder / METRICS), drawings or None)
 
