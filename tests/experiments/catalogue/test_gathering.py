@@ -79,7 +79,7 @@ def test_a_run_goes_on_record_without_what_is_of_this_machine_only(tmp_path: Pat
     (found,) = outcome.runs
     assert found.address == address(Known(0.1)) and found.facts == Known(0.1).facts
     assert found.result == {"test": {"calculation": 0.1}}
-    assert found.environment.keys() == {"device", "threads", "python", "packages", "commit"}
+    assert found.environment.keys() == {"device", "products", "threads", "python", "packages", "commit"}
     assert found.curve == ({"step": 1, "seconds": 0.5, "calculation": 0.03333},)
     assert found.drawings == {"a-1": "<svg></svg>"}
 
