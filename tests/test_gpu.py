@@ -1,6 +1,7 @@
 """The engines on a GPU, replayed as CUDA graphs or not, against the same engines on the CPU."""
 
 import random
+from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,17 +14,19 @@ from torch.nn.functional import one_hot
 import ngs
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
+from ngs.grammar.library import clevr
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.objective import Supervised
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.learning.reasoner import BEAM, Substituting
 from ngs.learning.seeing import SceneTargets, Seeing
-from ngs.parsing.arrangement import arrangements
+from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
 from ngs.perception.decoding import Policy
 from ngs.perception.halving import Halving
 from ngs.perception.lenet import NETWORKS, FirstConvolution
 from ngs.perception.picture_augmentation import Lighting
+from ngs.perception.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.perception.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
 from ngs.perception.seen_objects import seen_objects
 from ngs.reasoning.residues import residues
@@ -217,6 +220,95 @@ def test_a_policy():
     drawn, log_p = on_gpu.sample(on_gpu.rows, torch.Generator(GPU).manual_seed(0))
     assert torch.allclose(log_p, on_gpu.log_probs(on_gpu.rows, drawn))
     assert torch.allclose(log_p.cpu(), on_cpu.log_probs(on_cpu.rows, drawn.cpu()))
+
+
+@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
+def test_legality_along_programs(language):
+    """Also of programs in the wrong order, and of those that are cut short."""
+    counts, columns = counts_of(PROGRAMS), encoded(PROGRAMS, extra=1)
+    jumbled = columns.flip(1)
+    cut = columns.masked_fill(torch.arange(columns.shape[1]) > 4, ngs.PAD)
+    here, there = (language(), language()) if language is AnyOrder else (language(), language(GPU))
+    for each in (columns, jumbled, cut):
+        assert torch.equal(
+            legal_along(here, counts, each), legal_along(there, counts.to(GPU), each.to(GPU)).cpu()
+        )
+
+
+def on_cpu(policy: Policy, language: Arranging) -> Policy:
+    """The same probabilities, read off by the plain walk."""
+    asked, memory, state = policy.encoded.asked, policy.encoded.memory, policy.encoded.state
+    encoded = Encoded(
+        asking.moved(asked, "cpu"),
+        Memory(*(part.cpu() for part in vars(memory).values())),
+        (state[0].cpu(), state[1].cpu()),
+        deepcopy(policy.encoded.reader).cpu(),
+    )
+    return Policy(encoded, language, policy.time)
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
+def test_recorded_walks(language, layers, copies):
+    """As the plain walk, twice, so that a recording is replayed with other weights and other questions."""
+    torch.manual_seed(0)
+    network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=Size(96, 24, layers), copies=copies).to(
+        GPU
+    )
+    spoken = language() if language is AnyOrder else language(GPU)
+    rows = torch.tensor([3, 3, 0, 17, 59], device=GPU)
+    for seed in range(2):
+        with torch.no_grad():
+            for weight in network.parameters():
+                weight.mul_(1.5)
+        asked = asking.moved(asking.questions(random.Random(seed), PROGRAMS), GPU, torch.float32)
+        columns = encoded(PROGRAMS).to(GPU)
+        if seed:
+            columns = columns.flip(1)
+        with torch.no_grad():
+            quick = Policy(network(asked), spoken, columns.shape[1])
+            plain = on_cpu(quick, language())
+            here, there = plain.log_probs(plain.rows, columns.cpu()), quick.log_probs(quick.rows, columns)
+        assert torch.equal(here.isneginf(), there.isneginf().cpu())
+        assert torch.allclose(here, there.cpu(), atol=1e-4)
+        rounded = quick.log_probs(quick.rows, columns).detach().cpu()  # with gradients: by cuDNN, to ten bits
+        assert torch.allclose(here, rounded, atol=0.05, rtol=0.01)
+        here, there = plain.likeliest(), quick.likeliest()
+        assert torch.allclose(here[1], there[1].cpu(), atol=1e-4)
+        assert (here[0] == there[0].cpu()).all(2).float().mean() > 0.95  # where two are as likely, either
+        drawn, log_p = quick.sample(rows, torch.Generator(GPU).manual_seed(seed))
+        with torch.no_grad():
+            assert torch.allclose(log_p.cpu(), plain.log_probs(rows.cpu(), drawn.cpu()), atol=1e-4)
+
+
+def test_recorded_samples_have_their_probabilities():
+    program = next(each for each in PROGRAMS if 6 <= len(each) <= 8)
+    counts = counts_of([program])
+    every = arrangements(Programs(), counts, 500)
+    assert every.complete.all() and len(every.columns) > 5
+    asked = asking.moved(asking.questions(random.Random(0), [program]), GPU, torch.float32)
+    policy = Policy(asking.network().to(GPU)(asked), Programs(GPU), every.columns.shape[1])
+    drawn, _ = policy.sample(torch.zeros(20_000, dtype=torch.long, device=GPU), torch.Generator(GPU))
+    shares = (drawn.cpu()[:, None] == every.columns).all(2).float().mean(0)
+    assert shares.sum() == pytest.approx(1)
+    with torch.no_grad():
+        p = policy.log_probs(
+            torch.zeros(len(every.columns), dtype=torch.long, device=GPU), every.columns.to(GPU)
+        )
+    assert p.exp().sum().item() == pytest.approx(1, abs=1e-4)
+    assert (shares - p.exp().cpu()).abs().max() < 0.02
+
+
+def test_walks_of_switches():
+    columns = encoded(PROGRAMS, extra=1)
+    generator = torch.Generator().manual_seed(0)
+    distance = torch.poisson(torch.full((60,), 2.0), generator=generator).long()
+    draws = torch.rand((int(distance.max()), 60), generator=generator)
+    draws[:, :5] = 1 - 2**-24
+    here = SWITCHES.wander(columns, distance, draws)
+    there = SWITCHES.wander(columns.to(GPU), distance.to(GPU), draws.to(GPU))
+    assert torch.equal(here, there.cpu()) and not torch.equal(here, columns)
 
 
 def test_corrections_of_programs():

@@ -7,9 +7,22 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 import torch
+from torch import Tensor
 
 HAS_TRITON = find_spec("triton") is not None
 """Whether kernels of our own are used. It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
+
+
+class Resident:
+    """A constant that is needed where the data are: copied to each device once, since every copy waits."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._copies = {tensor.device: tensor}
+
+    def on(self, device: torch.device) -> Tensor:
+        if device not in self._copies:
+            self._copies[device] = next(iter(self._copies.values())).to(device)
+        return self._copies[device]
 
 
 def products_are_rounded() -> bool:

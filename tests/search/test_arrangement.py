@@ -94,11 +94,25 @@ def test_switches_exchange_different_symbols_of_one_group() -> None:
 def test_a_random_edit_is_any_edit_and_fails_where_its_result_does_not_count() -> None:
     groups = torch.tensor([0, 0, 0, 1])
     edits = Edits(lambda columns: switches(columns, groups), lambda columns: columns[:, 0] != 2)
-    columns = torch.tensor([[0, 1, 2], [3, 3, 3]])
-    draws = torch.tensor([0.0, 0.34, 0.67, 0.999999])
-    each = [edits.random(columns, draw.repeat(2)) for draw in draws]
-    assert [made.tolist()[0] for made, _ in each] == [[1, 0, 2], [0, 1, 2], [0, 2, 1], [0, 2, 1]]
-    assert all(made.tolist()[1] == [3, 3, 3] and number.tolist() == [3, 0] for made, number in each)
+    columns = torch.tensor([[0, 1, 2], [3, 3, 3], [0, 1, 3]])
+    draws = torch.tensor([0.0, 0.34, 0.67, 1 - 2**-24])  # the last is as near to 1 as can be
+    each = [edits.wander(columns, torch.tensor([1, 1, 0]), draw.repeat(1, 3)) for draw in draws]
+    assert [made.tolist()[0] for made in each] == [[1, 0, 2], [0, 1, 2], [0, 2, 1], [0, 2, 1]]
+    assert all(made.tolist()[1:] == [[3, 3, 3], [0, 1, 3]] for made in each)
+    assert edits.number(columns).tolist() == [3, 0, 1]
+
+
+def test_a_walk_is_one_edit_after_the_other() -> None:
+    rng = random_source()
+    columns = encoded(random_programs(rng, 40, 12), extra=1)
+    distance = torch.tensor([rng.randrange(4) for _ in columns])
+    draws = torch.rand((3, 40), generator=torch.Generator().manual_seed(rng.randrange(2**32)))
+    for edits in EDITS.values():
+        step = columns
+        for k, draw in enumerate(draws):
+            step = edits.wander(step, (k < distance).long(), draw[None])
+        assert torch.equal(edits.wander(columns, distance, draws), step)
+        assert torch.equal(step[distance == 0], columns[distance == 0]) and not torch.equal(step, columns)
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -112,6 +126,9 @@ def test_ways_count_the_edits_that_lead_there(name: str) -> None:
     assert EDITS[name].ways(columns[made.rows], made.columns).tolist() == want
     assert (max(want) > 1) == (name != "switches")
     assert not EDITS[name].ways(columns, torch.full_like(columns, PAD)).any()
+    assert "tidy" in name or not EDITS[name].ways(columns, columns).any()  # tidied, it may be as it was
+    counts = [int((made.rows == row).sum()) for row in range(len(columns))]
+    assert EDITS[name].number(columns).tolist() == counts
 
 
 @dataclass(frozen=True)
@@ -158,8 +175,12 @@ def test_one_step_is_the_likeliest_right_neighbour(name: str) -> None:
 
 def test_the_likeliest_of_no_candidates() -> None:
     none = Candidates(torch.empty(0, dtype=torch.long), torch.empty((0, 3), dtype=torch.long))
-    columns, found = likeliest(none, lambda rows, columns: torch.empty(0), 2)
-    assert (columns == PAD).all() and columns.shape == (2, 3) and not found.any()
+    assert len(likeliest(none, torch.empty(0))) == 0
+
+
+def test_candidates_that_are_not_alone() -> None:
+    found = candidates([0, 1, 1, 4, 7, 7, 7], [[1], [2], [3], [4], [5], [6], [7]])
+    assert listed(found.of_several()) == [(1, 2), (1, 3), (7, 5), (7, 6), (7, 7)]
 
 
 PROGRAM = (

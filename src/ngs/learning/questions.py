@@ -63,7 +63,9 @@ class QuestionExamples:
         chosen = torch.from_numpy(numbers)
         word_counts = self.word_counts[chosen]
         rows = chosen.to(self.device)
-        longest = int(word_counts.max())
+        # On a GPU every batch has the same shape, so that what is recorded for one can be replayed for all.
+        alike = self.device.type == "cuda"
+        longest = self.words.shape[1] if alike else int(word_counts.max())
         modules = self.modules[rows].long()
         asked = Asked(
             self.words[rows, :longest].long(),
@@ -71,7 +73,7 @@ class QuestionExamples:
             modules,
             spoken_of(self.keywords[rows, :longest].long(), modules.shape[1]),
         )
-        time = int(self.lengths[numbers].max())
+        time = int(self.lengths.max() if alike else self.lengths[numbers].max())
         labels = None if self.labels is None else self.labels[rows, :time].long()
         return QuestionBatch(rows, asked, time, self.language, self.judge, labels)
 

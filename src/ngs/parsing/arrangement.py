@@ -7,11 +7,12 @@ after another. A language of arrangements says which it may choose: those that l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
+from ngs.gpu import HAS_TRITON
 from ngs.parsing.decode import PAD
 
 
@@ -32,6 +33,31 @@ class Arranging(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A language as kernels on a GPU know it."""
+
+    function: Any
+    """A Triton function of the facts and the left-over number of every symbol, and of the facts of the
+    last, -1 at the beginning: whether each symbol may come next."""
+    facts: Tensor
+    """int32 [symbol]: what the function knows of each"""
+
+
+@runtime_checkable
+class HasRule(Protocol):
+    """A language that says to kernels what its `legal` says."""
+
+    def rule(self, symbols: int, device: torch.device) -> Rule: ...
+
+
+def rule_of(language: Arranging, counts: Tensor) -> Rule | None:
+    """The rule for multisets [row, symbol] where a kernel can follow it; elsewhere none."""
+    if not (counts.is_cuda and HAS_TRITON and isinstance(language, HasRule)):
+        return None
+    return language.rule(counts.shape[1], counts.device)
+
+
 class AnyOrder:
     """No grammar: every order of the symbols. The policy of NS-RL (Li et al. 2020, Sec. 4.2)."""
 
@@ -40,6 +66,11 @@ class AnyOrder:
 
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return left > 0
+
+    def rule(self, symbols: int, device: torch.device) -> Rule:
+        from ngs.parsing.kernels.legality import any_order
+
+        return Rule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
 
 
 def without(left: Tensor, columns: Tensor) -> Tensor:
@@ -50,6 +81,11 @@ def without(left: Tensor, columns: Tensor) -> Tensor:
 
 def legal_along(language: Arranging, counts: Tensor, columns: Tensor) -> Tensor:
     """bool [row, time, symbol]: what might have come at each step of the sentences `columns` [row, time]."""
+    rule = rule_of(language, counts)
+    if rule is not None:
+        from ngs.parsing.kernels import legality
+
+        return legality.legal_along(rule.function, rule.facts, counts, columns)
     before = torch.nn.functional.pad(columns, (1, 0), value=PAD)[:, :-1]
     placed = torch.zeros((*columns.shape, counts.shape[1]), dtype=counts.dtype, device=counts.device)
     placed.scatter_(2, before.clamp(min=0)[..., None], (before != PAD).to(counts.dtype)[..., None])

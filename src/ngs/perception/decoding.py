@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ngs.parsing.arrangement import Arranging, legal_along, without
+from ngs.parsing.arrangement import Arranging, Rule, legal_along, rule_of, without
 from ngs.parsing.decode import PAD
 from ngs.perception.pointer import Encoded, of_rows
 
@@ -33,12 +33,24 @@ class Policy:
         """[question]: the number of each"""
         return torch.arange(len(self.encoded.asked.modules), device=self.encoded.asked.modules.device)
 
+    @property
+    def _rule(self) -> Rule | None:
+        """The language for the kernels that walk on a GPU; none where `_Walk` is to be taken."""
+        network = self.encoded.reader
+        single = network.key.weight.dtype == self.encoded.memory.keys.dtype == torch.float32
+        drops = network.training and network.dropout.p > 0
+        return rule_of(self.language, self.encoded.asked.modules) if single and not drops else None
+
     def log_probs(self, rows: Tensor, columns: Tensor) -> Tensor:
         """log p(z|x) [sentence] of arrangements `columns` [sentence, time] of the questions `rows`.
 
         -inf where one is not in the language; of one that is cut short, that of its beginning.
         Differentiable.
         """
+        if not torch.is_grad_enabled() and (rule := self._rule) is not None:
+            from ngs.perception.kernels import recorded_walk as recorded
+
+            return recorded.walk(self.encoded, rule, columns.shape[1], rows, recorded.given(columns))[1]
         scores = self.scores(rows, columns)
         legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)
         said = columns != PAD
@@ -56,6 +68,12 @@ class Policy:
     @torch.no_grad()
     def sample(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """An arrangement for each of `rows` [sentence, time], drawn from p, and its log p."""
+        if (rule := self._rule) is not None:
+            from ngs.perception.kernels import recorded_walk as recorded
+
+            symbols = self.encoded.asked.modules.shape[1]
+            choice = recorded.drawn(self.time, len(rows), symbols, generator)
+            return recorded.walk(self.encoded, rule, self.time, rows, choice)
         walk = _Walk(self, rows)
         for _ in range(self.time):
             log_p = walk.look()
@@ -74,6 +92,11 @@ class Policy:
         likeliest module at each step.
         """
         rows = self.rows
+        if k == 1 and (rule := self._rule) is not None:
+            from ngs.perception.kernels import recorded_walk as recorded
+
+            columns, log_p = recorded.walk(self.encoded, rule, self.time, rows, recorded.likeliest(rows))
+            return columns[:, None], log_p[:, None]
         questions = len(rows)
         walk = _Walk(self, rows)
         beams = 1

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.parsing.decode import PAD
+from ngs.parsing.replay import Replays
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class PointerNetwork(nn.Module):
         self.combine = nn.Linear(2 * hidden, hidden)
         self.score = nn.Linear(hidden, modules)
         self.copy_gain = nn.Parameter(torch.tensor(4.0)) if copies else None
+        self.replays = Replays()
+        """of the decoder on a GPU"""
 
     def forward(self, asked: Asked) -> Encoded:
         embedded = self.dropout(self.word_embedding(asked.words.clamp(min=0)))

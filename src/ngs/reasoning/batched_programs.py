@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.errors import DataError, SemanticsError, ShapeError
+from ngs.gpu import HAS_TRITON
 from ngs.grammar.library import clevr
 from ngs.parsing.decode import PAD
 from ngs.reasoning.operation import Special, Value
@@ -278,6 +279,8 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     _check(tables, columns, scenes)
     if not columns.numel():
         return torch.full_like(scenes, UNDEFINED_ANSWER, dtype=torch.int64)
+    if columns.is_cuda and HAS_TRITON:
+        return _executed_by_kernel(tables, columns, scenes, unique)
     actions = columns.to(torch.int16) - PAD
     if unique is not strict:
         actions.masked_fill_(actions == _UNIQUE[strict], _variant(unique))
@@ -285,6 +288,26 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
         return _execute_sorted(tables, actions, scenes.int())
     # On other devices padding is cheap, and looking at the lengths would be waiting for them.
     return _execute(tables, actions, scenes.int(), [len(actions)] * actions.shape[1])
+
+
+def _executed_by_kernel(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique) -> Tensor:
+    from ngs.reasoning.kernels.execution import executed
+
+    return executed(
+        (tables.words, tables.starts, tables.values, tables.joins, tables.answers),
+        columns,
+        scenes,
+        (_UNIQUE[strict], _variant(unique)),
+        {
+            "ACTIONS": len(_ACTIONS),
+            "KEEP": _KEEP,
+            "CHANGE": _CHANGE,
+            "PAYLOAD": _PAYLOAD,
+            "NUMBERS": _NUMBERS,
+            "NOTHING": int(_Kind.NOTHING),
+            "NO_ANSWER": UNDEFINED_ANSWER,
+        },
+    )
 
 
 def _execute_sorted(tables: SceneTables, actions: Tensor, scenes: Tensor) -> Tensor:

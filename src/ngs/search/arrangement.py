@@ -14,6 +14,7 @@ from math import exp, log
 import torch
 from torch import Tensor
 
+from ngs.gpu import HAS_TRITON, Resident
 from ngs.parsing.decode import PAD
 from ngs.search.multi_step import Walk
 
@@ -37,6 +38,12 @@ class Candidates:
     def of(self, rows: Tensor) -> Candidates:
         """The same sentences, where row k is called `rows[k]`; these rise as well."""
         return Candidates(rows[self.rows], self.columns)
+
+    def of_several(self) -> Candidates:
+        """Those that are not alone in their row."""
+        before = torch.searchsorted(self.rows, self.rows)
+        behind = torch.searchsorted(self.rows, self.rows, right=True)
+        return self.select(behind - before > 1)
 
 
 def joined(*parts: Candidates) -> Candidates:
@@ -62,12 +69,12 @@ def distinct(candidates: Candidates) -> Candidates:
 
 def fingerprints(columns: Tensor) -> Tensor:
     """int64 [sentence]: practically another number for every other sentence of the same padded length."""
-    weights = _WEIGHTS[: columns.shape[1]].to(columns.device)
+    weights = _WEIGHTS.on(columns.device)[: columns.shape[1]]
     mixed = (columns + 2) * weights  # wraps around, as it should
     return (mixed ^ (mixed >> 29)).mul(weights.flip(0) | 1).sum(1)
 
 
-_WEIGHTS = torch.randint(-(2**63), 2**63 - 1, (1024,), generator=torch.Generator().manual_seed(0))
+_WEIGHTS = Resident(torch.randint(-(2**63), 2**63 - 1, (1024,), generator=torch.Generator().manual_seed(0)))
 """Odd and even numbers of 64 bits, one for each position; fixed, so that runs can be repeated."""
 
 
@@ -95,26 +102,100 @@ class Edits:
         made = self.results(columns)
         return made.select(self.counts(made.columns))
 
-    def random(self, columns: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
-        """What a uniformly drawn edit makes of each sentence; itself where that fails.
+    def number(self, columns: Tensor) -> Tensor:
+        """int64 [row]: how many edits there are of sentences [row, time]."""
+        return counted(self.results(columns).rows, len(columns))
 
-        `draws` are uniform numbers [row]. Also how many edits there are [row].
+    def wander(self, columns: Tensor, distance: Tensor, draws: Tensor) -> Tensor:
+        """Sentences [row, time] after `distance` [row] edits drawn uniformly; one that fails changes nothing.
+
+        `draws` are uniform numbers [edit, row], for no fewer edits than any distance.
         """
+        for k, draw in enumerate(draws):
+            columns = torch.where((k < distance)[:, None], self._edited(columns, draw), columns)
+        return columns
+
+    def _edited(self, columns: Tensor, draws: Tensor) -> Tensor:
         made = self.results(columns)
-        number = torch.bincount(made.rows, minlength=len(columns))
         if not len(made):
-            return columns, number
-        first = number.cumsum(0) - number
-        drawn = (first + (draws * number).long()).clamp(max=len(made) - 1)
-        result = made.columns[drawn]
+            return columns
+        number = counted(made.rows, len(columns))
+        result = made.columns[(number.cumsum(0) - number + chosen(draws, number)).clamp(max=len(made) - 1)]
         moved = (number > 0) & self.counts(result)
-        return torch.where(moved[:, None], result, columns), number
+        return torch.where(moved[:, None], result, columns)
 
     def ways(self, columns: Tensor, others: Tensor) -> Tensor:
         """int64 [row]: how many edits make sentences `others` [row, time] of `columns`."""
         made = self.results(columns)
         same = (made.columns == others[made.rows]).all(1)
-        return torch.bincount(made.rows[same], minlength=len(columns))
+        return counted(made.rows[same], len(columns))
+
+
+def counted(rows: Tensor, number: int) -> Tensor:
+    """int64 [number]: how many candidates each row has; `bincount` would wait for a GPU."""
+    return rows.new_zeros(number).index_add(0, rows, torch.ones_like(rows))
+
+
+def chosen(draws: Tensor, number: Tensor) -> Tensor:
+    """int64 [row]: one of `number` [row] things each, from 0 on, by uniform numbers [row].
+
+    A number just below 1 may round to the whole, and means the last.
+    """
+    return (draws * number).long().minimum((number - 1).clamp(min=0))
+
+
+class Switches(Edits):
+    """Two different symbols of one group change places; whatever comes of that is in the language."""
+
+    def __init__(self, groups: Tensor) -> None:
+        """`groups` [symbol] numbers the group of each symbol."""
+        self.groups: Resident
+        object.__setattr__(self, "groups", Resident(groups))
+        super().__init__(lambda columns: switches(columns, self.groups.on(columns.device)), _always)
+
+    def number(self, columns: Tensor) -> Tensor:
+        return _switchable(columns, self.groups.on(columns.device)).sum((1, 2))
+
+    def wander(self, columns: Tensor, distance: Tensor, draws: Tensor) -> Tensor:
+        if columns.is_cuda and HAS_TRITON:
+            from ngs.search.kernels.wandering import wandered
+
+            return wandered(columns, distance, draws, self.groups.on(columns.device))
+        return super().wander(columns, distance, draws)
+
+    def ways(self, columns: Tensor, others: Tensor) -> Tensor:
+        """One, where the sentences differ in two places, with the same two symbols of one group."""
+        group = _group_of(columns, self.groups.on(columns.device))
+        differ = columns != others
+        return (
+            (differ.sum(1) == 2)
+            & (_least(group, differ) == _most(group, differ))
+            & (_least(columns, differ) == _least(others, differ))
+            & (_most(columns, differ) == _most(others, differ))
+        ).long()
+
+
+def _always(columns: Tensor) -> Tensor:
+    return torch.ones(len(columns), dtype=torch.bool, device=columns.device)
+
+
+def _least(numbers: Tensor, among: Tensor) -> Tensor:
+    return numbers.masked_fill(~among, torch.iinfo(numbers.dtype).max).amin(1)
+
+
+def _most(numbers: Tensor, among: Tensor) -> Tensor:
+    return numbers.masked_fill(~among, torch.iinfo(numbers.dtype).min).amax(1)
+
+
+def _group_of(columns: Tensor, groups: Tensor) -> Tensor:
+    return torch.where(columns == PAD, PAD, groups[columns.clamp(min=0)])
+
+
+def _switchable(columns: Tensor, groups: Tensor) -> Tensor:
+    """bool [row, first, second]: whether two places have different symbols of one group."""
+    group = _group_of(columns, groups)  # PAD is of one group, but never different
+    alike = group[:, :, None] == group[:, None]
+    return (alike & (columns[:, :, None] != columns[:, None])).triu(1)
 
 
 def switches(columns: Tensor, groups: Tensor) -> Candidates:
@@ -122,9 +203,7 @@ def switches(columns: Tensor, groups: Tensor) -> Candidates:
 
     `groups` [symbol] numbers the group of each symbol.
     """
-    group = torch.where(columns == PAD, PAD, groups[columns.clamp(min=0)])
-    alike = (group[:, :, None] == group[:, None]) & (group != PAD)[:, :, None]
-    row, first, second = (alike & (columns[:, :, None] != columns[:, None])).triu(1).nonzero(as_tuple=True)
+    row, first, second = _switchable(columns, groups).nonzero(as_tuple=True)
     changed = columns[row]
     one, other = changed.gather(1, first[:, None]), changed.gather(1, second[:, None])
     return Candidates(row, changed.scatter(1, first[:, None], other).scatter(1, second[:, None], one))
@@ -150,24 +229,35 @@ class Corrected:
 
 def one_step(columns: Tensor, edits: Edits, log_probs: LogProbs, judge: Judge) -> Corrected:
     """1-BS of each sentence [row, time]: its likeliest neighbour that gives the answer (Algorithm 1)."""
+    right, around = _judged(columns, edits, judge)
+    several = around.of_several()
+    return _corrected(columns, right, around, several, log_probs(several.rows, several.columns))
+
+
+def _judged(columns: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates]:
+    """Whether each sentence [row, time] is right, and the right neighbours of those that are not."""
     right = judge(torch.arange(len(columns), device=columns.device), columns)
     wrong = (~right).nonzero().flatten()
     around = edits.neighbours(columns[wrong]).of(wrong)
-    around = around.select(judge(around.rows, around.columns))
-    fixed, found = likeliest(around, log_probs, len(columns))
-    return Corrected(torch.where(right[:, None], columns, fixed), right | found, right)
+    return right, around.select(judge(around.rows, around.columns))
 
 
-def likeliest(candidates: Candidates, log_probs: LogProbs, rows: int) -> tuple[Tensor, Tensor]:
-    """The likeliest candidate of each row [row, time], and whether it has any [row]."""
-    chosen = candidates.columns.new_full((rows, candidates.columns.shape[1]), PAD)
-    found = torch.zeros(rows, dtype=torch.bool, device=chosen.device)
-    if len(candidates):
-        order = log_probs(candidates.rows, candidates.columns).argsort(descending=True)
-        order = order[candidates.rows[order].argsort(stable=True)]
-        best = candidates.select(order[places(candidates.rows[order]) == 0])
-        chosen[best.rows], found[best.rows] = best.columns, True
-    return chosen, found
+def _corrected(
+    columns: Tensor, right: Tensor, around: Candidates, several: Candidates, log_p: Tensor
+) -> Corrected:
+    """What is likeliest `around` each sentence; `log_p` is that of the `several` to choose from."""
+    fixed, found = torch.where(right[:, None], columns, PAD), right.clone()
+    fixed[around.rows], found[around.rows] = around.columns, True  # where there is one, this is it
+    best = likeliest(several, log_p)
+    fixed[best.rows] = best.columns
+    return Corrected(fixed, found, right)
+
+
+def likeliest(candidates: Candidates, log_p: Tensor) -> Candidates:
+    """The likeliest candidate of each row that has any, by their log p."""
+    order = log_p.argsort(descending=True)
+    order = order[candidates.rows[order].argsort(stable=True)]
+    return candidates.select(order[places(candidates.rows[order]) == 0])
 
 
 def multi_step(
@@ -193,15 +283,18 @@ def multi_step(
     and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)); `ways` is the number of edits that make z' of z.
     """
     state = _State.of(columns, edits, log_probs, judge)
+    number = edits.number(columns).clamp(min=1)
+    rate = torch.full((len(columns),), walk.distance, device=columns.device)
     for _ in range(walk.steps):
         uniform, accept = torch.rand((2, len(columns)), generator=generator, device=columns.device)
-        rate = torch.full((len(columns),), walk.distance, device=columns.device)
         distance = torch.poisson(rate, generator=generator).long()
+        farthest = max(1, int(distance.max()) if len(distance) else 0)
+        draws = torch.rand((farthest, len(columns)), generator=generator, device=columns.device)
         corrects = (uniform < walk.back_search) & state.found
-        wandered, number = _wander(state.columns, distance, edits, generator)
+        wandered = edits.wander(state.columns, distance, draws)
         proposed = torch.where(corrects[:, None], state.fix, wandered)
         other = _State.of(proposed, edits, log_probs, judge)
-        share = edits.ways(state.columns, proposed) / number.clamp(min=1)
+        share = edits.ways(state.columns, proposed) / number
         backwards, forwards = (
             torch.where(corrects | (distance == 1), a.log_single(b, share, walk), a.log_wandering(walk))
             for a, b in ((other, state), (state, other))
@@ -211,18 +304,6 @@ def multi_step(
         smallest = torch.finfo(accept.dtype).tiny
         state = state.replaced(other, accept.clamp(min=smallest).log() <= log_ratio)
     return Corrected(state.columns, state.right, state.right)
-
-
-def _wander(
-    columns: Tensor, distance: Tensor, edits: Edits, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """The sentences after `distance` [row] random edits, and how many edits there are for each [row]."""
-    number = torch.ones(len(columns), device=columns.device)
-    for k in range(max(1, int(distance.max()) if len(distance) else 0)):
-        draws = torch.rand(len(columns), generator=generator, device=columns.device)
-        edited, number = edits.random(columns, draws)
-        columns = torch.where((k < distance)[:, None], edited, columns)
-    return columns, number
 
 
 @dataclass(frozen=True)
@@ -239,9 +320,13 @@ class _State:
 
     @staticmethod
     def of(columns: Tensor, edits: Edits, log_probs: LogProbs, judge: Judge) -> _State:
-        fix = one_step(columns, edits, log_probs, judge)
-        log_p = log_probs(torch.arange(len(columns), device=columns.device), columns)
-        return _State(columns, log_p, fix.right, fix.columns, fix.found)
+        right, around = _judged(columns, edits, judge)
+        several = around.of_several()
+        rows = torch.arange(len(columns), device=columns.device)
+        # One question for both: a network takes as long for a hundred sentences as for ten.
+        log_p = log_probs(torch.cat([rows, several.rows]), torch.cat([columns, several.columns]))
+        fix = _corrected(columns, right, around, several, log_p[len(columns) :])
+        return _State(columns, log_p[: len(columns)], fix.right, fix.columns, fix.found)
 
     def replaced(self, other: _State, rows: Tensor) -> _State:
         """This, with some rows [row] of the other."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ngs.parsing.arrangement import Rule
 from ngs.parsing.decode import PAD
 from ngs.reasoning.programs import Type, modules
 from ngs.reasoning.scenes import ATTRIBUTES
@@ -66,6 +67,17 @@ _NEEDED = torch.nn.functional.one_hot(_NEEDS, len(_TYPES)).sum(1).float()
 """[module, type]: how many of each type a module makes and needs"""
 
 
+_FACTS = (
+    _MAKES
+    | _NEEDS[:, 0] << 3
+    | (RANK + 1) << 6
+    | _IS_SCENE.long() << 9
+    | (_NEEDS[:, 1] != NOTHING).long() << 10
+)
+"""[module]: what it makes, its first need, its rank + 1, whether it is `scene` and whether it branches, as
+the bits of a number: what the rules for kernels look at"""
+
+
 class Programs:
     """Programs with filters in any order, as in the paper's grammar."""
 
@@ -74,6 +86,7 @@ class Programs:
         self._totals, self._of_rank = _TOTALS.to(device), _OF_RANK.to(device)
         self._is_scene = _IS_SCENE.to(device)
         self._begins = (self._makes != OBJECTS) & (self._makes != OBJECT)
+        self._facts = _FACTS.to(device, torch.int32)
 
     def arranges(self, counts: Tensor) -> Tensor:
         made, needed = (counts.float() @ table.to(counts.device) for table in (_MADE, _NEEDED))
@@ -99,9 +112,19 @@ class Programs:
         dead_end = (height == 1) & (left.sum(-1) > 1)
         return fits & (left > 0) & ~(dead_end[..., None] & self._is_scene)
 
+    def rule(self, symbols: int, device: torch.device) -> Rule:
+        from ngs.tasks.clevr.kernels.language import programs
+
+        return Rule(programs, self._facts)
+
 
 class TidyPrograms(Programs):
     """Programs whose noun phrases name each attribute at most once, in a fixed order."""
+
+    def rule(self, symbols: int, device: torch.device) -> Rule:
+        from ngs.tasks.clevr.kernels.language import tidy_programs
+
+        return Rule(tidy_programs, self._facts)
 
     def arranges(self, counts: Tensor) -> Tensor:
         phrases = counts.float() @ self._totals[:, -1:]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ngs.gpu import Resident
 from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.decode import PAD
-from ngs.search.arrangement import Candidates, Edits, fingerprints, joined, switches
+from ngs.search.arrangement import Candidates, Edits, Switches, fingerprints, joined
 from ngs.tasks.clevr.equivalence import SYMMETRIC
 from ngs.tasks.clevr.language import CLOSES, RANK
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
@@ -19,7 +20,8 @@ from ngs.tasks.clevr.program import GRAMMAR, MODULES
 _WIDTH = int(RANK.max()) + 2
 _GROUPS = torch.tensor(symbol_classes(GRAMMAR))
 """[module]: the rows of the supplement's table: modules with equal inputs and output"""
-_RELATES = torch.tensor([module.startswith(("relate[", "same_")) for module in MODULES])
+_RELATES = Resident(torch.tensor([module.startswith(("relate[", "same_")) for module in MODULES]))
+_CLOSES, _RANK = Resident(CLOSES), Resident(RANK)
 
 
 def phrases(columns: Tensor) -> Tensor:
@@ -45,7 +47,7 @@ def is_tidy(columns: Tensor) -> Tensor:
 def moves(columns: Tensor) -> Candidates:
     """Every program that moving one filter to another noun phrase makes, tidied."""
     rank, number = _ranks(columns), phrases(columns)
-    described = CLOSES.to(columns.device)[columns.clamp(min=0)] & (columns != PAD)
+    described = _CLOSES.on(columns.device)[columns.clamp(min=0)] & (columns != PAD)
     elsewhere = number[:, :, None] != number[:, None]  # [row, filter, what it is to describe]
     row, moved, place = ((rank >= 0)[:, :, None] & described[:, None] & elsewhere).nonzero(as_tuple=True)
     changed = number[row].scatter(1, moved[:, None], number[row, place][:, None])
@@ -62,10 +64,10 @@ def turns(columns: Tensor) -> Candidates:
     """
     device = columns.device
     module = columns.clamp(min=0)
-    ends = CLOSES.to(device)[module] & (columns != PAD)
+    ends = _CLOSES.on(device)[module] & (columns != PAD)
     phrase = ends.long().cumsum(1) - ends.long()  # of a filter and of what ends its phrase
     where = torch.where(ends, torch.arange(columns.shape[1], device=device), columns.shape[1]).sort(1).values
-    broken = (ends & ~_RELATES.to(device)[module]).long()
+    broken = (ends & ~_RELATES.on(device)[module]).long()
     broken = broken.cumsum(1) - broken
     pairs = (ends[:, :, None] & ends[:, None]).triu(1)
     row, first, last = pairs.nonzero(as_tuple=True)
@@ -83,7 +85,7 @@ def turns(columns: Tensor) -> Candidates:
 
 
 def _tidy_switches(columns: Tensor) -> Candidates:
-    found = _switches(columns)
+    found = SWITCHES.results(columns)
     return Candidates(found.rows, tidied(found.columns))
 
 
@@ -91,15 +93,7 @@ def _all_edits(columns: Tensor) -> Candidates:
     return joined(_tidy_switches(columns), moves(columns), turns(columns))
 
 
-def _switches(columns: Tensor) -> Candidates:
-    return switches(columns, _GROUPS.to(columns.device))
-
-
-def _always(columns: Tensor) -> Tensor:
-    return torch.ones(len(columns), dtype=torch.bool, device=columns.device)
-
-
-SWITCHES = Edits(_switches, _always)
+SWITCHES = Switches(_GROUPS)
 """The paper's: two modules of one group change places, and nothing else does."""
 TIDY_SWITCHES = Edits(_tidy_switches, is_tidy)
 """The same in the tidy language."""
@@ -113,7 +107,7 @@ def mirrored(columns: Tensor) -> Tensor:
     A program has at most one module with two branches here, and each branch ends with its own `scene`.
     """
     position = torch.arange(columns.shape[1], device=columns.device)
-    symmetric = _SYMMETRIC.to(columns.device)[columns.clamp(min=0)] & (columns != PAD)
+    symmetric = _SYMMETRIC.on(columns.device)[columns.clamp(min=0)] & (columns != PAD)
     scenes = columns == MODULES.index("scene")
     fork = torch.where(symmetric, position, -1).amax(1, keepdim=True)
     end = (columns != PAD).sum(1, keepdim=True) - 1
@@ -133,7 +127,7 @@ def meanings(columns: Tensor) -> Tensor:
 
 
 def _ranks(columns: Tensor) -> Tensor:
-    return torch.where(columns == PAD, -1, RANK.to(columns.device)[columns.clamp(min=0)])
+    return torch.where(columns == PAD, -1, _RANK.on(columns.device)[columns.clamp(min=0)])
 
 
-_SYMMETRIC = torch.tensor([module in SYMMETRIC for module in MODULES])
+_SYMMETRIC = Resident(torch.tensor([module in SYMMETRIC for module in MODULES]))

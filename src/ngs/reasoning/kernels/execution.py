@@ -1,0 +1,100 @@
+"""Programs executed on a GPU, in Triton: all modules of a program in one launch.
+
+The same operations as in `batched_programs`, which says what they mean; there each is a launch of its own.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+from torch import Tensor
+from triton import language as tl
+
+BLOCK = 128
+"""Programs that are executed side by side."""
+
+
+@triton.jit(do_not_specialize=["programs"])
+def _execute(
+    columns,
+    scenes,
+    words,
+    starts,
+    values,
+    joins,
+    answers,
+    stack,
+    result,
+    programs,
+    time,
+    unique,
+    instead,
+    ACTIONS: tl.constexpr,
+    KEEP: tl.constexpr,
+    CHANGE: tl.constexpr,
+    PAYLOAD: tl.constexpr,
+    NUMBERS: tl.constexpr,
+    NOTHING: tl.constexpr,
+    NO_ANSWER: tl.constexpr,
+    B: tl.constexpr,
+):
+    """Each lane: one program, from its last module to its first."""
+    program = tl.program_id(0) * B + tl.arange(0, B)
+    inside = program < programs
+    row = tl.load(scenes + program, mask=inside, other=0).to(tl.int32) * ACTIONS
+    own_stack = stack + program
+    place = tl.zeros([B], tl.int32) + time  # of the value below the last
+    last = tl.full([B], NOTHING, tl.int32)
+    below = tl.zeros([B], tl.int32)
+    refused = tl.zeros([B], tl.int32)
+    action = tl.zeros([B], tl.int32)
+    for done in range(time):
+        column = tl.load(columns + program.to(tl.int64) * time + (time - 1 - done), mask=inside, other=-1)
+        action = column.to(tl.int32) + 1
+        action = tl.where(action == unique, instead, action)
+        below = tl.load(own_stack + place.to(tl.int64) * programs, mask=inside, other=0)
+        tl.store(own_stack + (place.to(tl.int64) + 1) * programs, last, mask=inside)
+        word = tl.load(words + row + action)
+        first = last & word
+        second = below & tl.load(joins + action)
+        refused |= first | second
+        payload = ((first & (below | (word >> KEEP))) | second) & PAYLOAD
+        last = tl.load(values + payload + tl.load(starts + row + action))
+        place += word >> CHANGE
+    key = (action * NUMBERS + (last & (NUMBERS - 1))) * NUMBERS + (below & (NUMBERS - 1))
+    answer = tl.load(answers + key)
+    undefined = (refused > PAYLOAD) | (place != time + 1)
+    tl.store(result + program, tl.where(undefined, NO_ANSWER, answer).to(tl.int64), mask=inside)
+
+
+def executed(
+    tables: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+    columns: Tensor,
+    scenes: Tensor,
+    unique: tuple[int, int],
+    constants: dict[str, int],
+) -> Tensor:
+    """Answers int64 [program] to programs [program, time] about scenes [program].
+
+    `tables` are those of SceneTables, all int32; `unique` says which action is taken to be which other.
+    """
+    programs, time = columns.shape
+    result = torch.empty(programs, dtype=torch.int64, device=columns.device)
+    if programs:
+        # As many rows up and down from the bottom as a program has modules: none gets past the ends.
+        stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
+        with torch.cuda.device_of(columns):
+            _execute[triton.cdiv(programs, BLOCK),](
+                columns.contiguous(),
+                scenes.contiguous(),
+                *(table.contiguous() for table in tables),
+                stack,
+                result,
+                programs,
+                time,
+                *unique,
+                **constants,
+                B=BLOCK,
+                num_warps=BLOCK // 32,
+            )
+    return result
