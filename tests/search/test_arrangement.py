@@ -16,6 +16,7 @@ from ngs.search.arrangement import (
     Edits,
     _State,
     distinct,
+    drawn_along,
     fingerprints,
     joined,
     likeliest,
@@ -23,6 +24,7 @@ from ngs.search.arrangement import (
     one_step,
     places,
     switches,
+    walk_along,
 )
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES
@@ -292,3 +294,17 @@ def test_chains_start_where_they_are_told() -> None:
         space.sentences, TIDY_EDITS, space.log_probs, space.judge, Walk(steps=0), torch.Generator()
     )
     assert torch.equal(ends.columns, space.sentences) and torch.equal(ends.right, space.right)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_chains_are_walks_along_what_is_drawn(name: str) -> None:
+    rng = random_source()
+    table, seed = Table(rng.randrange(2**32)), rng.randrange(2**32)
+    columns = encoded(random_programs(rng, 30, 12))
+    told = columns, EDITS[name], table.log_probs, table.judge, NEAR
+    draws = list(drawn_along(NEAR, columns, torch.Generator().manual_seed(seed)))
+    assert len(draws) == NEAR.steps
+    assert all(int(step.distance.max()) <= len(step.edits) for step in draws)
+    walked = walk_along(*told, draws)
+    ends = multi_step(*told, torch.Generator().manual_seed(seed))
+    assert torch.equal(ends.columns, walked.columns) and torch.equal(ends.right, walked.right)

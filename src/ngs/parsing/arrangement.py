@@ -38,8 +38,8 @@ class Rule:
     """A language as kernels on a GPU know it."""
 
     function: Any
-    """A Triton function of the facts and the left-over number of every symbol, and of the facts of the
-    last, -1 at the beginning: whether each symbol may come next."""
+    """A Triton function of the facts [1, symbol] and what is left [row, symbol] of every symbol, and of the
+    facts of the last one [row, 1], -1 at the beginning: whether each may come next [row, symbol]."""
     facts: Tensor
     """int32 [symbol]: what the function knows of each"""
 

@@ -53,10 +53,6 @@ class Replays:
         self._recorded: OrderedDict[Hashable, Replay] = OrderedDict()
         self._lock = RLock()  # the buffers are shared: one caller at a time
 
-    def __reduce__(self) -> tuple[type[Replays], tuple[()]]:
-        """A copy of the object begins anew: recordings read and write the buffers of one."""
-        return Replays, ()
-
     def __call__(self, key: Hashable, function: Callable[..., Tensors], inputs: Tensors) -> Tensors:
         """`function(*inputs)`: replayed on a GPU, called plainly elsewhere and inside another recording."""
         device = inputs[0].device

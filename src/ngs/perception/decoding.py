@@ -10,13 +10,19 @@ trained: there the two agree on average.)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from ngs.parsing.arrangement import Arranging, Rule, legal_along, rule_of, without
+from ngs.gpu import products_are_rounded
+from ngs.parsing.arrangement import Arranging, legal_along, rule_of, without
 from ngs.parsing.decode import PAD
 from ngs.perception.pointer import Encoded, of_rows
+
+if TYPE_CHECKING:
+    from ngs.perception.kernels.decoder import Decoder
 
 
 @dataclass(frozen=True)
@@ -33,13 +39,21 @@ class Policy:
         """[question]: the number of each"""
         return torch.arange(len(self.encoded.asked.modules), device=self.encoded.asked.modules.device)
 
-    @property
-    def _rule(self) -> Rule | None:
-        """The language for the kernels that walk on a GPU; none where `_Walk` is to be taken."""
-        network = self.encoded.reader
+    @cached_property
+    def _decoder(self) -> Decoder | None:
+        """The kernel that walks on a GPU; none where `_Walk` is to be taken.
+
+        It rounds products, and knows neither dropout nor gradients.
+        """
+        network, rule = self.encoded.reader, rule_of(self.language, self.encoded.asked.modules)
         single = network.key.weight.dtype == self.encoded.memory.keys.dtype == torch.float32
         drops = network.training and network.dropout.p > 0
-        return rule_of(self.language, self.encoded.asked.modules) if single and not drops else None
+        if rule is None or drops or not (single and products_are_rounded()):
+            return None
+        from ngs.perception.kernels import decoder
+
+        with torch.no_grad():
+            return decoder.Decoder.of(self.encoded, rule) if decoder.takes(network) else None
 
     def log_probs(self, rows: Tensor, columns: Tensor) -> Tensor:
         """log p(z|x) [sentence] of arrangements `columns` [sentence, time] of the questions `rows`.
@@ -47,10 +61,10 @@ class Policy:
         -inf where one is not in the language; of one that is cut short, that of its beginning.
         Differentiable.
         """
-        if not torch.is_grad_enabled() and (rule := self._rule) is not None:
-            from ngs.perception.kernels import recorded_walk as recorded
+        if not torch.is_grad_enabled() and self._decoder is not None:
+            from ngs.perception.kernels.decoder import by_heart
 
-            return recorded.walk(self.encoded, rule, columns.shape[1], rows, recorded.given(columns))[1]
+            return self._decoder.walk(rows, columns.shape[1], by_heart(columns))[1]
         scores = self.scores(rows, columns)
         legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)
         said = columns != PAD
@@ -68,12 +82,11 @@ class Policy:
     @torch.no_grad()
     def sample(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """An arrangement for each of `rows` [sentence, time], drawn from p, and its log p."""
-        if (rule := self._rule) is not None:
-            from ngs.perception.kernels import recorded_walk as recorded
+        if self._decoder is not None:
+            from ngs.perception.kernels.decoder import by_chance
 
-            symbols = self.encoded.asked.modules.shape[1]
-            choice = recorded.drawn(self.time, len(rows), symbols, generator)
-            return recorded.walk(self.encoded, rule, self.time, rows, choice)
+            choice = by_chance(len(rows), self.time, self.encoded.asked.modules.shape[1], generator)
+            return self._decoder.walk(rows, self.time, choice)
         walk = _Walk(self, rows)
         for _ in range(self.time):
             log_p = walk.look()
@@ -92,10 +105,10 @@ class Policy:
         likeliest module at each step.
         """
         rows = self.rows
-        if k == 1 and (rule := self._rule) is not None:
-            from ngs.perception.kernels import recorded_walk as recorded
+        if k == 1 and self._decoder is not None:
+            from ngs.perception.kernels.decoder import by_rank
 
-            columns, log_p = recorded.walk(self.encoded, rule, self.time, rows, recorded.likeliest(rows))
+            columns, log_p = self._decoder.walk(rows, self.time, by_rank(rows))
             return columns[:, None], log_p[:, None]
         questions = len(rows)
         walk = _Walk(self, rows)

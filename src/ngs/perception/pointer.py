@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.parsing.decode import PAD
-from ngs.parsing.replay import Replays
+from ngs.perception.recurrence import Recurrent, recurrent, recurrent_to_ends
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,6 @@ class Memory:
         return Memory(self.keys[rows], self.values[rows], self.padding[rows], self.keywords[rows])
 
 
-Recurrent = tuple[Tensor, Tensor]
-"""The state of an LSTM: twice [layer, row, hidden]."""
-
-
 @dataclass(frozen=True)
 class Encoded:
     """Questions as the network has read them."""
@@ -108,17 +103,14 @@ class PointerNetwork(nn.Module):
         self.combine = nn.Linear(2 * hidden, hidden)
         self.score = nn.Linear(hidden, modules)
         self.copy_gain = nn.Parameter(torch.tensor(4.0)) if copies else None
-        self.replays = Replays()
-        """of the decoder on a GPU"""
 
     def forward(self, asked: Asked) -> Encoded:
         embedded = self.dropout(self.word_embedding(asked.words.clamp(min=0)))
-        packed = pack_padded_sequence(embedded, asked.word_counts, batch_first=True, enforce_sorted=False)
-        outputs, state = self.encoder(packed)
-        values, _ = pad_packed_sequence(outputs, batch_first=True, total_length=asked.words.shape[1])
+        padding = asked.words == PAD
+        values, state = recurrent_to_ends(self.encoder, embedded, asked.word_counts, padding)
         # Mixed precision ends here: the decoder is called later, with weights as they are.
         own = self.key.weight.dtype
-        memory = Memory(self.key(values).to(own), values.to(own), asked.words == PAD, asked.keywords)
+        memory = Memory(self.key(values).to(own), values.to(own), padding, asked.keywords)
         return Encoded(asked, memory, (state[0].to(own), state[1].to(own)), self)
 
     def follow(self, memory: Memory, state: Recurrent, before: Tensor) -> tuple[Tensor, Recurrent]:
@@ -127,7 +119,7 @@ class PointerNetwork(nn.Module):
         PAD in `before` stands for the beginning. `memory` and `state` have one row for each of `before`.
         """
         inputs = self.module_embedding(torch.where(before == PAD, self.beginning, before))
-        hidden, state = self.decoder(self.dropout(inputs), state)
+        hidden, state = recurrent(self.decoder, self.dropout(inputs), state)
         attention = hidden @ memory.keys.transpose(1, 2)
         attention = attention.masked_fill(memory.padding[:, None], -torch.inf).softmax(-1)
         context = attention @ memory.values

@@ -21,7 +21,7 @@ decided where the answers are looked up.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -170,8 +170,12 @@ class SceneTables:
         )
         return cls(*(torch.from_numpy(np.asarray(table, dtype=np.int32)) for table in tables))
 
+    @property
+    def all(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        return self.words, self.starts, self.values, self.joins, self.answers
+
     def to(self, device: torch.device | str) -> SceneTables:
-        return SceneTables(*(getattr(self, field.name).to(device) for field in fields(self)))
+        return SceneTables(*(table.to(device) for table in self.all))
 
 
 _Numbers = NDArray[np.int32]
@@ -290,24 +294,50 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     return _execute(tables, actions, scenes.int(), [len(actions)] * actions.shape[1])
 
 
+def judged_batch(
+    tables: SceneTables,
+    columns: Tensor,
+    questions: Tensor,
+    scenes: Tensor,
+    answers: Tensor,
+    unique: Unique = strict,
+) -> Tensor:
+    """bool [program]: whether `execute_batch` gives the recorded answers to the questions [program].
+
+    `scenes` [question] and `answers` [question] say of every question what it is about and what was recorded.
+    """
+    if columns.is_cuda and HAS_TRITON and columns.numel():
+        return _judged_by_kernel(tables, columns, questions, scenes, answers, unique)
+    return execute_batch(tables, columns, scenes[questions], unique) == answers[questions]
+
+
 def _executed_by_kernel(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique) -> Tensor:
     from ngs.reasoning.kernels.execution import executed
 
-    return executed(
-        (tables.words, tables.starts, tables.values, tables.joins, tables.answers),
-        columns,
-        scenes,
-        (_UNIQUE[strict], _variant(unique)),
-        {
-            "ACTIONS": len(_ACTIONS),
-            "KEEP": _KEEP,
-            "CHANGE": _CHANGE,
-            "PAYLOAD": _PAYLOAD,
-            "NUMBERS": _NUMBERS,
-            "NOTHING": int(_Kind.NOTHING),
-            "NO_ANSWER": UNDEFINED_ANSWER,
-        },
-    )
+    renamed = _UNIQUE[strict], _variant(unique)
+    return executed(tables.all, columns, scenes, renamed, _CONSTANTS)
+
+
+def _judged_by_kernel(
+    tables: SceneTables, columns: Tensor, questions: Tensor, scenes: Tensor, answers: Tensor, unique: Unique
+) -> Tensor:
+    from ngs.reasoning.kernels.execution import judged
+
+    _check_shapes("questions", columns, questions)
+    renamed = _UNIQUE[strict], _variant(unique)
+    return judged(tables.all, columns, questions, scenes, answers, renamed, _CONSTANTS)
+
+
+_CONSTANTS = {
+    "ACTIONS": len(_ACTIONS),
+    "KEEP": _KEEP,
+    "CHANGE": _CHANGE,
+    "PAYLOAD": _PAYLOAD,
+    "NUMBERS": _NUMBERS,
+    "NOTHING": int(_Kind.NOTHING),
+    "NO_ANSWER": UNDEFINED_ANSWER,
+}
+"""What kernels have to know of the above."""
 
 
 def _execute_sorted(tables: SceneTables, actions: Tensor, scenes: Tensor) -> Tensor:
@@ -362,15 +392,19 @@ def _variant(unique: Unique) -> int:
 
 
 def _check(tables: SceneTables, columns: Tensor, scenes: Tensor) -> None:
-    if columns.ndim != 2 or scenes.shape != columns.shape[:1]:
-        raise ShapeError(
-            f"columns {list(columns.shape)} and scenes {list(scenes.shape)} do not fit; "
-            f"give [program, time] and [program]"
-        )
+    _check_shapes("scenes", columns, scenes)
     # On other devices, looking at the numbers would be waiting for them.
     if columns.device.type == "cpu" and columns.numel():
         _check_range("columns", columns, PAD, len(_MODULES) - 1)
         _check_range("scenes", scenes, 0, len(tables.words) - 1)
+
+
+def _check_shapes(name: str, columns: Tensor, given: Tensor) -> None:
+    if columns.ndim != 2 or given.shape != columns.shape[:1]:
+        raise ShapeError(
+            f"columns {list(columns.shape)} and {name} {list(given.shape)} do not fit; "
+            f"give [program, time] and [program]"
+        )
 
 
 def _check_range(name: str, given: Tensor, least: int, most: int) -> None:

@@ -7,7 +7,7 @@ are those of the paper with this step in place of a substitution. All sentences 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import exp, log
 
@@ -156,8 +156,12 @@ class Switches(Edits):
     def number(self, columns: Tensor) -> Tensor:
         return _switchable(columns, self.groups.on(columns.device)).sum((1, 2))
 
+    def has_kernels(self, columns: Tensor) -> bool:
+        """Whether sentences [row, time] are where kernels of our own search among them."""
+        return columns.is_cuda and HAS_TRITON and columns.numel() > 0
+
     def wander(self, columns: Tensor, distance: Tensor, draws: Tensor) -> Tensor:
-        if columns.is_cuda and HAS_TRITON:
+        if self.has_kernels(columns):
             from ngs.search.kernels.wandering import wandered
 
             return wandered(columns, distance, draws, self.groups.on(columns.device))
@@ -229,6 +233,10 @@ class Corrected:
 
 def one_step(columns: Tensor, edits: Edits, log_probs: LogProbs, judge: Judge) -> Corrected:
     """1-BS of each sentence [row, time]: its likeliest neighbour that gives the answer (Algorithm 1)."""
+    if isinstance(edits, Switches) and edits.has_kernels(columns):
+        from ngs.search.kernels import switch_walk
+
+        return switch_walk.one_step(columns, edits.groups.on(columns.device), log_probs, judge)
     right, around = _judged(columns, edits, judge)
     several = around.of_several()
     return _corrected(columns, right, around, several, log_probs(several.rows, several.columns))
@@ -282,27 +290,67 @@ def multi_step(
 
     and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)); `ways` is the number of edits that make z' of z.
     """
+    draws = drawn_along(walk, columns, generator)
+    if isinstance(edits, Switches) and edits.has_kernels(columns):
+        from ngs.search.kernels import switch_walk
+
+        groups = edits.groups.on(columns.device)
+        return switch_walk.walk_along(columns, groups, log_probs, judge, walk, draws)
+    return walk_along(columns, edits, log_probs, judge, walk, draws)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What chance decides in one step of the chains."""
+
+    uniform: Tensor
+    """[row]: below lambda the correction is proposed, where there is one"""
+    accept: Tensor
+    """[row]: uniform too; the proposal is accepted where the ratio is no smaller"""
+    distance: Tensor
+    """int64 [row]: how many random edits are proposed otherwise"""
+    edits: Tensor
+    """[edit, row]: which these are; for no fewer edits than any distance"""
+
+
+def drawn_along(walk: Walk, columns: Tensor, generator: torch.Generator) -> Iterator[Drawn]:
+    """The draws for each step of a walk from sentences [row, time]."""
+    # On a GPU for all steps at once: every draw is a launch, and the largest distance has to be waited for.
+    at_once = max(1, walk.steps) if columns.device.type == "cuda" else 1
+    for _ in range(0, walk.steps, at_once):
+        yield from _drawn(at_once, walk, columns, generator)
+
+
+def _drawn(steps: int, walk: Walk, columns: Tensor, generator: torch.Generator) -> Iterator[Drawn]:
+    rows, device = len(columns), columns.device
+    uniform, accept = torch.rand((2, steps, rows), generator=generator, device=device)
+    rate = torch.full((steps, rows), walk.distance, device=device)
+    distance = torch.poisson(rate, generator=generator).long()
+    farthest = max(1, int(distance.max()) if distance.numel() else 0)
+    edits = torch.rand((steps, farthest, rows), generator=generator, device=device)
+    return map(Drawn, uniform, accept, distance, edits)
+
+
+def walk_along(
+    columns: Tensor, edits: Edits, log_probs: LogProbs, judge: Judge, walk: Walk, draws: Iterable[Drawn]
+) -> Corrected:
+    """`multi_step` along given draws, one for each step."""
     state = _State.of(columns, edits, log_probs, judge)
     number = edits.number(columns).clamp(min=1)
-    rate = torch.full((len(columns),), walk.distance, device=columns.device)
-    for _ in range(walk.steps):
-        uniform, accept = torch.rand((2, len(columns)), generator=generator, device=columns.device)
-        distance = torch.poisson(rate, generator=generator).long()
-        farthest = max(1, int(distance.max()) if len(distance) else 0)
-        draws = torch.rand((farthest, len(columns)), generator=generator, device=columns.device)
-        corrects = (uniform < walk.back_search) & state.found
-        wandered = edits.wander(state.columns, distance, draws)
+    for drawn in draws:
+        corrects = (drawn.uniform < walk.back_search) & state.found
+        wandered = edits.wander(state.columns, drawn.distance, drawn.edits)
         proposed = torch.where(corrects[:, None], state.fix, wandered)
         other = _State.of(proposed, edits, log_probs, judge)
         share = edits.ways(state.columns, proposed) / number
         backwards, forwards = (
-            torch.where(corrects | (distance == 1), a.log_single(b, share, walk), a.log_wandering(walk))
+            torch.where(corrects | (drawn.distance == 1), a.log_single(b, share, walk), a.log_wandering(walk))
             for a, b in ((other, state), (state, other))
         )
         log_ratio = other.log_q(walk) - state.log_q(walk) + backwards - forwards
         # An edit that fails proposes the state itself, where the ratio may be 0 / 0: either way it stays.
-        smallest = torch.finfo(accept.dtype).tiny
-        state = state.replaced(other, accept.clamp(min=smallest).log() <= log_ratio)
+        smallest = torch.finfo(drawn.accept.dtype).tiny
+        state = state.replaced(other, drawn.accept.clamp(min=smallest).log() <= log_ratio)
     return Corrected(state.columns, state.right, state.right)
 
 

@@ -9,6 +9,9 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+ROWS = 4
+"""Sentences of a program."""
+
 
 @triton.jit
 def any_order(facts, left, last):
@@ -17,20 +20,23 @@ def any_order(facts, left, last):
 
 
 @triton.jit
-def _legal_along(columns, counts, facts, legal, time, symbols, S: tl.constexpr, RULE: tl.constexpr):
-    """Each program: one sentence [time]; `facts` are known of each symbol."""
-    row = tl.program_id(0)
-    symbol = tl.arange(0, S)
-    real = symbol < symbols
-    known = tl.load(facts + symbol, mask=real, other=0)
-    left = tl.load(counts + row * symbols + symbol, mask=real, other=0).to(tl.int32)
-    last = -1
+def _legal_along(
+    columns, counts, facts, legal, rows, time, symbols, R: tl.constexpr, S: tl.constexpr, RULE: tl.constexpr
+):
+    """Each program: R sentences [time]; `facts` are known of each symbol."""
+    row, symbol = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, S)
+    inside, real = row < rows, symbol < symbols
+    there = inside[:, None] & real[None, :]
+    known = tl.load(facts + symbol, mask=real, other=0)[None, :]
+    left = tl.load(counts + row[:, None] * symbols + symbol[None, :], mask=there, other=0).to(tl.int32)
+    last = tl.full([R, 1], -1, tl.int32)
     for t in range(time):
         may = RULE(known, left, last)
-        tl.store(legal + (row.to(tl.int64) * time + t) * symbols + symbol, may, mask=real)
-        column = tl.load(columns + row * time + t).to(tl.int32)
-        left -= (symbol == column).to(tl.int32)
-        last = tl.load(facts + column, mask=column >= 0, other=-1)
+        at = (row.to(tl.int64) * time + t)[:, None] * symbols + symbol[None, :]
+        tl.store(legal + at, may, mask=there)
+        column = tl.load(columns + row * time + t, mask=inside, other=-1).to(tl.int32)
+        left -= (symbol[None, :] == column[:, None]).to(tl.int32)
+        last = tl.load(facts + column, mask=column >= 0, other=-1)[:, None]
 
 
 def legal_along(rule: Any, facts: Tensor, counts: Tensor, columns: Tensor) -> Tensor:
@@ -40,15 +46,17 @@ def legal_along(rule: Any, facts: Tensor, counts: Tensor, columns: Tensor) -> Te
     legal = torch.empty((rows, time, symbols), dtype=torch.bool, device=counts.device)
     if legal.numel():
         with torch.cuda.device_of(counts):
-            _legal_along[rows,](
+            _legal_along[triton.cdiv(rows, ROWS),](
                 columns.contiguous(),
                 counts.contiguous(),
                 facts,
                 legal,
+                rows,
                 time,
                 symbols,
+                R=ROWS,
                 S=triton.next_power_of_2(symbols),
                 RULE=rule,
-                num_warps=1,
+                num_warps=2,
             )
     return legal

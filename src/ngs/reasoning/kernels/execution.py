@@ -17,7 +17,9 @@ BLOCK = 128
 @triton.jit(do_not_specialize=["programs"])
 def _execute(
     columns,
+    questions,
     scenes,
+    recorded,
     words,
     starts,
     values,
@@ -36,12 +38,19 @@ def _execute(
     NUMBERS: tl.constexpr,
     NOTHING: tl.constexpr,
     NO_ANSWER: tl.constexpr,
+    JUDGES: tl.constexpr,
     B: tl.constexpr,
 ):
-    """Each lane: one program, from its last module to its first."""
+    """Each lane: one program, from its last module to its first.
+
+    If it judges, the scene and the recorded answer are those of the program's question.
+    """
     program = tl.program_id(0) * B + tl.arange(0, B)
     inside = program < programs
-    row = tl.load(scenes + program, mask=inside, other=0).to(tl.int32) * ACTIONS
+    question = program
+    if JUDGES:
+        question = tl.load(questions + program, mask=inside, other=0)
+    row = tl.load(scenes + question, mask=inside, other=0).to(tl.int32) * ACTIONS
     own_stack = stack + program
     place = tl.zeros([B], tl.int32) + time  # of the value below the last
     last = tl.full([B], NOTHING, tl.int32)
@@ -64,37 +73,73 @@ def _execute(
     key = (action * NUMBERS + (last & (NUMBERS - 1))) * NUMBERS + (below & (NUMBERS - 1))
     answer = tl.load(answers + key)
     undefined = (refused > PAYLOAD) | (place != time + 1)
-    tl.store(result + program, tl.where(undefined, NO_ANSWER, answer).to(tl.int64), mask=inside)
+    given = tl.where(undefined, NO_ANSWER, answer).to(tl.int64)
+    if JUDGES:
+        tl.store(result + program, given == tl.load(recorded + question, mask=inside, other=0), mask=inside)
+    else:
+        tl.store(result + program, given, mask=inside)
+
+
+Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+"""Those of SceneTables, all int32."""
 
 
 def executed(
-    tables: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
-    columns: Tensor,
-    scenes: Tensor,
-    unique: tuple[int, int],
-    constants: dict[str, int],
+    tables: Tables, columns: Tensor, scenes: Tensor, unique: tuple[int, int], constants: dict[str, int]
 ) -> Tensor:
     """Answers int64 [program] to programs [program, time] about scenes [program].
 
-    `tables` are those of SceneTables, all int32; `unique` says which action is taken to be which other.
+    `unique` says which action is taken to be which other.
     """
-    programs, time = columns.shape
-    result = torch.empty(programs, dtype=torch.int64, device=columns.device)
-    if programs:
-        # As many rows up and down from the bottom as a program has modules: none gets past the ends.
-        stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
-        with torch.cuda.device_of(columns):
-            _execute[triton.cdiv(programs, BLOCK),](
-                columns.contiguous(),
-                scenes.contiguous(),
-                *(table.contiguous() for table in tables),
-                stack,
-                result,
-                programs,
-                time,
-                *unique,
-                **constants,
-                B=BLOCK,
-                num_warps=BLOCK // 32,
-            )
+    result = torch.empty(len(columns), dtype=torch.int64, device=columns.device)
+    _launch(tables, columns, (scenes, scenes, scenes), result, unique, constants, judges=False)
     return result
+
+
+def judged(
+    tables: Tables,
+    columns: Tensor,
+    questions: Tensor,
+    scenes: Tensor,
+    answers: Tensor,
+    unique: tuple[int, int],
+    constants: dict[str, int],
+) -> Tensor:
+    """bool [program]: whether programs [program, time] give the answers to their questions [program].
+
+    `scenes` [question] and `answers` [question] are those of every question.
+    """
+    result = torch.empty(len(columns), dtype=torch.bool, device=columns.device)
+    _launch(tables, columns, (questions, scenes, answers), result, unique, constants, judges=True)
+    return result
+
+
+def _launch(
+    tables: Tables,
+    columns: Tensor,
+    asked: tuple[Tensor, Tensor, Tensor],
+    result: Tensor,
+    unique: tuple[int, int],
+    constants: dict[str, int],
+    judges: bool,
+) -> None:
+    programs, time = columns.shape
+    if not programs:
+        return
+    # As many rows up and down from the bottom as a program has modules: none gets past the ends.
+    stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
+    with torch.cuda.device_of(columns):
+        _execute[triton.cdiv(programs, BLOCK),](
+            columns.contiguous(),
+            *(each.contiguous() for each in asked),
+            *(table.contiguous() for table in tables),
+            stack,
+            result,
+            programs,
+            time,
+            *unique,
+            **constants,
+            JUDGES=judges,
+            B=BLOCK,
+            num_warps=BLOCK // 32,
+        )

@@ -10,7 +10,7 @@ from torch import Tensor
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.arrangement import Arranging
 from ngs.parsing.decode import PAD
-from ngs.reasoning.batched_programs import SceneTables, execute_batch
+from ngs.reasoning.batched_programs import SceneTables, judged_batch
 from ngs.reasoning.programs import Unique, strict
 from ngs.search.arrangement import places
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
@@ -29,8 +29,7 @@ class SceneJudge:
     unique: Unique = strict
 
     def __call__(self, questions: Tensor, columns: Tensor) -> Tensor:
-        given = execute_batch(self.tables, columns, self.scenes[questions], unique=self.unique)
-        return given == self.answers[questions]
+        return judged_batch(self.tables, columns, questions, self.scenes, self.answers, self.unique)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Which module may come next, as rules for kernels in Triton: `ngs.tasks.clevr.language` says why.
 
-A rule is given what is known of each module (`facts`, as numbers of bits), how many of each are left, and
-what is known of the last module, -1 at the beginning. It is called for one program at a time.
+A rule is given what is known of each module (`facts` [1, module], as bits of a number), how many of each are
+left [row, module], and what is known of the last module [row, 1], -1 at the beginning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RANKS = tl.constexpr(len(language.ORDER))
 
 @triton.jit
 def _total(left, which):
-    return tl.sum(tl.where(which, left, 0), 0)
+    return tl.sum(tl.where(which, left, 0), 1)[:, None]
 
 
 @triton.jit
@@ -43,7 +43,7 @@ def programs(facts, left, last):
     wanted = tl.where(needed == NOTHING, tl.where(height > 0, below, NOTHING), needed)
     begins = (makes != OBJECTS) & (makes != OBJECT) & ((makes == TRUTH) | (truths == 0))
     fits = ((last < 0) & begins) | ((last >= 0) & (makes == wanted))
-    dead_end = (height == 1) & (tl.sum(left, 0) > 1)
+    dead_end = (height == 1) & (tl.sum(left, 1)[:, None] > 1)
     return fits & (left > 0) & ((dead_end & is_scene) == 0)
 
 
@@ -53,7 +53,7 @@ def tidy_programs(facts, left, last):
     makes, rank = facts & 7, _rank(facts)
     own = tl.where(last < 0, -1, _rank(last))
     to_come = _total(left, (makes == OBJECTS) & (rank < 0)) - 1
-    passed, needed_before = tl.zeros_like(left), 0
+    passed, needed_before = tl.zeros_like(left), tl.zeros_like(last)
     for other in tl.static_range(RANKS):
         crowded = (_total(left, rank == other) > to_come).to(tl.int32)
         passed += tl.where((rank < 0) | (rank > other), crowded, 0)
