@@ -1,10 +1,10 @@
-"""Back-search by switches on a GPU, in Triton: `ngs.search.arrangement` in six launches a step.
+"""Back-search by switches on a GPU, in Triton: `ngs.search.arrangement` in a handful of launches a step.
 
 How many switches a sentence has depends on its symbols alone, so it stays the same through a walk. One table
 [sentence, time] therefore has room for the proposals of all rows, and behind them for what every switch makes
 of these, row by row; it is laid out once. A step fills it, has all of it judged, asks for log p where that
-decides anything, and settles which proposals are accepted. It waits for the GPU once: to learn how many
-sentences to ask about.
+decides anything, and settles which proposals are accepted. It never waits for the GPU: it asks about as many
+sentences as there might be, and those that nobody wants to know of are empty, which costs next to nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+from ngs.parsing.decode import PAD
 from ngs.search.arrangement import Corrected, Drawn, Judge, LogProbs
 from ngs.search.kernels.wandering import block, partners, switches_by_first, walked
 from ngs.search.multi_step import Walk
@@ -72,6 +73,10 @@ class _Chains:
         sentences = self.rows + int(self.ends[-1])
         self.sentences, self.of_row = new(sentences, self.time), new(sentences)
         """[sentence, time]: the proposals, then what switches make of them; [sentence]: the row of each"""
+        self.asked, self.asked_rows = new(sentences, self.time), torch.zeros_like(self.of_row)
+        """the same for the sentences whose log p is asked for: the proposals, then switches that compete"""
+        self.sources = torch.zeros_like(self.of_row)
+        """[sentence]: which of the sentences each of these switches is"""
         self.several = new(self.rows, dtype=torch.int32)
         """[row]: among how many right switches log p decides; 0 where it does not"""
         self.chosen = new(self.rows)
@@ -83,13 +88,9 @@ class _Chains:
             self._propose(drawn)
             judged = self.judge(self.of_row, self.sentences).contiguous()
             self._compare(judged)
-            to_ask = sum(self.several.tolist())  # waits
-            sources = self.of_row.new_empty(to_ask)
-            rows, sentences = self.of_row[: self.rows], self.sentences[: self.rows]
-            if to_ask:
-                rows, sentences = self._gather(judged, sources)
-            log_p = self.log_probs(rows, sentences).contiguous()
-            self._settle(drawn, judged, log_p, sources, start)
+            self._gather(judged)
+            log_p = self.log_probs(self.asked_rows, self.asked).contiguous()
+            self._settle(drawn, judged, log_p, start)
 
     def _propose(self, drawn: Drawn) -> None:
         _propose[self.rows,](
@@ -116,28 +117,26 @@ class _Chains:
             judged, self.number, self.ends, self.several, self.chosen, self.rows, C=CHUNK, num_warps=1
         )
 
-    def _gather(self, judged: Tensor, sources: Tensor) -> tuple[Tensor, Tensor]:
-        """The proposals, and the right switches that log p decides among: rows and sentences."""
-        rows = self.of_row.new_empty(self.rows + len(sources))
-        sentences = self.sentences.new_empty(len(rows), self.time)
+    def _gather(self, judged: Tensor) -> None:
+        """Ask about the proposals, and about the right switches that log p decides among."""
+        self.asked.fill_(PAD)
         _gather[self.rows,](
             judged,
             self.number,
             self.ends,
             self.several,
             self.sentences,
-            rows,
-            sentences,
-            sources,
+            self.asked_rows,
+            self.asked,
+            self.sources,
             self.rows,
             self.time,
             C=CHUNK,
             T=block(self.time),
             num_warps=4,
         )
-        return rows, sentences
 
-    def _settle(self, drawn: Drawn, judged: Tensor, log_p: Tensor, sources: Tensor, start: bool) -> None:
+    def _settle(self, drawn: Drawn, judged: Tensor, log_p: Tensor, start: bool) -> None:
         walk = self.walk
         _settle[self.rows,](
             self.columns,
@@ -155,7 +154,7 @@ class _Chains:
             self.sentences,
             judged,
             log_p,
-            sources,
+            self.sources,
             self.rows,
             self.time,
             walk.back_search,
