@@ -1,6 +1,7 @@
 """The engines on a GPU, replayed as CUDA graphs or not, against the same engines on the CPU."""
 
 import random
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,6 +52,7 @@ from tests.perception.scene_maps import made_targets, perfect_maps
 from tests.tasks.clevr.picture_folders import few, packed_pictures, short_config
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 
+tiles = pytest.importorskip("ngs.perception.kernels.tiles", exc_type=ImportError)
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 GRAMMAR, ARITHMETIC = ngs.arithmetic_grammar(), ngs.Arithmetic
@@ -297,15 +299,21 @@ def test_samples_by_a_kernel_have_their_probabilities():
     assert (shares - p).abs().max() < 0.02
 
 
-def test_walks_of_switches():
-    columns = encoded(PROGRAMS, extra=1)
-    generator = torch.Generator().manual_seed(0)
-    distance = torch.poisson(torch.full((60,), 2.0), generator=generator).long()
-    draws = torch.rand((int(distance.max()), 60), generator=generator)
-    draws[:, :5] = 1 - 2**-24
-    here = SWITCHES.wander(columns, distance, draws)
-    there = SWITCHES.wander(columns.to(GPU), distance.to(GPU), draws.to(GPU))
-    assert torch.equal(here, there.cpu()) and not torch.equal(here, columns)
+@pytest.mark.parametrize("why", ["dropout", "exact products", "float64", "no whole tiles", "no room"])
+def test_the_plain_walk_is_taken_where_the_kernel_is_not_made_for_it(why, monkeypatch):
+    if why == "no room":
+        monkeypatch.setattr(tiles, "room", lambda device: 1000)
+    size = Size(96 if why == "no whole tiles" else 32, 24)
+    dtype = torch.float64 if why == "float64" else torch.float32
+    dropout = 0.5 if why == "dropout" else 0.0
+    network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=size, dropout=dropout).to(GPU, dtype)
+    asked = asking.moved(asking.questions(random.Random(0), PROGRAMS), GPU, dtype)
+    with nullcontext() if why == "exact products" else rounded_products(), torch.no_grad():
+        policy = Policy(network(asked), Programs(GPU), encoded(PROGRAMS).shape[1])
+        assert policy._decoder is None
+        drawn, log_p = policy.sample(policy.rows, torch.Generator(GPU))
+    assert log_p.isfinite().all()
+    assert torch.equal(drawn.sort(1).values.cpu(), encoded(PROGRAMS).sort(1).values)
 
 
 def test_corrections_of_programs():

@@ -13,6 +13,17 @@ HAS_TRITON = find_spec("triton") is not None
 """Whether kernels of our own are used. It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
 
 
+def has_kernels(tensor: Tensor) -> bool:
+    """Whether a tensor lies where kernels of our own can work on it."""
+    return tensor.is_cuda and HAS_TRITON
+
+
+def room(device: torch.device) -> int:
+    """Bytes that the threads of one program of a kernel can share on a GPU."""
+    properties = torch.cuda.get_device_properties(device)
+    return int(getattr(properties, "shared_memory_per_block_optin", properties.shared_memory_per_block))
+
+
 class Resident:
     """A constant that is needed where the data are: copied to each device once, since every copy waits."""
 
@@ -21,7 +32,8 @@ class Resident:
 
     def on(self, device: torch.device) -> Tensor:
         if device not in self._copies:
-            self._copies[device] = next(iter(self._copies.values())).to(device)
+            with torch.inference_mode(False):  # or a copy made there could be of no use elsewhere
+                self._copies[device] = next(iter(self._copies.values())).to(device)
         return self._copies[device]
 
 

@@ -158,7 +158,8 @@ def test_an_experiment_is_run_shown_and_recorded(there: Path) -> None:
     result = ngs("reproduce", "tiny", "--quick", "--workers", "1")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert lines[:3] == [
+    assert lines[:4] == [
+        "3 runs; interrupt them at any time, and the same command goes on",
         "[1/3] done: tiny: first all",
         "[2/3] done: a run that others need",
         "[3/3] done: tiny: second all",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -102,6 +103,26 @@ def test_a_random_edit_is_any_edit_and_fails_where_its_result_does_not_count() -
     assert [made.tolist()[0] for made in each] == [[1, 0, 2], [0, 1, 2], [0, 2, 1], [0, 2, 1]]
     assert all(made.tolist()[1:] == [[3, 3, 3], [0, 1, 3]] for made in each)
     assert edits.number(columns).tolist() == [3, 0, 1]
+
+
+def test_empty_sentences_stay_as_they_are() -> None:
+    empty = torch.empty((3, 0), dtype=torch.long)
+    right = torch.zeros(3, dtype=torch.bool)
+    ends = multi_step(
+        empty,
+        SWITCHES,
+        lambda rows, _: torch.zeros(len(rows)),
+        lambda rows, _: right[rows],
+        NEAR,
+        torch.Generator(),
+    )
+    assert ends.columns.shape == (3, 0) and not ends.right.any()
+
+
+def test_switches_travel_to_other_processes() -> None:
+    columns = encoded(random_programs(random_source(), 5, 12))
+    there = pickle.loads(pickle.dumps(SWITCHES))
+    assert torch.equal(there.results(columns).columns, SWITCHES.results(columns).columns)
 
 
 def test_a_walk_is_one_edit_after_the_other() -> None:

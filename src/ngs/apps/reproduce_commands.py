@@ -151,6 +151,7 @@ def _run(
     failed = done = 0
     told = time.monotonic()
     number = len(ordered(jobs))
+    typer.echo(f"{number} runs; interrupt them at any time, and the same command goes on")
     for event in sweep(jobs, store, workers):
         label = labels.get(address(event.job), "a run that others need")
         match event:

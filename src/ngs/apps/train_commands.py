@@ -393,7 +393,7 @@ VIEWS: Mapping[str, View] = {
         rows="by_kind",
         examples="questions",
         shares={"answers": "answers right", "programs": "programs right", "equivalent": "up to equivalence"},
-        said={"answers": "answers", "equivalent": "programs"},
+        said={"answers": "answers", "equivalent": "programs, up to equivalence,"},
         compared={"answers": "answers", "programs": "programs", "equivalent": "equivalent"},
     ),
     "scenes": View(

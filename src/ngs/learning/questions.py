@@ -55,6 +55,11 @@ class QuestionExamples:
         return counts
 
     @cached_property
+    def time(self) -> int:
+        """Modules of the longest program of all."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
     def word_counts(self) -> Tensor:
         """[question], on the CPU"""
         return (self.words != PAD).sum(1).cpu()
@@ -63,7 +68,7 @@ class QuestionExamples:
         chosen = torch.from_numpy(numbers)
         word_counts = self.word_counts[chosen]
         rows = chosen.to(self.device)
-        # On a GPU every batch has the same shape, so that what is recorded for one can be replayed for all.
+        # On a GPU every batch has the same shape: kernels are compiled for it, and do not look at padding.
         alike = self.device.type == "cuda"
         longest = self.words.shape[1] if alike else int(word_counts.max())
         modules = self.modules[rows].long()
@@ -73,7 +78,7 @@ class QuestionExamples:
             modules,
             spoken_of(self.keywords[rows, :longest].long(), modules.shape[1]),
         )
-        time = int(self.lengths.max() if alike else self.lengths[numbers].max())
+        time = self.time if alike else int(self.lengths[numbers].max())
         labels = None if self.labels is None else self.labels[rows, :time].long()
         return QuestionBatch(rows, asked, time, self.language, self.judge, labels)
 
@@ -92,7 +97,7 @@ class QuestionBatch:
     """[row]: which of the examples"""
     inputs: Asked
     time: int
-    """modules of the longest program"""
+    """modules of the longest program, or more: programs are padded to as many"""
     language: Arranging
     judge: QuestionJudge
     labels: Tensor | None

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from ngs.gpu import HAS_TRITON
+from ngs.gpu import has_kernels
 from ngs.parsing.decode import PAD
 
 
@@ -53,7 +53,7 @@ class HasRule(Protocol):
 
 def rule_of(language: Arranging, counts: Tensor) -> Rule | None:
     """The rule for multisets [row, symbol] where a kernel can follow it; elsewhere none."""
-    if not (counts.is_cuda and HAS_TRITON and isinstance(language, HasRule)):
+    if not (has_kernels(counts) and isinstance(language, HasRule)):
         return None
     return language.rule(counts.shape[1], counts.device)
 

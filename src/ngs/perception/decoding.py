@@ -43,7 +43,8 @@ class Policy:
     def _decoder(self) -> Decoder | None:
         """The kernel that walks on a GPU; none where `_Walk` is to be taken.
 
-        It rounds products, and knows neither dropout nor gradients.
+        It rounds products, and knows neither dropout nor gradients. Weights and modes are those of its first
+        use: a policy is what a network has read, and is read off before the network changes.
         """
         network, rule = self.encoded.reader, rule_of(self.language, self.encoded.asked.modules)
         single = network.key.weight.dtype == self.encoded.memory.keys.dtype == torch.float32
@@ -85,7 +86,7 @@ class Policy:
         if self._decoder is not None:
             from ngs.perception.kernels.decoder import by_chance
 
-            choice = by_chance(len(rows), self.time, self.encoded.asked.modules.shape[1], generator)
+            choice = by_chance(rows, self.time, self.encoded.asked.modules.shape[1], generator)
             return self._decoder.walk(rows, self.time, choice)
         walk = _Walk(self, rows)
         for _ in range(self.time):

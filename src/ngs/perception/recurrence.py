@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ngs.gpu import HAS_TRITON
+from ngs.gpu import has_kernels
 
 Recurrent = tuple[Tensor, Tensor]
 """The state of an LSTM: twice [layer, row, hidden]."""
@@ -40,7 +40,7 @@ def recurrent_to_ends(
 
 
 def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
-    if not (inputs.is_cuda and inputs.dtype == torch.float32 and inputs.dim() == 3 and HAS_TRITON):
+    if not (has_kernels(inputs) and inputs.dtype == torch.float32 and inputs.dim() == 3):
         return False
     if torch.is_autocast_enabled("cuda") or not inputs.shape[1]:
         return False

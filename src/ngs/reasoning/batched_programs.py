@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.errors import DataError, SemanticsError, ShapeError
-from ngs.gpu import HAS_TRITON
+from ngs.gpu import has_kernels
 from ngs.grammar.library import clevr
 from ngs.parsing.decode import PAD
 from ngs.reasoning.operation import Special, Value
@@ -283,7 +283,7 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     _check(tables, columns, scenes)
     if not columns.numel():
         return torch.full_like(scenes, UNDEFINED_ANSWER, dtype=torch.int64)
-    if columns.is_cuda and HAS_TRITON:
+    if has_kernels(columns):
         return _executed_by_kernel(tables, columns, scenes, unique)
     actions = columns.to(torch.int16) - PAD
     if unique is not strict:
@@ -306,7 +306,7 @@ def judged_batch(
 
     `scenes` [question] and `answers` [question] say of every question what it is about and what was recorded.
     """
-    if columns.is_cuda and HAS_TRITON and columns.numel():
+    if has_kernels(columns) and columns.numel():
         return _judged_by_kernel(tables, columns, questions, scenes, answers, unique)
     return execute_batch(tables, columns, scenes[questions], unique) == answers[questions]
 

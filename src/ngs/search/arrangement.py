@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import exp, log
 
 import torch
 from torch import Tensor
 
-from ngs.gpu import HAS_TRITON, Resident
+from ngs.gpu import Resident, has_kernels
 from ngs.parsing.decode import PAD
 from ngs.search.multi_step import Walk
 
@@ -144,31 +145,26 @@ def chosen(draws: Tensor, number: Tensor) -> Tensor:
     return (draws * number).long().minimum((number - 1).clamp(min=0))
 
 
+@dataclass(frozen=True)
 class Switches(Edits):
     """Two different symbols of one group change places; whatever comes of that is in the language."""
 
-    def __init__(self, groups: Tensor) -> None:
-        """`groups` [symbol] numbers the group of each symbol."""
-        self.groups: Resident
-        object.__setattr__(self, "groups", Resident(groups))
-        super().__init__(lambda columns: switches(columns, self.groups.on(columns.device)), _always)
+    groups: Resident
+    """[symbol]: the number of its group"""
+
+    @classmethod
+    def of(cls, groups: Tensor) -> Switches:
+        """`groups` [symbol] numbers the group of each symbol, from 0 on."""
+        resident = Resident(groups)
+        return cls(partial(_switched, resident), _always, resident)
 
     def number(self, columns: Tensor) -> Tensor:
         return _switchable(columns, self.groups.on(columns.device)).sum((1, 2))
 
-    def has_kernels(self, columns: Tensor) -> bool:
-        """Whether sentences [row, time] are where kernels of our own search among them."""
-        return columns.is_cuda and HAS_TRITON and columns.numel() > 0
-
-    def wander(self, columns: Tensor, distance: Tensor, draws: Tensor) -> Tensor:
-        if self.has_kernels(columns):
-            from ngs.search.kernels.wandering import wandered
-
-            return wandered(columns, distance, draws, self.groups.on(columns.device))
-        return super().wander(columns, distance, draws)
-
     def ways(self, columns: Tensor, others: Tensor) -> Tensor:
         """One, where the sentences differ in two places, with the same two symbols of one group."""
+        if not columns.shape[1]:
+            return columns.new_zeros(len(columns))
         group = _group_of(columns, self.groups.on(columns.device))
         differ = columns != others
         return (
@@ -177,6 +173,10 @@ class Switches(Edits):
             & (_least(columns, differ) == _least(others, differ))
             & (_most(columns, differ) == _most(others, differ))
         ).long()
+
+
+def _switched(groups: Resident, columns: Tensor) -> Candidates:
+    return switches(columns, groups.on(columns.device))
 
 
 def _always(columns: Tensor) -> Tensor:
@@ -233,7 +233,7 @@ class Corrected:
 
 def one_step(columns: Tensor, edits: Edits, log_probs: LogProbs, judge: Judge) -> Corrected:
     """1-BS of each sentence [row, time]: its likeliest neighbour that gives the answer (Algorithm 1)."""
-    if isinstance(edits, Switches) and edits.has_kernels(columns):
+    if isinstance(edits, Switches) and has_kernels(columns) and columns.numel():
         from ngs.search.kernels import switch_walk
 
         return switch_walk.one_step(columns, edits.groups.on(columns.device), log_probs, judge)
@@ -291,7 +291,7 @@ def multi_step(
     and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)); `ways` is the number of edits that make z' of z.
     """
     draws = drawn_along(walk, columns, generator)
-    if isinstance(edits, Switches) and edits.has_kernels(columns):
+    if isinstance(edits, Switches) and has_kernels(columns) and columns.numel():
         from ngs.search.kernels import switch_walk
 
         groups = edits.groups.on(columns.device)

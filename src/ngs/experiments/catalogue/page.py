@@ -18,9 +18,10 @@ HEAD = """# Results
 
 Every table and curve of the paper (Li et al., ICML 2020) and of our own experiments, as far as they have been
 run: mean and standard deviation of the seeds, with the paper's value and the difference beside it. **Bold**:
-more than a point below the paper. †: not what was asked for, see the text above the table. `ngs results`
-makes this page from the records in [results/](results/), which hold every run's settings (those that are not
-the default), scores, curve, commit and machine. A commit with + had changes that were not committed.
+more than a point below the paper. †: not what was asked for, see the text above the table; it is neither
+counted among the runs that are done nor compared with the paper. `ngs results` makes this page from the
+records in [results/](results/), which hold every run's settings (those that are not the default), scores,
+curve, commit and machine. A commit with + had changes that were not committed.
 
 The checkpoint of every run is chosen on training data held out for that, never on the test. How to run or
 extend any of this, on one machine or several: [several_machines.md](several_machines.md#many-runs).

@@ -19,7 +19,7 @@ def any_order(facts, left, last):
     return left > 0
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def _legal_along(
     columns, counts, facts, legal, rows, time, symbols, R: tl.constexpr, S: tl.constexpr, RULE: tl.constexpr
 ):

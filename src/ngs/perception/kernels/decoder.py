@@ -15,21 +15,19 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+from ngs.errors import ShapeError
 from ngs.parsing.arrangement import Rule
 from ngs.parsing.decode import PAD
+from ngs.perception.kernels.tiles import PLACES, fits, tanh
 from ngs.perception.pointer import Encoded, PointerNetwork
+from ngs.perception.recurrence import Recurrent
 
-PLACES = 16
-"""Rows of a matrix that the units for products take at least."""
 ROWS = 8
-"""Of these, rows of a program: fewer leave more of the GPU busy, and make each row's attention shorter."""
+"""Of a program, in twice as many places: with more, their attention would take longer than all the rest."""
+MOST_ROWS = 1 << 19
+"""Of a launch: places are counted in 32 bits."""
 CHUNK = 32
 """Numbers of a state that a product reads at once."""
-
-
-@triton.jit
-def _tanh(x):
-    return 2 * tl.sigmoid(2 * x) - 1
 
 
 @triton.jit
@@ -52,7 +50,7 @@ def given(log_p, guide, row, inside, t, rows, time, symbol, symbols):
     return tl.load(guide + row * time + t, mask=inside, other=-1).to(tl.int32)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "number"])
 def _walk(
     questions,
     first_states,
@@ -167,11 +165,11 @@ def _walk(
                 more = inputs + token[:, None] * (4 * H) + unit[None, :]
             at = (k * places + place) * H + unit[None, :]
             cell = tl.sigmoid(tl.load(mine + H) + tl.load(more + H)) * tl.load(cells + at)
-            cell += tl.sigmoid(tl.load(mine) + tl.load(more)) * _tanh(
+            cell += tl.sigmoid(tl.load(mine) + tl.load(more)) * tanh(
                 tl.load(mine + 2 * H) + tl.load(more + 2 * H)
             )
             tl.store(cells + at, cell)
-            made = tl.sigmoid(tl.load(mine + 3 * H) + tl.load(more + 3 * H)) * _tanh(cell)
+            made = tl.sigmoid(tl.load(mine + 3 * H) + tl.load(more + 3 * H)) * tanh(cell)
             tl.store(new + at, made.to(KIND))
             tl.debug_barrier()
         # Each row looks at the words of its own question. All rows at one question at a time are REAL times
@@ -203,7 +201,7 @@ def _walk(
             combined = tl.dot(part, tl.load(weights), combined, input_precision="ieee")
             part = tl.load(contexts + place * H + (c + some)[None, :])
             combined = tl.dot(part, tl.load(weights + H * H), combined, input_precision="ieee")
-        combined = _tanh(combined + tl.load(combine_bias + unit)[None, :]).to(KIND)
+        combined = tanh(combined + tl.load(combine_bias + unit)[None, :]).to(KIND)
         to_scores = tl.load(score + symbol[None, :] * H + unit[:, None], mask=real[None, :], other=0.0)
         scores = tl.dot(combined, to_scores, input_precision="ieee")
         scores += tl.load(score_bias + symbol, mask=real, other=0.0)[None, :]
@@ -242,9 +240,9 @@ class Choice:
     """what the function looks at"""
 
 
-def by_chance(rows: int, time: int, symbols: int, generator: torch.Generator) -> Choice:
+def by_chance(rows: Tensor, time: int, symbols: int, generator: torch.Generator) -> Choice:
     """From p(z|x)."""
-    noise = torch.empty((time, rows, symbols), device=generator.device)
+    noise = torch.empty((time, len(rows), symbols), device=rows.device)
     return Choice(drawn, noise.exponential_(generator=generator))
 
 
@@ -268,6 +266,10 @@ class Decoder:
     """of what is multiplied; half precision has as many digits as TF32, in half the bytes"""
     keys: Tensor
     values: Tensor
+    padding: Tensor
+    keywords: Tensor
+    modules: Tensor
+    state: Recurrent
     inputs: Tensor
     """float32 [token, 4 hidden]: what a module adds to the gates of the first layer"""
     of_below: Tensor
@@ -293,8 +295,12 @@ class Decoder:
             encoded,
             rule,
             kind,
-            memory.keys.to(kind, memory_format=torch.contiguous_format),
-            memory.values.to(kind, memory_format=torch.contiguous_format),
+            memory.keys.to(kind).contiguous(),
+            memory.values.to(kind).contiguous(),
+            memory.padding.contiguous(),
+            memory.keywords if network.copy_gain is None else memory.keywords.contiguous(),
+            encoded.asked.modules.contiguous(),
+            (encoded.state[0].contiguous(), encoded.state[1].contiguous()),
             torch.addmm(biases[0], network.module_embedding.weight, of_input[0].T),
             _turned(of_input[1:] or of_own[:1], kind),  # a single layer has none below it
             _turned(of_own, kind),
@@ -305,11 +311,13 @@ class Decoder:
 
     def walk(self, rows: Tensor, time: int, choice: Choice) -> tuple[Tensor, Tensor]:
         """An arrangement for each of `rows` [row, time], and its log p [row]."""
-        network, memory, state = self.encoded.reader, self.encoded.memory, self.encoded.state
+        if len(rows) > MOST_ROWS:
+            raise ShapeError(f"{len(rows):,} rows to decode at once; give at most {MOST_ROWS:,}")
+        network = self.encoded.reader
         number, words, hidden = self.keys.shape
-        layers, symbols = len(self.of_own), self.encoded.asked.modules.shape[1]
+        layers, symbols = len(self.of_own), self.modules.shape[1]
         columns = rows.new_full((len(rows), time), PAD)
-        log_p = memory.keys.new_zeros(len(rows))
+        log_p = self.inputs.new_zeros(len(rows))
         if not columns.numel():
             return columns, log_p
         programs = triton.cdiv(len(rows), ROWS)
@@ -317,13 +325,12 @@ class Decoder:
         with torch.cuda.device_of(rows):
             _walk[programs,](
                 rows.contiguous(),
-                state[0].contiguous(),
-                state[1].contiguous(),
+                *self.state,
                 self.keys,
                 self.values,
-                memory.padding.contiguous(),
-                memory.keywords if network.copy_gain is None else memory.keywords.contiguous(),
-                self.encoded.asked.modules.contiguous(),
+                self.padding,
+                self.keywords,
+                self.modules,
                 self.inputs,
                 self.of_below,
                 self.of_own,
@@ -376,6 +383,5 @@ def _turned(weights: list[Tensor], kind: torch.dtype) -> Tensor:
 
 
 def takes(network: PointerNetwork) -> bool:
-    """Whether the kernel is made for such a network: its states must be whole tiles, and not too many."""
-    hidden = network.decoder.hidden_size
-    return 16 <= hidden <= 256 and hidden & (hidden - 1) == 0
+    """Whether the kernel is made for such a network, and the GPU that it is on."""
+    return fits(network.decoder.hidden_size, network.key.weight.device)

@@ -26,18 +26,10 @@ from torch.autograd.function import once_differentiable
 from triton import language as tl
 
 from ngs.gpu import products_are_rounded
+from ngs.perception.kernels.tiles import PLACES, fits, tanh
 
-ROWS = 16
-"""That a program takes through time: what a matrix product has at least."""
-LARGEST = 256
-"""Hidden units, since a program keeps the gates of all of them in registers."""
 UNITS_OF_A_WARP = 32
 """As many warps as keep a thread's share of the gates at 64 numbers."""
-
-
-@triton.jit
-def _tanh(x):
-    return 2.0 * tl.sigmoid(2.0 * x) - 1.0
 
 
 @triton.jit(do_not_specialize=["rows", "time"])
@@ -112,14 +104,14 @@ def _advance(
         tl.debug_barrier()
         into = tl.sigmoid(into + tl.load(mine))
         forget = tl.sigmoid(forget + tl.load(mine + H))
-        new = _tanh(new + tl.load(mine + 2 * H))
+        new = tanh(new + tl.load(mine + 2 * H))
         out = tl.sigmoid(out + tl.load(mine + 3 * H))
         tl.store(here, into, mask=real)
         tl.store(here + H, forget, mask=real)
         tl.store(here + 2 * H, new, mask=real)
         tl.store(here + 3 * H, out, mask=real)
         next_cell = forget * cell + into * new
-        output = out * _tanh(next_cell)
+        output = out * tanh(next_cell)
         if RAGGED:
             going = t < count
             cell = tl.where(going, next_cell, cell)
@@ -204,7 +196,7 @@ def _go_back(
         cell_before = tl.load(cells + step * rows * H + at, mask=real, other=0.0)
         slope = d_outputs + step * time_stride + row.to(tl.int64)[:, None] * row_stride + unit[None, :]
         d_output = d_state + tl.load(slope, mask=real, other=0.0)
-        seen = _tanh(cell)
+        seen = tanh(cell)
         d_here = d_cell + d_output * out * (1 - seen * seen)
         d_into = d_here * new * into * (1 - into)
         d_forget = d_here * cell_before * forget * (1 - forget)
@@ -279,7 +271,7 @@ class Layer(torch.autograd.Function):
         states = gates.new_empty(time + 1, rows, hidden)
         cells = torch.empty_like(states)
         last_state, last_cell = torch.empty_like(states[0]), torch.empty_like(cells[0])
-        programs = triton.cdiv(rows, ROWS)
+        programs = triton.cdiv(rows, PLACES)
         if rows:
             with torch.cuda.device_of(gates):
                 _advance[programs,](
@@ -292,12 +284,12 @@ class Layer(torch.autograd.Function):
                     cells,
                     last_state,
                     last_cell,
-                    turned.new_empty(programs, 2, ROWS, hidden),
-                    gates.new_empty(programs, ROWS, 4 * hidden),
+                    turned.new_empty(programs, 2, PLACES, hidden),
+                    gates.new_empty(programs, PLACES, 4 * hidden),
                     rows,
                     time,
                     H=hidden,
-                    R=ROWS,
+                    R=PLACES,
                     K=_chunk(turned, 32),
                     RAGGED=counts is not None,
                     num_warps=_warps(hidden),
@@ -320,7 +312,7 @@ class Layer(torch.autograd.Function):
         d_gates = torch.empty_like(gates)
         d_state, d_cell = torch.empty_like(states[0]), torch.empty_like(cells[0])
         ends = not (d_last_state is None and d_last_cell is None)
-        programs = triton.cdiv(rows, ROWS)
+        programs = triton.cdiv(rows, PLACES)
         if rows:
             with torch.cuda.device_of(gates):
                 _go_back[programs,](
@@ -334,14 +326,14 @@ class Layer(torch.autograd.Function):
                     d_gates,
                     d_state,
                     d_cell,
-                    turned.new_empty(programs, 2, ROWS, 4 * hidden),
-                    gates.new_empty(programs, ROWS, hidden),
+                    turned.new_empty(programs, 2, PLACES, 4 * hidden),
+                    gates.new_empty(programs, PLACES, hidden),
                     rows,
                     time,
                     d_outputs.stride(0),
                     d_outputs.stride(1),
                     H=hidden,
-                    R=ROWS,
+                    R=PLACES,
                     K=_chunk(turned, 64),
                     RAGGED=counts is not None,
                     LAST=ends,
@@ -358,10 +350,9 @@ class Layer(torch.autograd.Function):
 
 def takes(lstm: nn.LSTM) -> bool:
     """Whether its layers are such as the kernels know."""
-    hidden = lstm.hidden_size
-    fits = 16 <= hidden <= LARGEST and hidden & (hidden - 1) == 0
+    weight = lstm.all_weights[0][1]
     plain = lstm.bias and lstm.batch_first and not lstm.bidirectional and not lstm.proj_size
-    return fits and plain and lstm.weight_hh_l0.dtype == torch.float32
+    return plain and weight.dtype == torch.float32 and fits(lstm.hidden_size, weight.device)
 
 
 def _or_zeros(slope: Tensor | None, like: Tensor) -> Tensor:

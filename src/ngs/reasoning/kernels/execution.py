@@ -11,7 +11,7 @@ from torch import Tensor
 from triton import language as tl
 
 BLOCK = 128
-"""Programs that are executed side by side."""
+"""Programs that are executed side by side, each by a thread of its own: so nobody waits for a stack."""
 
 
 @triton.jit(do_not_specialize=["programs"])
@@ -60,6 +60,9 @@ def _execute(
     for done in range(time):
         column = tl.load(columns + program.to(tl.int64) * time + (time - 1 - done), mask=inside, other=-1)
         action = column.to(tl.int32) + 1
+        known = (action >= 0) & (action < ACTIONS - 1)  # the last action has no column
+        refused |= tl.where(known, 0, PAYLOAD + 1)
+        action = tl.where(known, action, 0)
         action = tl.where(action == unique, instead, action)
         below = tl.load(own_stack + place.to(tl.int64) * programs, mask=inside, other=0)
         tl.store(own_stack + (place.to(tl.int64) + 1) * programs, last, mask=inside)

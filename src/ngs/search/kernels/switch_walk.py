@@ -4,7 +4,8 @@ How many switches a sentence has depends on its symbols alone, so it stays the s
 [sentence, time] therefore has room for the proposals of all rows, and behind them for what every switch makes
 of these, row by row; it is laid out once. A step fills it, has all of it judged, asks for log p where that
 decides anything, and settles which proposals are accepted. It never waits for the GPU: it asks about as many
-sentences as there might be, and those that nobody wants to know of are empty, which costs next to nothing.
+sentences as there might be, and those that nobody wants to know of are empty. The kernel that decodes passes
+over these; where log p has to come from elsewhere (with dropout, say), it is computed of them as well.
 """
 
 from __future__ import annotations
@@ -382,7 +383,10 @@ def _settle(
         before = _before(several, row, C)
         correction = tl.load(sources + before + _likeliest(asked_log_p + rows + before, among, C))
     new_found = correction >= 0
-    new_fix = tl.load(sentences + correction * time + place, mask=inside & new_found, other=-1).to(tl.int32)
+    new_fix = tl.load(sentences + tl.maximum(correction, 0) * time + place, mask=inside, other=-1).to(
+        tl.int32
+    )
+    new_fix = tl.where(new_found, new_fix, -1)
     accepted = row >= 0
     if not START:
         old = tl.load(columns + own, mask=inside, other=-1).to(tl.int32)

@@ -1,10 +1,8 @@
-"""Random switches of symbols on a GPU, in Triton: a whole walk of each sentence in one launch."""
+"""Switches of two symbols inside a kernel, in Triton: those that there are, and random ones in a row."""
 
 from __future__ import annotations
 
-import torch
 import triton
-from torch import Tensor
 from triton import language as tl
 
 
@@ -44,38 +42,6 @@ def walked(symbol, group, place, row, rows, distance, draws):
         # They are of one group, so that the groups stay where they are.
         symbol = tl.where(number > 0, switched, symbol)
     return symbol
-
-
-@triton.jit(do_not_specialize=["rows"])
-def _wander(columns, distance, draws, groups, result, rows, time, T: tl.constexpr):
-    """Each program: one sentence [time]."""
-    row = tl.program_id(0)
-    place = tl.arange(0, T)
-    inside = place < time
-    symbol = tl.load(columns + row * time + place, mask=inside, other=-1).to(tl.int32)
-    group = tl.load(groups + symbol, mask=symbol >= 0, other=-1).to(tl.int32)
-    symbol = walked(symbol, group, place, row, rows, distance, draws)
-    tl.store(result + row * time + place, symbol.to(tl.int64), mask=inside)
-
-
-def wandered(columns: Tensor, distance: Tensor, draws: Tensor, groups: Tensor) -> Tensor:
-    """`Switches.wander`: sentences [row, time] after `distance` [row] switches, by `draws` [edit, row]."""
-    rows, time = columns.shape
-    result = torch.empty_like(columns, memory_format=torch.contiguous_format)
-    if rows and time:
-        with torch.cuda.device_of(columns):
-            _wander[rows,](
-                columns.contiguous(),
-                distance.contiguous(),
-                draws.contiguous(),
-                groups,
-                result,
-                rows,
-                time,
-                T=block(time),
-                num_warps=1,
-            )
-    return result
 
 
 def block(time: int) -> int:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ngs.gpu import Resident
 from ngs.parsing.arrangement import Rule
 from ngs.parsing.decode import PAD
 from ngs.reasoning.programs import Type, modules
@@ -67,15 +68,18 @@ _NEEDED = torch.nn.functional.one_hot(_NEEDS, len(_TYPES)).sum(1).float()
 """[module, type]: how many of each type a module makes and needs"""
 
 
-_FACTS = (
-    _MAKES
-    | _NEEDS[:, 0] << 3
-    | (RANK + 1) << 6
-    | _IS_SCENE.long() << 9
-    | (_NEEDS[:, 1] != NOTHING).long() << 10
+NEED_AT, RANK_AT, SCENE_AT, BRANCHES_AT = 3, 6, 9, 10
+_FACTS = Resident(
+    (
+        _MAKES
+        | _NEEDS[:, 0] << NEED_AT
+        | (RANK + 1) << RANK_AT
+        | _IS_SCENE.long() << SCENE_AT
+        | (_NEEDS[:, 1] != NOTHING).long() << BRANCHES_AT
+    ).int()
 )
-"""[module]: what it makes, its first need, its rank + 1, whether it is `scene` and whether it branches, as
-the bits of a number: what the rules for kernels look at"""
+"""[module]: what it makes, its first need, its rank + 1 (three bits each), whether it is `scene` and whether
+it branches, as the bits of a number: what the rules for kernels look at"""
 
 
 class Programs:
@@ -86,7 +90,6 @@ class Programs:
         self._totals, self._of_rank = _TOTALS.to(device), _OF_RANK.to(device)
         self._is_scene = _IS_SCENE.to(device)
         self._begins = (self._makes != OBJECTS) & (self._makes != OBJECT)
-        self._facts = _FACTS.to(device, torch.int32)
 
     def arranges(self, counts: Tensor) -> Tensor:
         made, needed = (counts.float() @ table.to(counts.device) for table in (_MADE, _NEEDED))
@@ -115,7 +118,7 @@ class Programs:
     def rule(self, symbols: int, device: torch.device) -> Rule:
         from ngs.tasks.clevr.kernels.language import programs
 
-        return Rule(programs, self._facts)
+        return Rule(programs, _FACTS.on(device))
 
 
 class TidyPrograms(Programs):
@@ -124,7 +127,7 @@ class TidyPrograms(Programs):
     def rule(self, symbols: int, device: torch.device) -> Rule:
         from ngs.tasks.clevr.kernels.language import tidy_programs
 
-        return Rule(tidy_programs, self._facts)
+        return Rule(tidy_programs, _FACTS.on(device))
 
     def arranges(self, counts: Tensor) -> Tensor:
         phrases = counts.float() @ self._totals[:, -1:]

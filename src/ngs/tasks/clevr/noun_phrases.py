@@ -93,7 +93,7 @@ def _all_edits(columns: Tensor) -> Candidates:
     return joined(_tidy_switches(columns), moves(columns), turns(columns))
 
 
-SWITCHES = Switches(_GROUPS)
+SWITCHES = Switches.of(_GROUPS)
 """The paper's: two modules of one group change places, and nothing else does."""
 TIDY_SWITCHES = Edits(_tidy_switches, is_tidy)
 """The same in the tidy language."""

@@ -18,6 +18,10 @@ CONCEPT = tl.constexpr(language.CONCEPT)
 OBJECT = tl.constexpr(language.OBJECT)
 OBJECTS = tl.constexpr(language.OBJECTS)
 RANKS = tl.constexpr(len(language.ORDER))
+NEED_AT = tl.constexpr(language.NEED_AT)
+RANK_AT = tl.constexpr(language.RANK_AT)
+SCENE_AT = tl.constexpr(language.SCENE_AT)
+BRANCHES_AT = tl.constexpr(language.BRANCHES_AT)
 
 
 @triton.jit
@@ -27,19 +31,19 @@ def _total(left, which):
 
 @triton.jit
 def _rank(facts):
-    return ((facts >> 6) & 7) - 1
+    return ((facts >> RANK_AT) & 7) - 1
 
 
 @triton.jit
 def programs(facts, left, last):
     """`Programs.legal`."""
     makes = facts & 7
-    is_scene = ((facts >> 9) & 1) == 1
+    is_scene = ((facts >> SCENE_AT) & 1) == 1
     counts, queries = _total(left, makes == INTEGER), _total(left, makes == CONCEPT)
     truths = _total(left, makes == TRUTH)
-    height = _total(left, is_scene) - _total(left, ((facts >> 10) & 1) == 1)
+    height = _total(left, is_scene) - _total(left, ((facts >> BRANCHES_AT) & 1) == 1)
     below = tl.where(height > counts + queries, OBJECTS, tl.where(counts > 0, INTEGER, CONCEPT))
-    needed = (last >> 3) & 7
+    needed = (last >> NEED_AT) & 7
     wanted = tl.where(needed == NOTHING, tl.where(height > 0, below, NOTHING), needed)
     begins = (makes != OBJECTS) & (makes != OBJECT) & ((makes == TRUTH) | (truths == 0))
     fits = ((last < 0) & begins) | ((last >= 0) & (makes == wanted))

@@ -1,0 +1,192 @@
+"""The kernels for GPUs in Triton's interpreter, on a CPU, against the plain engines.
+
+It runs the same operations on small inputs, one program after the other. What only a GPU can show (threads
+that are too early or too late, rounding) is for tests/test_gpu.py and its like, which run compiled kernels.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from ngs.errors import ShapeError
+from ngs.gpu import HAS_TRITON
+from ngs.parsing.arrangement import AnyOrder, legal_along
+from ngs.parsing.decode import PAD
+from ngs.perception.decoding import Policy
+from ngs.perception.pointer import PointerNetwork, Size
+from ngs.reasoning import batched_programs
+from ngs.reasoning.batched_programs import SceneTables, execute_batch
+from ngs.reasoning.programs import Unique, lenient, strict
+from ngs.search.arrangement import Corrected, drawn_along, one_step, walk_along
+from ngs.search.multi_step import Walk
+from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.noun_phrases import SWITCHES
+from ngs.tasks.clevr.program import MODULES
+from tests.perception import asked as asking
+from tests.reasoning.test_programs import random_scene, random_source
+from tests.search.test_arrangement import NEAR, Table
+from tests.tasks.clevr.programs import counts_of, encoded, random_programs
+
+pytestmark = [
+    pytest.mark.skipif(
+        not HAS_TRITON and os.environ.get("NGS_TRITON") != "required",
+        reason="needs Triton, which comes with PyTorch for GPUs; NGS_TRITON=required to fail without it",
+    ),
+    pytest.mark.skipif(torch.cuda.is_available(), reason="here the kernels are compiled"),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # NumPy's, of log 0 in lanes that are masked
+]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Before anything imports a kernel."""
+    monkeypatch.setitem(os.environ, "TRITON_INTERPRET", "1")
+    monkeypatch.setattr(torch.cuda, "device_of", lambda _: nullcontext())
+    yield
+
+
+@pytest.mark.parametrize("unique", [strict, lenient])
+def test_programs_are_executed_and_judged(unique: Unique) -> None:
+    rng = random_source()
+    tables = SceneTables.of([random_scene(rng) for _ in range(9)])
+    programs = random_programs(rng, 200, 12)
+    scenes, questions = torch.tensor(rng.choices(range(9), k=50)), torch.tensor(rng.choices(range(50), k=200))
+    columns = encoded(programs, extra=1)
+    shuffled = columns[:, torch.randperm(columns.shape[1])]  # few of them are programs
+    for each in (shuffled, columns):
+        want = execute_batch(tables, each, scenes[questions], unique)
+        have = batched_programs._executed_by_kernel(tables, each, scenes[questions], unique)
+        assert torch.equal(have, want)
+        answers = want[torch.searchsorted(questions.sort().values, torch.arange(50)).clamp(max=199)]
+        judged = batched_programs._judged_by_kernel(tables, each, questions, scenes, answers, unique)
+        assert torch.equal(judged, want == answers[questions])
+    assert 0 < judged.sum() < 200
+    unknown = torch.full((2, 3), 99)
+    assert (batched_programs._executed_by_kernel(tables, unknown, scenes[:2], unique) < 0).all()
+
+
+@pytest.mark.parametrize("language", [AnyOrder(), Programs(), TidyPrograms()])
+def test_legality(language: AnyOrder | Programs) -> None:
+    """Also of programs in the wrong order, and of those that are cut short."""
+    from ngs.parsing.kernels import legality
+
+    programs = random_programs(random_source(), 30, 12)
+    counts, columns = counts_of(programs), encoded(programs, extra=1)
+    rule = language.rule(counts.shape[1], CPU)
+    for each in (columns, columns.flip(1), columns.masked_fill(torch.arange(columns.shape[1]) > 4, PAD)):
+        legal = legality.legal_along(rule.function, rule.facts, counts, each)
+        assert torch.equal(legal, legal_along(language, counts, each))
+    assert len(legality.legal_along(rule.function, rule.facts, counts[:0], columns[:0])) == 0
+
+
+@pytest.mark.parametrize("walk", [NEAR, Walk(steps=4)])
+def test_back_search_by_switches(walk: Walk) -> None:
+    from ngs.search.kernels import switch_walk
+
+    rng = random_source()
+    table, groups = Table(rng.randrange(2**32)), SWITCHES.groups.on(CPU)
+    columns = encoded(random_programs(rng, 14, 12), extra=1)
+    draws = list(drawn_along(walk, columns, torch.Generator().manual_seed(rng.randrange(2**32))))
+    told = lambda rows, sentences: table.log_probs(rows, sentences).float(), table.judge
+
+    def assert_same(one: Corrected, other: Corrected) -> None:
+        assert all(torch.equal(*pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True))
+
+    assert_same(one_step(columns, SWITCHES, *told), switch_walk.one_step(columns, groups, *told))
+    plain = walk_along(columns, SWITCHES, *told, walk, draws)
+    assert_same(plain, switch_walk.walk_along(columns, groups, *told, walk, draws))
+    assert not torch.equal(plain.columns, columns)
+
+
+@pytest.mark.parametrize(
+    ("language", "layers", "copies"),
+    [(AnyOrder(), 1, False), (Programs(), 2, True), (TidyPrograms(), 3, True)],
+)
+@torch.no_grad()
+def test_walks_of_a_decoder(language: AnyOrder | Programs, layers: int, copies: bool) -> None:
+    from ngs.perception.kernels.decoder import MOST_ROWS, Decoder, by_chance, by_heart, by_rank
+
+    rng = random_source()
+    programs = random_programs(rng, 10, 8)
+    columns, asked = encoded(programs), asking.questions(rng, programs)
+    time = columns.shape[1]
+    torch.manual_seed(rng.randrange(2**32))
+    network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(32, 12, layers), copies=copies)
+    policy = Policy(network(asked), language, time)
+    decoder = Decoder.of(policy.encoded, language.rule(len(MODULES), CPU), torch.float32)
+    for each in (columns, columns.flip(1)):
+        want, (_, have) = policy.log_probs(policy.rows, each), decoder.walk(policy.rows, time, by_heart(each))
+        assert torch.allclose(have, want, atol=1e-4)
+    best, log_p = decoder.walk(policy.rows, time, by_rank(policy.rows))
+    assert torch.equal(best, policy.likeliest()[0][:, 0])
+    assert torch.allclose(log_p, policy.likeliest()[1][:, 0], atol=1e-4)
+    rows = torch.tensor([3, 3, 0, 9, 1])
+    drawn, log_p = decoder.walk(rows, time, by_chance(rows, time, len(MODULES), torch.Generator()))
+    assert torch.allclose(log_p, policy.log_probs(rows, drawn), atol=1e-4)
+    assert torch.equal(drawn.sort(1).values, columns[rows].sort(1).values)
+    nobody, _ = decoder.walk(rows[:0], time, by_rank(rows[:0]))
+    assert nobody.shape == (0, time)
+    with pytest.raises(ShapeError, match="at most"):
+        decoder.walk(rows[:1].expand(MOST_ROWS + 1), time, by_rank(rows))
+
+
+@torch.no_grad()
+def test_a_decoder_that_has_diverged_chooses_something() -> None:
+    from ngs.perception.kernels.decoder import Decoder, by_chance, by_rank
+
+    rng = random_source()
+    programs = random_programs(rng, 5, 8)
+    network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 1))
+    network.score.bias.fill_(torch.nan)
+    policy = Policy(network(asking.questions(rng, programs)), Programs(), 8)
+    decoder = Decoder.of(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
+    for choice in (by_rank(policy.rows), by_chance(policy.rows, 8, len(MODULES), torch.Generator())):
+        columns, _ = decoder.walk(policy.rows, 8, choice)
+        assert columns.min() >= PAD and columns.max() < len(MODULES) and (columns[:, 0] >= 0).all()
+
+
+@pytest.mark.parametrize("ragged", [True, False])
+def test_a_layer_of_an_lstm(ragged: bool) -> None:
+    from ngs.perception.kernels.recurrence import Layer
+
+    torch.manual_seed(random_source().randrange(2**32))
+    rows, time, lstm = 19, 5, nn.LSTM(6, 16, batch_first=True)
+    counts = torch.randint(1, time + 1, (rows,)) if ragged else torch.full((rows,), time)
+    inputs, state, cell = torch.randn(rows, time, 6), torch.randn(rows, 16), torch.randn(rows, 16)
+    given = [each.requires_grad_() for each in (inputs, state, cell)]
+    packed = pack_padded_sequence(inputs, counts, batch_first=True, enforce_sorted=False)
+    outputs, (last_state, last_cell) = lstm(packed, (state[None], cell[None]))
+    want = [pad_packed_sequence(outputs, batch_first=True, total_length=time)[0], last_state[0], last_cell[0]]
+    outputs, *last = Layer.apply(
+        inputs.transpose(0, 1), state, cell, *lstm.all_weights[0], counts if ragged else None
+    )
+    have = [outputs.transpose(0, 1), *last]
+    learned = [*given, *lstm.parameters()]
+    toward = [torch.randn_like(each) for each in want]
+    slopes = [torch.autograd.grad(each, learned, toward) for each in (want, have)]
+    for one, other in (*zip(want, have, strict=True), *zip(*slopes, strict=True)):
+        assert torch.allclose(one, other, atol=1e-4)
+
+
+def test_first_convolution_and_halving() -> None:
+    from ngs.perception.kernels.first_convolution import Convolved
+    from ngs.perception.kernels.halving import Halved
+
+    torch.manual_seed(random_source().randrange(2**32))
+    ink, weight, bias = torch.rand(2, 1, 7, 6), torch.randn(3, 1, 3, 3), torch.randn(3)
+    learned = [weight.requires_grad_(), bias.requires_grad_()]
+    seen, want = Convolved.apply(ink, weight, bias, torch.float32), F.conv2d(ink, weight, bias, padding=1)
+    halved, pooled = Halved.apply(seen), F.max_pool2d(want, 2)
+    toward = torch.randn_like(pooled)
+    slopes = [torch.autograd.grad(each, learned, toward) for each in (halved, pooled)]
+    for one, other in ((seen, want), (halved, pooled), *zip(*slopes, strict=True)):
+        assert torch.allclose(one, other, atol=1e-5)
