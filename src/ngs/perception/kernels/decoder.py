@@ -18,7 +18,7 @@ from triton import language as tl
 from ngs.errors import ShapeError
 from ngs.parsing.arrangement import Rule
 from ngs.parsing.decode import PAD
-from ngs.perception.kernels.tiles import PLACES, fits, tanh
+from ngs.perception.kernels.tiles import PLACES, added, fits, tanh
 from ngs.perception.pointer import Encoded, PointerNetwork
 from ngs.perception.recurrence import Recurrent
 
@@ -48,6 +48,83 @@ def likeliest(log_p, guide, row, inside, t, rows, time, symbol, symbols):
 def given(log_p, guide, row, inside, t, rows, time, symbol, symbols):
     """The modules that `guide` [row, time] has there, PAD behind the end."""
     return tl.load(guide + row * time + t, mask=inside, other=-1).to(tl.int32)
+
+
+@triton.jit
+def _recurred(mine, more, cells, new, H: tl.constexpr, KIND: tl.constexpr):
+    """Makes the next cells and states [R, H] of the gates at `mine` and `more`, one behind the other."""
+    cell = tl.sigmoid(tl.load(mine + H) + tl.load(more + H)) * tl.load(cells)
+    cell += tl.sigmoid(tl.load(mine) + tl.load(more)) * tanh(tl.load(mine + 2 * H) + tl.load(more + 2 * H))
+    tl.store(cells, cell)
+    made = tl.sigmoid(tl.load(mine + 3 * H) + tl.load(more + 3 * H)) * tanh(cell)
+    tl.store(new, made.to(KIND))
+
+
+@triton.jit
+def _attention(
+    state, questions, first, rows, keys, unpadded, words, REAL: tl.constexpr, H: tl.constexpr, W: tl.constexpr
+):
+    """What each of the REAL rows from `first` on pays to the words of its question [R, W], by states [R, H].
+
+    All rows at one question at a time are REAL times as many products as are needed, but of matrices.
+    """
+    local, unit, word = tl.arange(0, state.shape[0]), tl.arange(0, H), tl.arange(0, W)
+    paid = tl.zeros([state.shape[0], W], tl.float32)
+    for other in range(REAL):
+        asked = tl.load(questions + tl.minimum(first + other, rows - 1))
+        key = keys + (asked * words + word)[None, :] * H + unit[:, None]
+        looked = tl.dot(state, tl.load(key, mask=(word < words)[None, :], other=0.0), input_precision="ieee")
+        paid = tl.where((local == other)[:, None], looked, paid)
+    paid = tl.where(unpadded, paid, float("-inf"))
+    paid = tl.exp(paid - tl.max(paid, 1)[:, None])
+    return paid / tl.sum(paid, 1)[:, None]
+
+
+@triton.jit
+def _context(
+    paid,
+    questions,
+    first,
+    rows,
+    values,
+    words,
+    REAL: tl.constexpr,
+    H: tl.constexpr,
+    W: tl.constexpr,
+    KIND: tl.constexpr,
+):
+    """What each row sees for the attention it pays [R, H], in the same way."""
+    local, unit, word = tl.arange(0, paid.shape[0]), tl.arange(0, H), tl.arange(0, W)
+    context = tl.zeros([paid.shape[0], H], tl.float32)
+    for other in range(REAL):
+        asked = tl.load(questions + tl.minimum(first + other, rows - 1))
+        value = values + (asked * words + word)[:, None] * H + unit[None, :]
+        own = tl.where((local == other)[:, None], paid, 0.0).to(KIND)
+        told = tl.load(value, mask=(word < words)[:, None], other=0.0)
+        context = tl.dot(own, told, context, input_precision="ieee")
+    return context
+
+
+@triton.jit
+def _copied(paid, keywords, question, words, symbols, W: tl.constexpr, S: tl.constexpr):
+    """The attention that speaks of each module [R, S]."""
+    word, symbol = tl.arange(0, W), tl.arange(0, S)
+    spoken = tl.zeros([paid.shape[0], S], tl.float32)
+    for one in range(words):
+        keyword = keywords + (question * words + one)[:, None] * symbols + symbol[None, :]
+        share = tl.sum(tl.where((word == one)[None, :], paid, 0.0), 1)
+        spoken += share[:, None] * tl.load(keyword, mask=(symbol < symbols)[None, :], other=0.0)
+    return spoken
+
+
+@triton.jit
+def _log_softmax(scores, legal):
+    """log p [R, S] among what is legal, and how many modules that are [R]."""
+    choices = tl.sum(legal.to(tl.int32), 1)
+    scores = tl.where(legal, scores, float("-inf"))
+    highest = tl.where(choices > 0, tl.max(scores, 1), 0.0)
+    rest = tl.log(tl.sum(tl.exp(scores - highest[:, None]), 1))
+    return tl.where(legal, scores - (highest + rest)[:, None], float("-inf")), choices
 
 
 @triton.jit(do_not_specialize=["rows", "number"])
@@ -104,7 +181,8 @@ def _walk(
     """
     local, unit, some = tl.arange(0, R), tl.arange(0, H), tl.arange(0, K)
     symbol, word = tl.arange(0, S), tl.arange(0, W)
-    row = tl.program_id(0) * REAL + local
+    begin = tl.program_id(0) * REAL
+    row = begin + local
     inside, real, there = (local < REAL) & (row < rows), symbol < symbols, word < words
     question = tl.load(questions + row, mask=inside, other=0)
     places = tl.num_programs(0) * R
@@ -134,25 +212,15 @@ def _walk(
         new = states + ((t + 1) % 2) * LAYERS * places * H
         tl.debug_barrier()
         for k in tl.static_range(LAYERS):
-            into = tl.zeros([R, H], tl.float32)
-            forget = tl.zeros([R, H], tl.float32)
-            fresh = tl.zeros([R, H], tl.float32)
-            out = tl.zeros([R, H], tl.float32)
-            for c in range(0, H, K):
-                part = tl.load(old + (k * places + place) * H + (c + some)[None, :])
-                line = of_own + (k * H + c + some)[:, None] * (4 * H) + unit[None, :]
-                into = tl.dot(part, tl.load(line), into, input_precision="ieee")
-                forget = tl.dot(part, tl.load(line + H), forget, input_precision="ieee")
-                fresh = tl.dot(part, tl.load(line + 2 * H), fresh, input_precision="ieee")
-                out = tl.dot(part, tl.load(line + 3 * H), out, input_precision="ieee")
+            zeros = tl.zeros([R, H], tl.float32)
+            into, forget, fresh, out = added(
+                zeros, zeros, zeros, zeros, old + (k * places + place) * H, of_own + k * 4 * H * H, H, K
+            )
             if k > 0:
-                for c in range(0, H, K):
-                    part = tl.load(new + ((k - 1) * places + place) * H + (c + some)[None, :])
-                    line = of_below + ((k - 1) * H + c + some)[:, None] * (4 * H) + unit[None, :]
-                    into = tl.dot(part, tl.load(line), into, input_precision="ieee")
-                    forget = tl.dot(part, tl.load(line + H), forget, input_precision="ieee")
-                    fresh = tl.dot(part, tl.load(line + 2 * H), fresh, input_precision="ieee")
-                    out = tl.dot(part, tl.load(line + 3 * H), out, input_precision="ieee")
+                under = new + ((k - 1) * places + place) * H
+                into, forget, fresh, out = added(
+                    into, forget, fresh, out, under, of_below + (k - 1) * 4 * H * H, H, K
+                )
             # By memory, so that what follows need not stay with the threads that added up.
             tl.store(mine, into)
             tl.store(mine + H, forget)
@@ -164,34 +232,12 @@ def _walk(
             else:
                 more = inputs + token[:, None] * (4 * H) + unit[None, :]
             at = (k * places + place) * H + unit[None, :]
-            cell = tl.sigmoid(tl.load(mine + H) + tl.load(more + H)) * tl.load(cells + at)
-            cell += tl.sigmoid(tl.load(mine) + tl.load(more)) * tanh(
-                tl.load(mine + 2 * H) + tl.load(more + 2 * H)
-            )
-            tl.store(cells + at, cell)
-            made = tl.sigmoid(tl.load(mine + 3 * H) + tl.load(more + 3 * H)) * tanh(cell)
-            tl.store(new + at, made.to(KIND))
+            _recurred(mine, more, cells + at, new + at, H, KIND)
             tl.debug_barrier()
-        # Each row looks at the words of its own question. All rows at one question at a time are REAL times
-        # as many products as are needed, but of matrices.
         above = new + ((LAYERS - 1) * places + place) * H
         state = tl.load(above + unit[None, :])
-        attention = tl.zeros([R, W], tl.float32)
-        for other in range(REAL):
-            asked = tl.load(questions + tl.minimum(tl.program_id(0) * REAL + other, rows - 1))
-            key = keys + (asked * words + word)[None, :] * H + unit[:, None]
-            looked = tl.dot(state, tl.load(key, mask=there[None, :], other=0.0), input_precision="ieee")
-            attention = tl.where((local == other)[:, None], looked, attention)
-        attention = tl.where(unpadded, attention, float("-inf"))
-        attention = tl.exp(attention - tl.max(attention, 1)[:, None])
-        attention = attention / tl.sum(attention, 1)[:, None]
-        context = tl.zeros([R, H], tl.float32)
-        for other in range(REAL):
-            asked = tl.load(questions + tl.minimum(tl.program_id(0) * REAL + other, rows - 1))
-            value = values + (asked * words + word)[:, None] * H + unit[None, :]
-            paid = tl.where((local == other)[:, None], attention, 0.0).to(KIND)
-            told = tl.load(value, mask=there[:, None], other=0.0)
-            context = tl.dot(paid, told, context, input_precision="ieee")
+        paid = _attention(state, questions, begin, rows, keys, unpadded, words, REAL, H, W)
+        context = _context(paid, questions, begin, rows, values, words, REAL, H, W, KIND)
         tl.store(contexts + place * H + unit[None, :], context.to(KIND))
         tl.debug_barrier()
         combined = tl.zeros([R, H], tl.float32)
@@ -206,17 +252,8 @@ def _walk(
         scores = tl.dot(combined, to_scores, input_precision="ieee")
         scores += tl.load(score_bias + symbol, mask=real, other=0.0)[None, :]
         if COPIES:
-            factor = tl.load(gain)
-            for one in range(words):
-                keyword = keywords + (question * words + one)[:, None] * symbols + symbol[None, :]
-                share = tl.sum(tl.where((word == one)[None, :], attention, 0.0), 1)
-                scores += factor * share[:, None] * tl.load(keyword, mask=real[None, :], other=0.0)
-        legal = RULE(known, left, last) & real[None, :]
-        choices = tl.sum(legal.to(tl.int32), 1)
-        scores = tl.where(legal, scores, float("-inf"))
-        highest = tl.where(choices > 0, tl.max(scores, 1), 0.0)
-        rest = tl.log(tl.sum(tl.exp(scores - highest[:, None]), 1))
-        log_p = tl.where(legal, scores - (highest + rest)[:, None], float("-inf"))
+            scores += tl.load(gain) * _copied(paid, keywords, question, words, symbols, W, S)
+        log_p, choices = _log_softmax(scores, RULE(known, left, last) & real[None, :])
         column = CHOICE(log_p, guide, row, inside, t, rows, time, symbol, symbols)
         if not GIVEN:
             # A network that has diverged may choose anything, but some module: its loss will tell.

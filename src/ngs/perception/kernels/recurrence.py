@@ -26,7 +26,7 @@ from torch.autograd.function import once_differentiable
 from triton import language as tl
 
 from ngs.gpu import products_are_rounded
-from ngs.perception.kernels.tiles import PLACES, fits, tanh
+from ngs.perception.kernels.tiles import PLACES, added, fits, tanh
 
 UNITS_OF_A_WARP = 32
 """As many warps as keep a thread's share of the gates at 64 numbers."""
@@ -63,7 +63,7 @@ def _advance(
     """
     own = tl.arange(0, R)
     row = tl.program_id(0) * R + own
-    unit, some = tl.arange(0, H), tl.arange(0, K)
+    unit = tl.arange(0, H)
     real = (row < rows)[:, None]
     at = row[:, None] * H + unit[None, :]
     gate = row[:, None] * (4 * H) + unit[None, :]
@@ -85,18 +85,9 @@ def _advance(
         new = tl.load(here + 2 * H, mask=real, other=0.0)
         out = tl.load(here + 3 * H, mask=real, other=0.0)
         tl.debug_barrier()
-        into_sum = tl.zeros([R, H], tl.float32)
-        forget_sum = tl.zeros([R, H], tl.float32)
-        new_sum = tl.zeros([R, H], tl.float32)
-        out_sum = tl.zeros([R, H], tl.float32)
-        before = hand + (t % 2) * (R * H) + own[:, None] * H + some[None, :]
-        for k in range(0, H, K):
-            part = tl.load(before + k)
-            line = weight + (k + some)[:, None] * (4 * H) + unit[None, :]
-            into_sum = tl.dot(part, tl.load(line), into_sum, input_precision="ieee")
-            forget_sum = tl.dot(part, tl.load(line + H), forget_sum, input_precision="ieee")
-            new_sum = tl.dot(part, tl.load(line + 2 * H), new_sum, input_precision="ieee")
-            out_sum = tl.dot(part, tl.load(line + 3 * H), out_sum, input_precision="ieee")
+        zeros = tl.zeros([R, H], tl.float32)
+        before = hand + (t % 2) * (R * H) + own[:, None] * H
+        into_sum, forget_sum, new_sum, out_sum = added(zeros, zeros, zeros, zeros, before, weight, H, K)
         tl.store(mine, into_sum)
         tl.store(mine + H, forget_sum)
         tl.store(mine + 2 * H, new_sum)

@@ -1,4 +1,4 @@
-"""What the kernels for LSTMs share: the size of their tiles, and a function."""
+"""What the kernels for LSTMs share: the size of their tiles, and how gates are added up."""
 
 from __future__ import annotations
 
@@ -25,3 +25,17 @@ def fits(hidden: int, device: torch.device) -> bool:
 @triton.jit
 def tanh(x):
     return 2 * tl.sigmoid(2 * x) - 1
+
+
+@triton.jit
+def added(into, forget, fresh, out, states, weights, H: tl.constexpr, K: tl.constexpr):
+    """The four gates [R, H] with the products of `states` [R, 1] -> H and `weights` [H, 4H] added."""
+    unit, some = tl.arange(0, H), tl.arange(0, K)
+    for c in range(0, H, K):
+        part = tl.load(states + (c + some)[None, :])
+        line = weights + (c + some)[:, None] * (4 * H) + unit[None, :]
+        into = tl.dot(part, tl.load(line), into, input_precision="ieee")
+        forget = tl.dot(part, tl.load(line + H), forget, input_precision="ieee")
+        fresh = tl.dot(part, tl.load(line + 2 * H), fresh, input_precision="ieee")
+        out = tl.dot(part, tl.load(line + 3 * H), out, input_precision="ieee")
+    return into, forget, fresh, out
