@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import settings
 
 settings.register_profile("default", deadline=None, max_examples=200, print_blob=True, derandomize=False)
 settings.load_profile("default")
+
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # Triton looks at it when it is imported, by whichever test
 
 torch.set_num_threads(1)  # the tensors are small, and the test processes share the cores
 

@@ -297,8 +297,10 @@ def line(page: Page, x: float) -> None:
 
 def test_a_finger_on_a_phone(new_page) -> None:
     phone = new_page(**PHONE)
+    before = phone.locator("#canvas").bounding_box()
     touch(phone, "3*4")
     expect(phone.locator("#result")).to_have_text("3 × 4 = 12")
+    assert phone.locator("#canvas").bounding_box() == before, "the canvas moved under the finger"
     phone.fill("#answer", "7")
     phone.press("#answer", "Enter")
     expect(phone.locator("#verdict")).to_contain_text("3 + 4 = 7")

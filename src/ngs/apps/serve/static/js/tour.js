@@ -6,6 +6,9 @@ const STEPS = 4;
 
 export function tour({ reading = null, correction = null, learned = null }) {
   const [step, text] = current(reading, correction, learned);
+  // A shorter sentence leaves the room of the longer one: on a phone the canvas lies below, and must not move under the pen.
+  const box = $("tour").parentElement, { height } = box.getBoundingClientRect();
+  if (height) box.style.minHeight = `${height}px`;
   if ($("tour").textContent !== text) $("tour").textContent = text;
   $("tour-steps").replaceChildren(...Array.from({ length: STEPS }, (_, i) => element("li", { class: i < step ? "done" : i === step ? "now" : null })));
 }
