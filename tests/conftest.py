@@ -13,7 +13,9 @@ settings.register_profile("default", deadline=None, max_examples=200, print_blob
 settings.load_profile("default")
 
 if not torch.cuda.is_available():
-    os.environ.setdefault("TRITON_INTERPRET", "1")  # Triton looks at it when it is imported, by whichever test
+    os.environ.setdefault(
+        "TRITON_INTERPRET", "1"
+    )  # Triton looks at it when it is imported, by whichever test
 
 torch.set_num_threads(1)  # the tensors are small, and the test processes share the cores
 
