@@ -5,14 +5,14 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngs.gpu import HAS_TRITON
+from ngs.gpu import has_kernels
 
 
 class Halving(nn.Module):
     """What `nn.MaxPool2d(2)` gives; on a GPU by kernels of our own, which take a fraction of the time."""
 
     def forward(self, features: Tensor) -> Tensor:
-        if features.is_cuda and HAS_TRITON and features.dim() == 4 and min(features.shape[2:]) > 1:
+        if has_kernels(features) and features.dim() == 4 and min(features.shape[2:]) > 1:
             from ngs.perception.kernels.halving import Halved
 
             halved: Tensor = Halved.apply(features)  # type: ignore[no-untyped-call]

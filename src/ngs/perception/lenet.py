@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from ngs.gpu import HAS_TRITON
+from ngs.gpu import has_kernels
 from ngs.perception.halving import Halving
 
 SIDE = 45
@@ -34,7 +34,7 @@ class FirstConvolution(nn.Conv2d):
 
     def forward(self, ink: Tensor) -> Tensor:
         as_usual = ink.dim() == 4 and ink.shape[1] == 1 and ink.dtype == self.weight.dtype
-        if not (as_usual and ink.is_cuda and self.weight.is_cuda and HAS_TRITON) or ink.requires_grad:
+        if not (as_usual and has_kernels(ink) and has_kernels(self.weight)) or ink.requires_grad:
             return super().forward(ink)
         from ngs.perception.kernels.first_convolution import Convolved
 
