@@ -178,11 +178,32 @@ def test_an_experiment_is_run_shown_and_recorded(there: Path) -> None:
 def test_only_what_is_missing_is_done(there: Path) -> None:
     ngs("reproduce", "tiny", "--quick", "--workers", "1")
     again = ngs("reproduce", "tiny", "--quick", "--workers", "1")
-    assert again.exit_code == 0 and "done:" not in again.output and again.output.count("found:") == 3
+    assert again.exit_code == 0 and "done:" not in again.output and again.output.count("found:") == 2
     more = ngs("reproduce", "tiny", "tiny", "--quick", "--seeds", "2", "--workers", "1")
-    assert more.exit_code == 0 and more.output.count("] done:") == 3 and more.output.count("] found:") == 3
-    assert "[6/6]" in more.output and "done: tiny: second all, seed 1" in more.output
+    assert more.exit_code == 0 and more.output.count("] done:") == 3 and more.output.count("] found:") == 2
+    assert "[5/5]" in more.output and "done: tiny: second all, seed 1" in more.output
     assert "| first | 25.00 ± 0.00 |" in more.output
+
+
+def test_a_record_can_be_extended_where_its_runs_are_not(there: Path) -> None:
+    told = ["--quick", "--workers", "1", "--record", "docs"]
+    ngs("reproduce", "tiny", *told)
+    before = read_outcome(there / "docs/tiny-quick.json")
+    more = ngs("reproduce", "tiny", *told, "--extend", "--seeds", "2", "--results", "elsewhere")
+    assert more.exit_code == 0, more.output
+    assert more.output.startswith("2 runs are on record in docs/tiny-quick.json: they are not done again\n")
+    assert more.output.count("] done:") == 3 and more.output.count("] found:") == 2
+    assert "`ngs reproduce tiny --quick`: 4 of 4 runs done." in more.output
+    after = read_outcome(there / "docs/tiny-quick.json")
+    assert [place.runs[0] for place in after.places] == [place.runs[0] for place in before.places]
+    assert [len(place.runs) for place in after.places] == [2, 2]
+
+
+def test_what_is_not_on_record_cannot_be_extended(there: Path) -> None:
+    result = ngs("reproduce", "tiny", "--quick", "--extend")
+    assert result.exit_code == 1
+    assert "runs/reproduce/tiny-quick.json: there is no such record to extend" in result.output
+    assert not (there / "runs").exists()
 
 
 def test_the_full_experiment_goes_where_it_is_told(there: Path) -> None:

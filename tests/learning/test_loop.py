@@ -62,6 +62,16 @@ def test_the_order_is_told_by_seed_and_epoch_alone() -> None:
     assert Order(LENGTHS, 20, seed=4)(0).tolist() != whole[0]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_longest_may_come_first_and_then_batches_are_the_same_otherwise(seed: int) -> None:
+    as_drawn, sorted_ = Order(LENGTHS, 20, seed), Order(LENGTHS, 20, seed, longest_first=True)
+    for step in range(7):
+        batch = sorted_(step)
+        assert sorted(batch) == sorted(as_drawn(step))
+        assert LENGTHS[batch].tolist() == sorted(LENGTHS[batch], reverse=True)
+    assert any(as_drawn(step).tolist() != sorted_(step).tolist() for step in range(7))
+
+
 def test_a_batch_is_shared_by_processes_evenly() -> None:
     assert len(Order(LENGTHS, 21, 0, processes=4)(0)) == 20
     assert len(Order(LENGTHS, 500, 0, processes=4)(0)) == 100

@@ -16,13 +16,14 @@ from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_o
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
 from ngs.experiments.catalogue.page import illustrated, listed, records, write_page
+from ngs.experiments.catalogue.recalling import recall
 from ngs.experiments.job import Job, address
-from ngs.experiments.results.outcome import Outcome, write_outcome
+from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
 from ngs.experiments.results.tables import provenance
 from ngs.experiments.sweep.event import Began, Died, Done, Event, Failed, Found, Waiting, WentOn
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import run_on_ray
-from ngs.experiments.sweep.store import Store, ordered
+from ngs.experiments.sweep.store import Store, addressed
 
 Sweep = Callable[[Sequence[Job], Store, int | None], Iterator[Event]]
 
@@ -62,6 +63,9 @@ def reproduce(
     record: Annotated[
         Path | None, typer.Option(help="Folder for the records. [default: the folder of the runs]")
     ] = None,
+    extend: Annotated[
+        bool, typer.Option("--extend", help="What is on record there is not done again, either.")
+    ] = False,
     row: Annotated[
         list[str] | None,
         typer.Option(help="Run only these rows of the tables; repeat it. What is there of others is shown."),
@@ -103,13 +107,17 @@ def reproduce(
     means = Means(hwf, hwf_clean, clevr, seeds or (QUICK_SEEDS if quick else SEEDS), device)
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
+    kept = {name: (record or results) / _file_of(name, quick) for name in wanted}
+    if extend:
+        for name, (_, cells) in wanted.items():
+            _recall(kept[name], cells, store)
     failed = 0
     if not only_gather:
         chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
         jobs = list(jobs_of(chosen, instead=instead))
         failed = _run(jobs, store, WHERE[on], workers, _labels(wanted))
     for each, cells in wanted.values():
-        _write_down(each, gathered(each, cells, store, quick=quick), results, record or results)
+        _write_down(each, gathered(each, cells, store, quick=quick), results, kept[each.name])
     if failed:
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
@@ -150,7 +158,7 @@ def _run(
     """Do the jobs, telling what happens; how many failed."""
     failed = done = 0
     told = time.monotonic()
-    number = len(ordered(jobs))
+    number = len(addressed(jobs, store.has))
     typer.echo(f"{number} runs; interrupt them at any time, and the same command goes on")
     for event in sweep(jobs, store, workers):
         label = labels.get(address(event.job), "a run that others need")
@@ -175,10 +183,27 @@ def _run(
     return failed
 
 
-def _write_down(each: Experiment, outcome: Outcome, results: Path, record: Path) -> None:
-    """Write what an experiment came to into the folder `record`, and tell it, with figures in `results`."""
-    scale = "-quick" if outcome.quick else ""
-    path, images = record / f"{each.name}{scale}.json", results / f"figures{scale}"
+def _file_of(experiment: str, quick: bool) -> str:
+    """What its record is called."""
+    return f"{experiment}{_scale(quick)}.json"
+
+
+def _scale(quick: bool) -> str:
+    return "-quick" if quick else ""
+
+
+def _recall(record: Path, cells: Sequence[Cell], store: Store) -> None:
+    """Count what is on record as done."""
+    if not record.exists():
+        raise NGSError(f"{record}: there is no such record to extend; leave out --extend, or say --record")
+    jobs = [job for instead in (False, True) for job in jobs_of(cells, instead=instead)]
+    if number := recall(read_outcome(record), jobs, store):
+        typer.echo(f"{number} runs are on record in {record}: they are not done again")
+
+
+def _write_down(each: Experiment, outcome: Outcome, results: Path, path: Path) -> None:
+    """Write what an experiment came to, and tell it, with figures in `results`."""
+    images = results / f"figures{_scale(outcome.quick)}"
     write_outcome(outcome, path)
     text = illustrated(each.show(outcome), images, str(images))
     typer.echo(f"\n{each.title}\n\n{text}\n\n{provenance(outcome)}\nwritten to {path}")

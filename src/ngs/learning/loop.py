@@ -123,11 +123,20 @@ class Order:
     batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and the network
     meets few different numbers of inputs, for each of which a GPU library prepares itself anew. What is left
     at the end of an epoch, less than a batch, is dropped: no example is in a batch twice. A batch is a
-    multiple of the processes that share it.
+    multiple of the processes that share it. It may begin with the longest: kernels that take some rows from
+    the first symbol to the last then end with them, where one long row would have kept short ones waiting.
     """
 
-    def __init__(self, lengths: NDArray[np.int64], batch_size: int, seed: int, processes: int = 1) -> None:
-        self.lengths, self.seed = lengths, seed
+    def __init__(
+        self,
+        lengths: NDArray[np.int64],
+        batch_size: int,
+        seed: int,
+        processes: int = 1,
+        *,
+        longest_first: bool = False,
+    ) -> None:
+        self.lengths, self.seed, self.longest_first = lengths, seed, longest_first
         self.batch_size = min(batch_size, len(lengths)) // processes * processes
         if not self.batch_size:
             raise NGSError(
@@ -141,7 +150,8 @@ class Order:
         epoch, place = divmod(step, len(self.lengths) // self.batch_size)
         if epoch != self._epoch:
             self._epoch, self._order = epoch, self._shuffled(np.random.default_rng([self.seed, epoch]))
-        return self._order[place * self.batch_size : (place + 1) * self.batch_size]
+        batch = self._order[place * self.batch_size : (place + 1) * self.batch_size]
+        return batch[np.argsort(-self.lengths[batch], kind="stable")] if self.longest_first else batch
 
     def _shuffled(self, random: np.random.Generator) -> NDArray[np.int64]:
         """The examples of each length in random order, spread evenly over the epoch."""
@@ -218,7 +228,13 @@ class Trainer:
 
     def _take(self, lesson: Lesson) -> Iterator[Step]:
         processes = self.accelerator.num_processes
-        order = Order(lesson.examples.lengths, self.settings.batch_size, self.settings.seed, processes)
+        order = Order(
+            lesson.examples.lengths,
+            self.settings.batch_size,
+            self.settings.seed,
+            processes,
+            longest_first=self.accelerator.device.type == "cuda",
+        )
         while self.lesson_step < lesson.steps and not self._enough(lesson):
             yield self._step(lesson, order)
 

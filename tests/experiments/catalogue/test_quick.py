@@ -19,7 +19,7 @@ from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
 from ngs.experiments.results.section import Section
 from ngs.experiments.sweep.event import Done, Found
 from ngs.experiments.sweep.local import run_here
-from ngs.experiments.sweep.store import Store, ordered
+from ngs.experiments.sweep.store import Store, addressed
 from ngs.perception.pointer import SIZES
 from tests.experiments.catalogue.small import NETWORK, SIZE, Data, smaller
 
@@ -48,10 +48,10 @@ def test_an_experiment_runs_and_is_shown(name: str, data: Data, store: Store, tm
     cells = experiment.cells(data.means(seeds), quick=True)
     jobs = list(jobs_of(cells))
     ends = [event for event in run_here(jobs, store, workers=1) if isinstance(event, Done | Found)]
-    assert {address(event.job) for event in ends} == set(map(address, ordered(jobs)))
+    assert {address(event.job) for event in ends} == {entry.address for entry in addressed(jobs)}
 
     again = list(run_here(jobs, store, workers=1))
-    assert {type(event) for event in again} == {Found} and len(again) == len(ends)
+    assert {type(event) for event in again} == {Found} and len(again) == len(set(map(address, jobs)))
 
     outcome = gathered(experiment, cells, store, quick=True)
     for place, cell in zip(outcome.places, cells, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from ngs.experiments.folder import RESULT
 from ngs.experiments.job import address
 from ngs.experiments.sweep.event import Began, Done, Event, Failed, Found, Waiting, WentOn
 from ngs.experiments.sweep.local import gpus, run_here
-from ngs.experiments.sweep.store import Store, ordered
+from ngs.experiments.sweep.store import Store, addressed
 from tests.experiments.sweep.jobs import Sum, attempts, ends, lines
 from tests.experiments.sweep.other_sweep import start
 from tests.experiments.sweep.outcome import litter, of
@@ -26,7 +27,17 @@ def test_needs_come_first_and_each_address_once(log: str) -> None:
     one, two = Sum(1, log), Sum(2, log)
     three = Sum(3, log, needs=(one, two))
     four = Sum(4, log, needs=(three, one))
-    assert [job.facts["number"] for job in ordered([four, two, Sum(1, log), three])] == [1, 2, 3, 4]
+    assert [entry.job.facts["number"] for entry in addressed([four, two, Sum(1, log), three])] == [1, 2, 3, 4]
+
+
+def test_what_is_done_needs_nothing_any_more(store: Store, log: str) -> None:
+    one = Sum(1, log)
+    two = Sum(2, log, needs=(one,))
+    three = Sum(3, log, needs=(two,))
+    list(run_here([two], store, workers=1))
+    shutil.rmtree(store.folder(one))
+    assert of(Done, run_here([two, three], store, workers=1)) == [3]
+    assert ends(log) == [1, 2, 3]
 
 
 def test_needs_are_done_and_read(store: Store, log: str) -> None:

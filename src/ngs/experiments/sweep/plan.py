@@ -15,7 +15,7 @@ class Plan:
 
     def __init__(self, jobs: Iterable[Job], store: Store) -> None:
         self.store = store
-        self.left = {entry.address: entry for entry in addressed(jobs)}
+        self.left = {entry.address: entry for entry in addressed(jobs, store.has)}
         """what is neither done nor failed, in order"""
         self.ready: deque[Addressed] = deque()
         """what can be begun, as of the last survey"""

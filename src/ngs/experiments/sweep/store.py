@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,25 +24,23 @@ class Addressed:
     needs: tuple[str, ...]
 
 
-def addressed(jobs: Iterable[Job]) -> list[Addressed]:
-    """The jobs and all they need: needs before what needs them, each address once."""
+def addressed(jobs: Iterable[Job], done: Callable[[str], bool] = lambda address: False) -> list[Addressed]:
+    """The jobs and all they need: needs before what needs them, each address once.
+
+    A job that is `done`, by its address, needs nothing any more.
+    """
     found: dict[str, Addressed] = {}
 
     def visit(job: Job) -> str:
         name = address(job)
         if name not in found:
-            needs = tuple(visit(need) for need in job.needs)
+            needs = () if done(name) else tuple(visit(need) for need in job.needs)
             found[name] = Addressed(job, name, needs)
         return name
 
     for job in jobs:
         visit(job)
     return list(found.values())
-
-
-def ordered(jobs: Iterable[Job]) -> list[Job]:
-    """The jobs and all they need: needs before what needs them, each address once."""
-    return [entry.job for entry in addressed(jobs)]
 
 
 class Store:

@@ -17,6 +17,7 @@ import torch
 from ngs.experiments.sweep.attempt import attempt
 from ngs.experiments.sweep.event import Done, Event, Failed, Found, Waiting
 from ngs.experiments.sweep.store import Addressed, Store
+from ngs.gpu import sleep_while_waiting
 
 SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads or a GPU does not work
 LETTING_GO = 10.0
@@ -98,6 +99,7 @@ def _work(pipe: Connection, store: Store, threads: int) -> None:
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_follow, daemon=True).start()
     torch.set_num_threads(threads)
+    sleep_while_waiting()  # there may be more workers than cores
     with suppress(EOFError, BrokenPipeError):  # nobody listens any more
         while True:
             with closing(attempt(pipe.recv(), store)) as events:
