@@ -87,22 +87,24 @@ def test_legality(language: AnyOrder | Programs) -> None:
     assert len(legality.legal_along(rule.function, rule.facts, counts[:0], columns[:0])) == 0
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["at most so many", "as many as there are"])
 @pytest.mark.parametrize("walk", [NEAR, Walk(steps=4)])
-def test_back_search_by_switches(walk: Walk) -> None:
+def test_back_search_by_switches(walk: Walk, known: bool) -> None:
     from ngs.search.kernels import switch_walk
 
     rng = random_source()
-    table, groups = Table(rng.randrange(2**32)), SWITCHES.groups.on(CPU)
-    columns = encoded(random_programs(rng, 14, 12), extra=1)
+    table, programs = Table(rng.randrange(2**32)), random_programs(rng, 14, 12)
+    columns = encoded(programs, extra=1)
+    switches = SWITCHES.among(counts_of(programs)) if known else SWITCHES
     draws = list(drawn_along(walk, columns, torch.Generator().manual_seed(rng.randrange(2**32))))
     told = lambda rows, sentences: table.log_probs(rows, sentences).float(), table.judge
 
     def assert_same(one: Corrected, other: Corrected) -> None:
         assert all(torch.equal(*pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True))
 
-    assert_same(one_step(columns, SWITCHES, *told), switch_walk.one_step(columns, groups, *told))
+    assert_same(one_step(columns, SWITCHES, *told), switch_walk.one_step(columns, switches, *told))
     plain = walk_along(columns, SWITCHES, *told, walk, draws)
-    assert_same(plain, switch_walk.walk_along(columns, groups, *told, walk, draws))
+    assert_same(plain, switch_walk.walk_along(columns, switches, *told, walk, draws))
     assert not torch.equal(plain.columns, columns)
 
 

@@ -36,15 +36,14 @@ def questions(rng: Random, programs: Sequence[Program]) -> Asked:
         words[row, :count] = torch.tensor([rng.randrange(WORDS) for _ in range(count)])
         for word in range(count):
             keywords[row, word, MODULES.index(rng.choice(program))] = rng.choice([0.0, 1.0])
-    return Asked(words, counts, counts_of(programs), keywords)
+    return Asked(words, counts_of(programs), keywords)
 
 
 def alone(asked: Asked, row: int) -> Asked:
     """One question, without the padding of the others."""
-    count = int(asked.word_counts[row])
+    count = int((asked.words[row] != PAD).sum())
     return Asked(
         asked.words[row : row + 1, :count],
-        asked.word_counts[row : row + 1],
         asked.modules[row : row + 1],
         asked.keywords[row : row + 1, :count],
     )
@@ -60,10 +59,9 @@ def total(log_p: Tensor, rows: Tensor, number: int) -> Tensor:
 
 
 def moved(asked: Asked, device: str, dtype: torch.dtype = torch.float32) -> Asked:
-    """On a device; the numbers of words stay on the CPU."""
+    """On a device."""
     return Asked(
         asked.words.to(device),
-        asked.word_counts,
         asked.modules.to(device),
         asked.keywords.to(device, dtype),
     )

@@ -42,7 +42,7 @@ def test_rows_end_where_they_end() -> None:
     lstm = nn.LSTM(6, 16, 2, batch_first=True)
     inputs, _ = example(5, 7, 6, 2, 16)
     counts = lengths(5, 7)
-    outputs, last = recurrent_to_ends(lstm, inputs, counts, behind(counts, 7))
+    outputs, last = recurrent_to_ends(lstm, inputs, behind(counts, 7))
     assert not outputs[behind(counts, 7)].any()
     for row, count in enumerate(counts.tolist()):
         alone, end = lstm(inputs[row : row + 1, :count])
@@ -66,7 +66,7 @@ def compared(
     for lstm, device in ((here, "cpu"), (there, "cuda")):
         leaves = [each.detach().to(device).requires_grad_() for each in (inputs, *state)]
         if ragged:
-            outputs, last = recurrent_to_ends(lstm, leaves[0], counts, behind(counts.to(device), time))
+            outputs, last = recurrent_to_ends(lstm, leaves[0], behind(counts, time).to(device))
         else:
             outputs, last = recurrent(lstm, leaves[0], (leaves[1], leaves[2]))
         made = [outputs, *last]
@@ -114,7 +114,7 @@ def test_kernels_say_the_same_again() -> None:
         runs = []
         for _ in range(5):
             with products():
-                outputs, last = recurrent_to_ends(lstm, inputs, counts, padding)
+                outputs, last = recurrent_to_ends(lstm, inputs, padding)
                 loss = outputs.square().sum() + last[1].sum()
                 runs.append([outputs, *torch.autograd.grad(loss, list(lstm.parameters()))])
         for one, other in pairwise(runs):

@@ -18,7 +18,7 @@ from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import SWITCHES
 from tests.reasoning.test_programs import random_scene, random_source
 from tests.search.test_arrangement import CHAINS, FAR, LIMIT, NEAR, Space, Table, drawn
-from tests.tasks.clevr.programs import encoded, random_programs
+from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 
 pytestmark = pytest.mark.skipif(
     not (torch.cuda.is_available() and HAS_TRITON), reason="needs a GPU and Triton"
@@ -65,20 +65,21 @@ def test_one_step_is_that_of_the_other_engine(rows: int, above: float) -> None:
 WALKS = [NEAR, FAR, Walk(steps=10), Walk(steps=6, epsilon=1e-3, distance=2.0, back_search=0.3), Walk(steps=0)]
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["at most so many", "as many as there are"])
 @pytest.mark.parametrize("above", [0.0, 0.8, 0.95])
 @pytest.mark.parametrize("walk", WALKS)
-def test_chains_are_those_of_the_other_engine(walk: Walk, above: float) -> None:
+def test_chains_are_those_of_the_other_engine(walk: Walk, above: float, known: bool) -> None:
     from ngs.search.kernels import switch_walk
 
     rng = random_source()
-    table = Table(rng.randrange(2**32))
-    columns = encoded(random_programs(rng, 64, 14), extra=1)
+    table, programs = Table(rng.randrange(2**32)), random_programs(rng, 64, 14)
+    columns = encoded(programs, extra=1)
+    switches = SWITCHES.among(counts_of(programs)) if known else SWITCHES
     told = log_probs_of(table), judge_of(table, above)
     draws = list(drawn_along(walk, columns, torch.Generator().manual_seed(rng.randrange(2**32))))
     here = walk_along(columns, SWITCHES, *told, walk, draws)
-    groups = SWITCHES.groups.on(GPU)
     start = columns.to(GPU)
-    there = switch_walk.walk_along(start, groups, *map(from_afar, told), walk, map(moved, draws))
+    there = switch_walk.walk_along(start, switches, *map(from_afar, told), walk, map(moved, draws))
     assert_same(here, there)
     assert torch.equal(start.cpu(), columns)
     assert torch.equal(here.columns, columns) == (walk.steps == 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, rea
 from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.processes import own_seed
-from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.learning.program_methods import PROGRAM_METHODS, waits_for_nothing
 from ngs.perception.augmentation import Augmentation
 from ngs.perception.pointer import SIZES, PointerNetwork, Size
 from ngs.reasoning.batched_programs import SceneTables
@@ -90,7 +91,8 @@ class CLEVRCourse:
         generator = torch.Generator(self.device).manual_seed(own_seed(self.config.seed, "objective"))
         examples = self.parts.train.examples
         objective = PROGRAM_METHODS[self.config.method](examples, self.config.searching, generator)
-        return [Lesson(self.config.method, examples, objective, self.config.steps)]
+        recordable = partial(waits_for_nothing, objective, examples)
+        return [Lesson(self.config.method, examples, objective, self.config.steps, recordable=recordable)]
 
     def validate(self, network: nn.Module) -> ProgramScores:
         return measure(network, self.parts.validation)

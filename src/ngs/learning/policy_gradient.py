@@ -27,7 +27,8 @@ class Baseline:
     def advantage(self, rewards: Tensor) -> Tensor:
         """r - b, with b of the steps before, which do not depend on this sample; then b moves on."""
         advantage = rewards - self.value
-        self.value = torch.lerp(mean_over_processes(rewards.mean()), self.value, self.decay)
+        # In place: a recorded step finds it again where it was.
+        self.value.copy_(torch.lerp(mean_over_processes(rewards.mean()), self.value, self.decay))
         return advantage
 
 
@@ -66,12 +67,12 @@ class Reinforce:
     def state(self) -> dict[str, Tensor]:
         return {
             "generator": states_of_all(self.generator.get_state(), self.generator.device),
-            "baseline": self.baseline.value,
+            "baseline": self.baseline.value.clone(),
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         self.generator.set_state(own_state(state["generator"]))
-        self.baseline.value = state["baseline"].to(self.baseline.value.device)
+        self.baseline.value.copy_(state["baseline"])
 
 
 class Memory:
@@ -160,13 +161,13 @@ class Mapo:
     def state(self) -> dict[str, Tensor]:
         return {
             "generator": states_of_all(self.generator.get_state(), self.generator.device),
-            "baseline": self.baseline.value,
+            "baseline": self.baseline.value.clone(),
             "memory": self.memory.columns,
             "found": self.memory.found,
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         self.generator.set_state(own_state(state["generator"]))
-        self.baseline.value = state["baseline"].to(self.baseline.value.device)
+        self.baseline.value.copy_(state["baseline"])
         self.memory.columns.copy_(state["memory"])
         self.memory.found.copy_(state["found"])

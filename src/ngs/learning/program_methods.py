@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
+from torch import nn
 
 from ngs.errors import NGSError
-from ngs.learning.objective import Objective
 from ngs.learning.program_objectives import (
     MultiStepPrograms,
     OneStepPrograms,
+    ProgramObjective,
     ReinforcePrograms,
     Start,
     SupervisedPrograms,
@@ -19,7 +20,10 @@ from ngs.learning.program_objectives import (
 )
 from ngs.learning.program_posterior import Meanings, ProgramPosterior
 from ngs.learning.questions import QuestionExamples
-from ngs.search.arrangement import Edits
+from ngs.parsing.arrangement import rule_of
+from ngs.perception.decoding import walks_by_kernel
+from ngs.perception.pointer import PointerNetwork
+from ngs.search.arrangement import Edits, Switches
 from ngs.search.multi_step import Walk
 
 
@@ -43,10 +47,10 @@ class Searching:
     """right programs that posterior remembers for each question that it cannot sum over exactly"""
 
 
-ProgramMethod = Callable[[QuestionExamples, Searching, torch.Generator], Objective]
+ProgramMethod = Callable[[QuestionExamples, Searching, torch.Generator], ProgramObjective]
 
 
-def posterior(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
+def posterior(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
     """All right programs, weighted by their posterior."""
     return ProgramPosterior(
         examples,
@@ -59,22 +63,27 @@ def posterior(examples: QuestionExamples, how: Searching, generator: torch.Gener
     )
 
 
-def one_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
+def one_step(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
     """NGS-1-BS."""
-    return OneStepPrograms(how.edits, generator, how.start)
+    return OneStepPrograms(_edits_of(examples, how), generator, how.start)
 
 
-def multi_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
+def multi_step(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
     """NGS-m-BS."""
-    return MultiStepPrograms(how.edits, generator, how.start, how.walk)
+    return MultiStepPrograms(_edits_of(examples, how), generator, how.start, how.walk)
 
 
-def reinforce(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
+def _edits_of(examples: QuestionExamples, how: Searching) -> Edits:
+    """Edits that know what the programs are made of, where that saves waiting for a GPU."""
+    return how.edits.among(examples.modules) if isinstance(how.edits, Switches) else how.edits
+
+
+def reinforce(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
     """NGS-RL; in a language without grammar NS-RL."""
     return ReinforcePrograms(examples.device, generator, how.samples)
 
 
-def supervised(examples: QuestionExamples, _: Searching, __: torch.Generator) -> Objective:
+def supervised(examples: QuestionExamples, _: Searching, __: torch.Generator) -> ProgramObjective:
     """The true programs: the ceiling."""
     if examples.labels is None:  # told before a run begins
         raise NGSError("some questions have no program; give data with programs, or another method")
@@ -88,3 +97,10 @@ PROGRAM_METHODS: Mapping[str, ProgramMethod] = {
     "reinforce": reinforce,
     "supervised": supervised,
 }
+
+
+def waits_for_nothing(objective: ProgramObjective, examples: QuestionExamples, network: nn.Module) -> bool:
+    """Whether a step of a network towards an objective asks a GPU for no number on its way."""
+    if objective.waits or not isinstance(network, PointerNetwork) or network.dropout.p:
+        return False
+    return walks_by_kernel(network, rule_of(examples.language, examples.modules))

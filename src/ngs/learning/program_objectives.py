@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.learning.objective import Drawing, Loss, Stateless
+from ngs.learning.objective import Drawing, Loss, Objective, Stateless
 from ngs.learning.policy_gradient import Baseline
 from ngs.learning.questions import QuestionBatch
 from ngs.parsing.decode import PAD
 from ngs.perception.decoding import Policy
-from ngs.search.arrangement import Corrected, Edits, LogProbs, multi_step, one_step
+from ngs.search.arrangement import Corrected, Edits, LogProbs, Switches, multi_step, one_step
 from ngs.search.multi_step import Walk
 
 Start = Callable[[Policy, torch.Generator], Tensor]
@@ -35,11 +36,21 @@ def a_sample(policy: Policy, generator: torch.Generator) -> Tensor:
     return policy.sample(policy.rows, generator)[0]
 
 
+class ProgramObjective(Objective, Protocol):
+    """An objective over programs."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has to ask a GPU for numbers in the middle of a step."""
+
+
 class SupervisedPrograms(Stateless):
     """-(1/|z|) log p(z|x) of the true z: the ceiling of what answers alone can teach.
 
     A true program that is none of the language's, or not made of the question's modules, teaches nothing.
     """
+
+    waits = False
 
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         if batch.labels is None:
@@ -55,6 +66,8 @@ class ReinforcePrograms(Drawing):
 
     loss = -(r(z, y) - b) log p(z|x),    r = 1 if f(z) = y else 0
     """
+
+    waits = False
 
     def __init__(
         self, device: torch.device, generator: torch.Generator, samples: int = 1, decay: float = 0.99
@@ -72,11 +85,11 @@ class ReinforcePrograms(Drawing):
         return Loss(-(self.baseline.advantage(rewards) * log_p).mean(), {"reward": rewards.mean()})
 
     def state(self) -> dict[str, Tensor]:
-        return {**super().state(), "baseline": self.baseline.value}
+        return {**super().state(), "baseline": self.baseline.value.clone()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         super().restore(state)
-        self.baseline.value = state["baseline"].to(self.baseline.value.device)
+        self.baseline.value.copy_(state["baseline"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +99,10 @@ class OneStepPrograms(Drawing):
     edits: Edits
     generator: torch.Generator
     start: Start = a_sample
+
+    @property
+    def waits(self) -> bool:
+        return _waits(self.edits)
 
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         first = self.start(policy, self.generator)
@@ -101,11 +118,19 @@ class MultiStepPrograms(Drawing):
     start: Start = a_sample
     walk: Walk = field(default_factory=Walk)
 
+    @property
+    def waits(self) -> bool:
+        return _waits(self.edits)
+
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         first = self.start(policy, self.generator)
         log_probs = _without_gradients(policy)
         found = multi_step(first, self.edits, log_probs, batch.right, self.walk, self.generator)
         return _towards(policy, batch, found)
+
+
+def _waits(edits: Edits) -> bool:
+    return not (isinstance(edits, Switches) and edits.most is not None)
 
 
 def _without_gradients(policy: Policy) -> LogProbs:
@@ -114,6 +139,11 @@ def _without_gradients(policy: Policy) -> LogProbs:
 
 def _towards(policy: Policy, batch: QuestionBatch, corrected: Corrected) -> Loss:
     """-(1/|z*|) log p(z*|x) of the corrections that were found; a question without one teaches nothing."""
+    measures = {"found": corrected.found.float().mean()}
+    if corrected.found.is_cuda:  # to ask which these are would wait; log p of an empty program is 0
+        columns = corrected.columns.masked_fill(~corrected.found[:, None], PAD)
+        losses = -policy.log_probs(batch.rows, columns) / batch.lengths
+        return Loss(losses.mean(), measures)
     rows = corrected.found.nonzero().flatten()
     losses = -policy.log_probs(rows, corrected.columns[rows]) / batch.lengths[rows]
-    return Loss(losses.sum() / len(batch), {"found": corrected.found.float().mean()})
+    return Loss(losses.sum() / len(batch), measures)

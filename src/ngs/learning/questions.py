@@ -65,20 +65,24 @@ class QuestionExamples:
         return (self.words != PAD).sum(1).cpu()
 
     def batch(self, numbers: NDArray[np.int64]) -> QuestionBatch:
-        chosen = torch.from_numpy(numbers)
-        word_counts = self.word_counts[chosen]
-        rows = chosen.to(self.device)
+        rows = torch.from_numpy(numbers)
         # On a GPU every batch has the same shape: kernels are compiled for it, and do not look at padding.
-        alike = self.device.type == "cuda"
-        longest = self.words.shape[1] if alike else int(word_counts.max())
+        if self.device.type == "cuda":
+            return self.batch_of(rows.to(self.device))
+        return self._batch(rows, int(self.word_counts[rows].max()), int(self.lengths[numbers].max()))
+
+    def batch_of(self, rows: Tensor) -> QuestionBatch:
+        """The questions `rows` [row], numbers that are where the examples are and are not looked at here."""
+        return self._batch(rows, self.words.shape[1], self.time)
+
+    def _batch(self, rows: Tensor, words: int, time: int) -> QuestionBatch:
+        """Cut behind so many words and modules."""
         modules = self.modules[rows].long()
         asked = Asked(
-            self.words[rows, :longest].long(),
-            word_counts,
+            self.words[rows, :words].long(),
             modules,
-            spoken_of(self.keywords[rows, :longest].long(), modules.shape[1]),
+            spoken_of(self.keywords[rows, :words].long(), modules.shape[1]),
         )
-        time = self.time if alike else int(self.lengths[numbers].max())
         labels = None if self.labels is None else self.labels[rows, :time].long()
         return QuestionBatch(rows, asked, time, self.language, self.judge, labels)
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ngs.gpu import products_are_rounded
-from ngs.parsing.arrangement import Arranging, legal_along, rule_of, without
+from ngs.gpu import has_kernels, products_are_rounded
+from ngs.parsing.arrangement import Arranging, Rule, legal_along, rule_of, without
 from ngs.parsing.decode import PAD
-from ngs.perception.pointer import Encoded, of_rows
+from ngs.perception.pointer import Encoded, PointerNetwork, of_rows
 
 if TYPE_CHECKING:
     from ngs.perception.kernels.decoder import Decoder
@@ -47,14 +47,14 @@ class Policy:
         use: a policy is what a network has read, and is read off before the network changes.
         """
         network, rule = self.encoded.reader, rule_of(self.language, self.encoded.asked.modules)
-        single = network.key.weight.dtype == self.encoded.memory.keys.dtype == torch.float32
+        single = self.encoded.memory.keys.dtype == torch.float32
         drops = network.training and network.dropout.p > 0
-        if rule is None or drops or not (single and products_are_rounded()):
+        if rule is None or drops or not (single and walks_by_kernel(network, rule)):
             return None
-        from ngs.perception.kernels import decoder
+        from ngs.perception.kernels.decoder import Decoder
 
         with torch.no_grad():
-            return decoder.Decoder.of(self.encoded, rule) if decoder.takes(network) else None
+            return Decoder.of(self.encoded, rule)
 
     def log_probs(self, rows: Tensor, columns: Tensor) -> Tensor:
         """log p(z|x) [sentence] of arrangements `columns` [sentence, time] of the questions `rows`.
@@ -131,6 +131,17 @@ class Policy:
         columns = torch.nn.functional.pad(columns, (0, 0, 0, missing), value=PAD)
         log_p = torch.nn.functional.pad(log_p, (0, missing), value=-torch.inf)
         return columns.masked_fill(log_p.isneginf()[..., None], PAD), log_p
+
+
+def walks_by_kernel(network: PointerNetwork, rule: Rule | None) -> bool:
+    """Whether a kernel walks with a network's decoder, by a rule for what may come next: where nothing is
+    dropped and no gradient asked for."""
+    weight = network.key.weight
+    if rule is None or not (has_kernels(weight) and weight.dtype == torch.float32 and products_are_rounded()):
+        return False
+    from ngs.perception.kernels.decoder import takes
+
+    return takes(network)
 
 
 class _Walk:

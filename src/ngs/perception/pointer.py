@@ -42,8 +42,6 @@ class Asked:
 
     words: Tensor
     """int64 [question, word]: PAD behind the end"""
-    word_counts: Tensor
-    """int64 [question], on the CPU"""
     modules: Tensor
     """int64 [question, module]: how many of each"""
     keywords: Tensor
@@ -107,7 +105,7 @@ class PointerNetwork(nn.Module):
     def forward(self, asked: Asked) -> Encoded:
         embedded = self.dropout(self.word_embedding(asked.words.clamp(min=0)))
         padding = asked.words == PAD
-        values, state = recurrent_to_ends(self.encoder, embedded, asked.word_counts, padding)
+        values, state = recurrent_to_ends(self.encoder, embedded, padding)
         # Mixed precision ends here: the decoder is called later, with weights as they are.
         own = self.key.weight.dtype
         memory = Memory(self.key(values).to(own), values.to(own), padding, asked.keywords)

@@ -21,19 +21,15 @@ def recurrent(lstm: nn.LSTM, inputs: Tensor, state: Recurrent) -> tuple[Tensor, 
     return outputs, state
 
 
-def recurrent_to_ends(
-    lstm: nn.LSTM, inputs: Tensor, counts: Tensor, padding: Tensor
-) -> tuple[Tensor, Recurrent]:
+def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[Tensor, Recurrent]:
     """The same for rows that end at different times, from a state of zeros: outputs behind the end of a row
-    are 0, and its last state is that at its end.
-
-    How long they are is said twice, by `counts` [row] on the CPU and by `padding` (bool [row, time], True
-    behind the end) where the inputs are: which of them is needed depends on where that is.
+    are 0, and its last state is that at its end. `padding` (bool [row, time]) is True behind the end.
     """
+    counts = padding.logical_not().sum(1)
     if _by_kernels(lstm, inputs):
         zeros = inputs.new_zeros(lstm.num_layers, len(inputs), lstm.hidden_size)
-        return _in_layers(lstm, inputs, (zeros, zeros), padding.logical_not().sum(1))
-    packed = pack_padded_sequence(inputs, counts, batch_first=True, enforce_sorted=False)
+        return _in_layers(lstm, inputs, (zeros, zeros), counts)
+    packed = pack_padded_sequence(inputs, counts.cpu(), batch_first=True, enforce_sorted=False)
     outputs, state = lstm(packed)
     unpacked, _ = pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])
     return unpacked, state
@@ -43,6 +39,13 @@ def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
     if not (has_kernels(inputs) and inputs.dtype == torch.float32 and inputs.dim() == 3):
         return False
     if torch.is_autocast_enabled("cuda") or not inputs.shape[1]:
+        return False
+    return kernels_take(lstm)
+
+
+def kernels_take(lstm: nn.LSTM) -> bool:
+    """Whether there are kernels for such an LSTM, and for the GPU that it is on."""
+    if not has_kernels(lstm.all_weights[0][0]):
         return False
     from ngs.perception.kernels.recurrence import takes
 

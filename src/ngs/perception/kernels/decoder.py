@@ -187,11 +187,6 @@ def _walk(
     question = tl.load(questions + row, mask=inside, other=0)
     places = tl.num_programs(0) * R
     place = (tl.program_id(0) * R + local)[:, None]
-    for k in tl.static_range(LAYERS):
-        first = (k * number + question)[:, None] * H + unit[None, :]
-        own = (k * places + place) * H + unit[None, :]
-        tl.store(states + own, tl.load(first_states + first).to(KIND))
-        tl.store(cells + own, tl.load(first_cells + first))
     unpadded = tl.load(padding + question[:, None] * words + word[None, :], mask=there[None, :], other=1) == 0
     known = tl.load(facts + symbol, mask=real, other=0)[None, :]
     left = tl.load(modules + question[:, None] * symbols + symbol[None, :], mask=real[None, :], other=0)
@@ -207,6 +202,12 @@ def _walk(
         end = tl.max(tl.max(tl.where(named >= 0, step + 1, 0), 1), 0)
     else:
         end = tl.minimum(tl.max(tl.sum(tl.where(inside[:, None], left, 0), 1), 0), time)
+    if end > 0:  # of the programs of a search, most have no sentence
+        for k in tl.static_range(LAYERS):
+            first = (k * number + question)[:, None] * H + unit[None, :]
+            own = (k * places + place) * H + unit[None, :]
+            tl.store(states + own, tl.load(first_states + first).to(KIND))
+            tl.store(cells + own, tl.load(first_cells + first))
     for t in range(end):
         old = states + (t % 2) * LAYERS * places * H
         new = states + ((t + 1) % 2) * LAYERS * places * H

@@ -5,7 +5,8 @@ How many switches a sentence has depends on its symbols alone, so it stays the s
 of these, row by row; it is laid out once. A step fills it, has all of it judged, asks for log p where that
 decides anything, and settles which proposals are accepted. It never waits for the GPU: it asks about as many
 sentences as there might be, and those that nobody wants to know of are empty. The kernel that decodes passes
-over these; where log p has to come from elsewhere (with dropout, say), it is computed of them as well.
+over these; where log p has to come from elsewhere (with dropout, say), it is computed of them as well. Even
+the layout waits for nothing where it is known how many switches a sentence has at the most.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from torch import Tensor
 from triton import language as tl
 
 from ngs.parsing.decode import PAD
-from ngs.search.arrangement import Corrected, Drawn, Judge, LogProbs
+from ngs.search.arrangement import Corrected, Drawn, Judge, LogProbs, Switches
 from ngs.search.kernels.wandering import block, partners, switches_by_first, walked
 from ngs.search.multi_step import Walk
 
@@ -27,17 +28,22 @@ CHUNK = 32
 """Candidates of a row that a kernel looks at side by side."""
 
 
-def one_step(columns: Tensor, groups: Tensor, log_probs: LogProbs, judge: Judge) -> Corrected:
-    """`ngs.search.arrangement.one_step` by switches of symbols of one of the `groups` [symbol]."""
-    chains = _Chains(columns, groups, log_probs, judge, Walk(steps=0))
+def one_step(columns: Tensor, switches: Switches, log_probs: LogProbs, judge: Judge) -> Corrected:
+    """`ngs.search.arrangement.one_step`."""
+    chains = _Chains(columns, switches, log_probs, judge, Walk(steps=0))
     return Corrected(chains.fix, chains.found, chains.right)
 
 
 def walk_along(
-    columns: Tensor, groups: Tensor, log_probs: LogProbs, judge: Judge, walk: Walk, draws: Iterable[Drawn]
+    columns: Tensor,
+    switches: Switches,
+    log_probs: LogProbs,
+    judge: Judge,
+    walk: Walk,
+    draws: Iterable[Drawn],
 ) -> Corrected:
-    """`ngs.search.arrangement.walk_along` by switches of symbols of one of the `groups` [symbol]."""
-    chains = _Chains(columns, groups, log_probs, judge, walk)
+    """`ngs.search.arrangement.walk_along`."""
+    chains = _Chains(columns, switches, log_probs, judge, walk)
     for drawn in draws:
         chains.step(drawn)
     return Corrected(chains.columns, chains.right, chains.right)
@@ -47,10 +53,11 @@ class _Chains:
     """Where the chains are, as `_State` of `ngs.search.arrangement`: each step writes over it."""
 
     def __init__(
-        self, columns: Tensor, groups: Tensor, log_probs: LogProbs, judge: Judge, walk: Walk
+        self, columns: Tensor, switches: Switches, log_probs: LogProbs, judge: Judge, walk: Walk
     ) -> None:
         self.columns = columns.to(torch.int64, copy=True, memory_format=torch.contiguous_format)
-        self.groups, self.log_probs, self.judge, self.walk = groups, log_probs, judge, walk
+        self.groups, self.most = switches.groups.on(columns.device), switches.most
+        self.log_probs, self.judge, self.walk = log_probs, judge, walk
         self.rows, self.time = columns.shape
         self.log_p = columns.new_zeros(self.rows, dtype=torch.float32)
         self.right = columns.new_empty(self.rows, dtype=torch.bool)
@@ -71,9 +78,12 @@ class _Chains:
             )
         self.ends = self.number.cumsum(0)
         """[row]: where what switches make of each ends, counted from the last proposal"""
-        sentences = self.rows + int(self.ends[-1])
-        self.sentences, self.of_row = new(sentences, self.time), new(sentences)
-        """[sentence, time]: the proposals, then what switches make of them; [sentence]: the row of each"""
+        made = int(self.ends[-1]) if self.most is None else self.rows * self.most
+        sentences = self.rows + made
+        self.sentences = self.columns.new_full((sentences, self.time), PAD)
+        self.of_row = self.columns.new_zeros(sentences)
+        """[sentence, time]: the proposals, then what switches make of them, then empty ones; [sentence]: the
+        row of each"""
         self.asked, self.asked_rows = new(sentences, self.time), torch.zeros_like(self.of_row)
         """the same for the sentences whose log p is asked for: the proposals, then switches that compete"""
         self.sources = torch.zeros_like(self.of_row)

@@ -91,7 +91,7 @@ class QuestionReader:
         keywords = torch.zeros((len(words), len(MODULES)))
         for position, module in understood.keywords:
             keywords[position, COLUMN[module]] = 1.0
-        return Asked(torch.tensor([words]), torch.tensor([len(words)]), counts[None], keywords[None])
+        return Asked(torch.tensor([words]), counts[None], keywords[None])
 
 
 def understand(text: str) -> Understood:
