@@ -114,7 +114,8 @@ def test_back_search_by_switches(walk: Walk, known: bool) -> None:
 )
 @torch.no_grad()
 def test_walks_of_a_decoder(language: AnyOrder | Programs, layers: int, copies: bool) -> None:
-    from ngs.perception.kernels.decoder import MOST_ROWS, Decoder, by_chance, by_heart, by_rank
+    from ngs.perception.kernels.decoder import MOST_ROWS, Decoder, by_chance, by_rank
+    from ngs.perception.kernels.recitation import recited
 
     rng = random_source()
     programs = random_programs(rng, 10, 8)
@@ -124,9 +125,15 @@ def test_walks_of_a_decoder(language: AnyOrder | Programs, layers: int, copies: 
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(32, 12, layers), copies=copies)
     policy = Policy(network(asked), language, time)
     decoder = Decoder.of(policy.encoded, language.rule(len(MODULES), CPU), torch.float32)
-    for each in (columns, columns.flip(1)):
-        want, (_, have) = policy.log_probs(policy.rows, each), decoder.walk(policy.rows, time, by_heart(each))
-        assert torch.allclose(have, want, atol=1e-4)
+    short = columns.masked_fill(torch.arange(time) >= 3, PAD)
+    for each in (columns, columns.flip(1), short, torch.full_like(columns, PAD)):
+        assert torch.allclose(
+            recited(decoder, policy.rows, each), policy.log_probs(policy.rows, each), atol=1e-4
+        )
+    rows = torch.tensor(rng.choices(range(10), k=40))
+    want = policy.log_probs(rows, columns[rows])
+    assert torch.allclose(recited(decoder, rows, columns[rows]), want, atol=1e-4) and want.isfinite().all()
+    assert len(recited(decoder, rows[:0], columns[:0])) == 0
     best, log_p = decoder.walk(policy.rows, time, by_rank(policy.rows))
     assert torch.equal(best, policy.likeliest()[0][:, 0])
     assert torch.allclose(log_p, policy.likeliest()[1][:, 0], atol=1e-4)
@@ -138,6 +145,27 @@ def test_walks_of_a_decoder(language: AnyOrder | Programs, layers: int, copies: 
     assert nobody.shape == (0, time)
     with pytest.raises(ShapeError, match="at most"):
         decoder.walk(rows[:1].expand(MOST_ROWS + 1), time, by_rank(rows))
+
+
+@torch.no_grad()
+def test_long_arrangements_are_recited_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 16 modules at once, by few programs: each takes several rows, and each row several parts."""
+    from ngs.perception.kernels import recitation
+    from ngs.perception.kernels.decoder import Decoder
+
+    rng = random_source()
+    programs = random_programs(rng, 20, 24)
+    columns = encoded(programs, extra=2)
+    assert columns.shape[1] > 18
+    network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 2))
+    policy = Policy(network(asking.questions(rng, programs)), Programs(), columns.shape[1])
+    decoder = Decoder.of(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
+    columns[rng.randrange(20)] = PAD
+    for name, number in (("TIMES", 16), ("PROGRAMS", 1), ("AT_ONCE", 17)):
+        monkeypatch.setattr(recitation, name, number)
+    want = policy.log_probs(policy.rows, columns)
+    assert torch.allclose(recitation.recited(decoder, policy.rows, columns), want, atol=1e-4)
+    assert want.isfinite().all() and (want < -1).sum() >= 4
 
 
 @torch.no_grad()

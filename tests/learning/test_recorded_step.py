@@ -96,6 +96,7 @@ def test_what_waits_is_not_recorded(why: str) -> None:
     assert not is_recorded(trainer)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="trainings go to the GPU here")
 def test_on_a_cpu_nothing_is_recorded() -> None:
     examples = task(8, 0).examples
     objective = PROGRAM_METHODS["m-bs"](examples, HOW, torch.Generator().manual_seed(0))

@@ -63,9 +63,9 @@ class Policy:
         Differentiable.
         """
         if not torch.is_grad_enabled() and self._decoder is not None:
-            from ngs.perception.kernels.decoder import by_heart
+            from ngs.perception.kernels.recitation import recited
 
-            return self._decoder.walk(rows, columns.shape[1], by_heart(columns))[1]
+            return recited(self._decoder, rows, columns)
         scores = self.scores(rows, columns)
         legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)
         said = columns != PAD

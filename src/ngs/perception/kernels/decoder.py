@@ -45,12 +45,6 @@ def likeliest(log_p, guide, row, inside, t, rows, time, symbol, symbols):
 
 
 @triton.jit
-def given(log_p, guide, row, inside, t, rows, time, symbol, symbols):
-    """The modules that `guide` [row, time] has there, PAD behind the end."""
-    return tl.load(guide + row * time + t, mask=inside, other=-1).to(tl.int32)
-
-
-@triton.jit
 def _recurred(mine, more, cells, new, H: tl.constexpr, KIND: tl.constexpr):
     """Makes the next cells and states [R, H] of the gates at `mine` and `more`, one behind the other."""
     cell = tl.sigmoid(tl.load(mine + H) + tl.load(more + H)) * tl.load(cells)
@@ -118,7 +112,7 @@ def _copied(paid, keywords, question, words, symbols, W: tl.constexpr, S: tl.con
 
 
 @triton.jit
-def _log_softmax(scores, legal):
+def log_softmax(scores, legal):
     """log p [R, S] among what is legal, and how many modules that are [R]."""
     choices = tl.sum(legal.to(tl.int32), 1)
     scores = tl.where(legal, scores, float("-inf"))
@@ -164,14 +158,12 @@ def _walk(
     LAYERS: tl.constexpr,
     S: tl.constexpr,
     W: tl.constexpr,
-    T: tl.constexpr,
     REAL: tl.constexpr,
     R: tl.constexpr,
     K: tl.constexpr,
     COPIES: tl.constexpr,
     RULE: tl.constexpr,
     CHOICE: tl.constexpr,
-    GIVEN: tl.constexpr,
     KIND: tl.constexpr,
 ):
     """Each program: REAL of the `rows`, which are about some of `number` questions, in R places.
@@ -187,6 +179,11 @@ def _walk(
     question = tl.load(questions + row, mask=inside, other=0)
     places = tl.num_programs(0) * R
     place = (tl.program_id(0) * R + local)[:, None]
+    for k in tl.static_range(LAYERS):
+        first = (k * number + question)[:, None] * H + unit[None, :]
+        own = (k * places + place) * H + unit[None, :]
+        tl.store(states + own, tl.load(first_states + first).to(KIND))
+        tl.store(cells + own, tl.load(first_cells + first))
     unpadded = tl.load(padding + question[:, None] * words + word[None, :], mask=there[None, :], other=1) == 0
     known = tl.load(facts + symbol, mask=real, other=0)[None, :]
     left = tl.load(modules + question[:, None] * symbols + symbol[None, :], mask=real[None, :], other=0)
@@ -196,19 +193,7 @@ def _walk(
     log_p_so_far = tl.zeros([R], tl.float32)
     mine = sums + place * (4 * H) + unit[None, :]
     # Nobody goes on behind the longest row of the program.
-    if GIVEN:
-        step = tl.arange(0, T)[None, :]
-        named = tl.load(guide + row[:, None] * time + step, mask=inside[:, None] & (step < time), other=-1)
-        end = tl.max(tl.max(tl.where(named >= 0, step + 1, 0), 1), 0)
-    else:
-        end = tl.minimum(tl.max(tl.sum(tl.where(inside[:, None], left, 0), 1), 0), time)
-    if end > 0:  # of the programs of a search, most have no sentence
-        for k in tl.static_range(LAYERS):
-            first = (k * number + question)[:, None] * H + unit[None, :]
-            own = (k * places + place) * H + unit[None, :]
-            tl.store(states + own, tl.load(first_states + first).to(KIND))
-            tl.store(cells + own, tl.load(first_cells + first))
-    for t in range(end):
+    for t in range(tl.minimum(tl.max(tl.sum(tl.where(inside[:, None], left, 0), 1), 0), time)):
         old = states + (t % 2) * LAYERS * places * H
         new = states + ((t + 1) % 2) * LAYERS * places * H
         tl.debug_barrier()
@@ -254,11 +239,10 @@ def _walk(
         scores += tl.load(score_bias + symbol, mask=real, other=0.0)[None, :]
         if COPIES:
             scores += tl.load(gain) * _copied(paid, keywords, question, words, symbols, W, S)
-        log_p, choices = _log_softmax(scores, RULE(known, left, last) & real[None, :])
+        log_p, choices = log_softmax(scores, RULE(known, left, last) & real[None, :])
         column = CHOICE(log_p, guide, row, inside, t, rows, time, symbol, symbols)
-        if not GIVEN:
-            # A network that has diverged may choose anything, but some module: its loss will tell.
-            column = tl.where(choices > 0, tl.minimum(column, symbols - 1), -1)
+        # A network that has diverged may choose anything, but some module: its loss will tell.
+        column = tl.where(choices > 0, tl.minimum(column, symbols - 1), -1)
         chosen = symbol[None, :] == column[:, None]
         log_p_so_far += tl.sum(tl.where(chosen, log_p, 0.0), 1)
         left -= chosen.to(tl.int32)
@@ -273,7 +257,7 @@ class Choice:
     """How the next module is chosen."""
 
     function: Any
-    """`drawn`, `likeliest` or `given`"""
+    """`drawn` or `likeliest`"""
     guide: Tensor
     """what the function looks at"""
 
@@ -287,11 +271,6 @@ def by_chance(rows: Tensor, time: int, symbols: int, generator: torch.Generator)
 def by_rank(rows: Tensor) -> Choice:
     """The likeliest module at each step."""
     return Choice(likeliest, rows)
-
-
-def by_heart(columns: Tensor) -> Choice:
-    """The modules of arrangements [row, time]."""
-    return Choice(given, columns.contiguous())
 
 
 @dataclass(frozen=True)
@@ -396,14 +375,12 @@ class Decoder:
                 LAYERS=layers,
                 S=triton.next_power_of_2(max(16, symbols)),
                 W=triton.next_power_of_2(max(16, words)),
-                T=triton.next_power_of_2(time),
                 REAL=ROWS,
                 R=PLACES,
                 K=min(CHUNK, hidden),
                 COPIES=network.copy_gain is not None,
                 RULE=self.rule.function,
                 CHOICE=choice.function,
-                GIVEN=choice.function is given,
                 KIND=tl.float16 if self.kind == torch.float16 else tl.float32,
                 num_warps=8,
                 num_stages=3,
