@@ -45,7 +45,8 @@ class RecordedStep:
 
     def __call__(self, numbers: NDArray[np.int64], rate: float) -> dict[str, Tensor]:
         """Learn from the examples of these numbers, as many each time."""
-        self._rows.copy_(torch.from_numpy(numbers))
+        # From memory that does not move: a copy from elsewhere would wait for the step before.
+        self._rows.copy_(torch.from_numpy(numbers).pin_memory(), non_blocking=True)
         self._rate.fill_(rate)
         if self._plain_steps < PLAIN_STEPS:
             self._plain_steps += 1
