@@ -8,6 +8,7 @@ on where the step before left off.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -17,6 +18,9 @@ from torch import Tensor
 
 PLAIN_STEPS = 3
 """Before the recording: kernels are compiled, caches filled and an optimizer's state made in these."""
+AHEAD = 2
+"""Steps that are launched and not done: enough for the GPU to go from one to the next. A launch that finds no
+room any more would keep a core busy until there is some."""
 
 Measures = Mapping[str, Tensor]
 
@@ -41,6 +45,8 @@ class RecordedStep:
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._plain_steps = 0
         self._graph: torch.cuda.CUDAGraph | None = None
+        self._ends: deque[torch.cuda.Event] = deque()
+        """of the steps that were launched last"""
         self._measures: Measures = {}
 
     def __call__(self, numbers: NDArray[np.int64], rate: float) -> dict[str, Tensor]:
@@ -53,7 +59,12 @@ class RecordedStep:
             return self._aside()
         if self._graph is None:
             self._graph = self._recorded()
+        while len(self._ends) >= AHEAD:
+            self._ends.popleft().synchronize()
         self._graph.replay()
+        end = torch.cuda.Event(blocking=True)
+        end.record()
+        self._ends.append(end)
         return {name: measure.clone() for name, measure in self._measures.items()}
 
     def _aside(self) -> dict[str, Tensor]:
