@@ -62,7 +62,7 @@ class RecordedStep:
         while len(self._ends) >= AHEAD:
             self._ends.popleft().synchronize()
         self._graph.replay()
-        end = torch.cuda.Event(blocking=True)
+        end = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
         end.record()
         self._ends.append(end)
         return {name: measure.clone() for name, measure in self._measures.items()}
