@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from ngs.errors import NGSError
+from ngs.experiments.config import TrainCLEVR
 from ngs.gpu import HAS_TRITON, rounded_products
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching, waits_for_nothing
@@ -36,7 +38,7 @@ def training(method: str, *, recorded: bool = True, dropout: float = 0.0, how: S
         lesson = Lesson(
             method, examples, objective, 12, recordable=partial(waits_for_nothing, objective, examples)
         )
-    return Trainer(network, [lesson], Settings(batch_size=8, learning_rate=0.01))
+    return Trainer(network, [lesson], Settings(batch_size=8, learning_rate=0.01, clipping=0.5))
 
 
 def is_recorded(trainer: Trainer) -> bool:
@@ -94,6 +96,29 @@ def test_what_waits_is_not_recorded(why: str) -> None:
         with rounded_products():
             next(iter(trainer))
     assert not is_recorded(trainer)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_runs_are_recorded_on_one_gpu_in_float32_without_averages(
+    precision: str, averaging: float, processes: int
+) -> None:
+    """With all that is the default of runs: clipping, for one."""
+    examples, config = task(4, 0).examples, TrainCLEVR(precision=precision, averaging=averaging)
+    objective = PROGRAM_METHODS["reinforce"](examples, HOW, torch.Generator())
+    recordable, other = (
+        Lesson("reinforce", examples, objective, 1, recordable=lambda network, answer=answer: answer)
+        for answer in (True, False)
+    )
+    network = PointerNetwork(WORDS, len(MODULES), size=Size(hidden=32, embedding=8))
+    trainer = Trainer(network, [recordable], config.settings)
+    trainer.accelerator = SimpleNamespace(  # type: ignore[assignment]
+        device=torch.device("cuda"), num_processes=processes, unwrap_model=lambda network: network
+    )
+    expected = precision == "float32" and not averaging and processes == 1
+    assert trainer._is_recordable(recordable) == expected
+    assert not trainer._is_recordable(other)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="trainings go to the GPU here")

@@ -274,9 +274,9 @@ class Trainer:
         return Step(self.steps_done, lesson.name, rate, measures.pop("loss"), measures)
 
     def _is_recordable(self, lesson: Lesson) -> bool:
-        """Whether nothing in a step waits for the device, and nothing happens to be done on the CPU."""
+        """Whether nothing in a step waits for the device, and all of it happens there."""
         on_one_gpu = self.accelerator.device.type == "cuda" and self.accelerator.num_processes == 1
-        plain = self.augment is None and self.average is None and not self.settings.clipping
+        plain = self.augment is None and self.average is None
         exact = self.settings.precision == torch.float32  # autocast keeps what it has cast
         return on_one_gpu and plain and exact and lesson.recordable(self._own_network)
 

@@ -24,9 +24,6 @@ PAPER_ROWS: Mapping[str, Mapping[str, Any]] = {
     "NGS-RL": {"method": "reinforce"},
     "NGS-m-BS": {"method": "m-bs", "walk_steps": 10},
 }
-FASTER = {"learning_rate": 1e-3, "steps": 10_000, "validate_every": 500}
-FASTER_ROW = "NGS-m-BS at 1e-3"
-"""The paper's settings but for the learning rate: what the rate alone changes."""
 OUR_ROWS: Mapping[str, Mapping[str, Any]] = {
     "m-bs, our settings": {"method": "m-bs"},
     "posterior, our settings": {"method": "posterior"},
@@ -54,20 +51,12 @@ def full(means: Means) -> list[Cell]:
         for row, settings in PAPER_ROWS.items()
         for column, fraction in FRACTIONS.items()
     ]
-    faster = [
-        Cell(
-            FASTER_ROW,
-            column,
-            seeds(paper_clevr(means, **PAPER_ROWS["NGS-m-BS"], **FASTER, fraction=fraction), means.seeds),
-        )
-        for column, fraction in FRACTIONS.items()
-    ]
     ours = [
         Cell(row, column, seeds(our_clevr(means, **_ours(row, column)), means.seeds))
         for row in OUR_ROWS
         for column in FRACTIONS
     ]
-    return theirs + faster + ours
+    return theirs + ours
 
 
 def quick(means: Means) -> list[Cell]:
