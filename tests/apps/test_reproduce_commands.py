@@ -164,7 +164,11 @@ def test_an_experiment_is_run_shown_and_recorded(there: Path) -> None:
         "[2/3] done: a run that others need",
         "[3/3] done: tiny: second all",
     ]
-    assert "A tiny one" in lines and "| first | 25.00 |" in lines and "| second | 50.00 |" in lines
+    assert (
+        "A tiny one (quick: embedded data and few steps)" in lines
+        and "| first | 25.00 |" in lines
+        and "| second | 50.00 |" in lines
+    )
     assert "![A figure](runs/reproduce/figures-quick/tiny-figure.svg)" in lines
     assert (there / "runs/reproduce/figures-quick/tiny-figure.png").exists()
     assert any(line.startswith("`ngs reproduce tiny --quick`: 2 of 2 runs done. On cpu") for line in lines)

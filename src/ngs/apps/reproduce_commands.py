@@ -206,4 +206,5 @@ def _write_down(each: Experiment, outcome: Outcome, results: Path, path: Path) -
     images = results / f"figures{_scale(outcome.quick)}"
     write_outcome(outcome, path)
     text = illustrated(each.show(outcome), images, str(images))
-    typer.echo(f"\n{each.title}\n\n{text}\n\n{provenance(outcome)}\nwritten to {path}")
+    heading = each.title + (" (quick: embedded data and few steps)" if outcome.quick else "")
+    typer.echo(f"\n{heading}\n\n{text}\n\n{provenance(outcome)}\nwritten to {path}")
