@@ -57,18 +57,20 @@ BLOCKING_SYNC = 4
 """CU_CTX_SCHED_BLOCKING_SYNC of the CUDA driver."""
 
 
-def sleep_while_waiting() -> bool:
-    """Let this process sleep whenever it waits for a GPU, from now on; whether it will.
+def sleep_while_waiting() -> None:
+    """Let this process sleep whenever it waits for a GPU, from now on.
 
     By default it asks again and again whether the GPU is done. That is quicker by some microseconds, but
-    takes a core, and many processes that share a GPU take the cores from each other.
+    takes a core, and many processes that share a GPU take the cores from each other. Where there is no
+    driver for GPUs, or one that does not know this, all stays as it is.
     """
     try:
         driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:  # no GPU, or no Linux
-        return False
+        initialize, count = driver.cuInit, driver.cuDeviceGetCount
+        set_flags = driver.cuDevicePrimaryCtxSetFlags_v2
+    except (OSError, AttributeError):
+        return
     devices = ctypes.c_int()
-    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(devices)):
-        return False
-    refused = [driver.cuDevicePrimaryCtxSetFlags_v2(each, BLOCKING_SYNC) for each in range(devices.value)]
-    return bool(refused) and not any(refused)
+    if initialize(0) == 0 and count(ctypes.byref(devices)) == 0:
+        for device in range(devices.value):
+            set_flags(device, BLOCKING_SYNC)

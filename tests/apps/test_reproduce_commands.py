@@ -195,12 +195,50 @@ def test_a_record_can_be_extended_where_its_runs_are_not(there: Path) -> None:
     before = read_outcome(there / "docs/tiny-quick.json")
     more = ngs("reproduce", "tiny", *told, "--extend", "--seeds", "2", "--results", "elsewhere")
     assert more.exit_code == 0, more.output
-    assert more.output.startswith("2 runs are on record in docs/tiny-quick.json: they are not done again\n")
-    assert more.output.count("] done:") == 3 and more.output.count("] found:") == 2
+    assert more.output.startswith("on record, and not done again: 2 of 4 runs\n3 runs; interrupt")
+    assert more.output.count("] done:") == 3 and "found:" not in more.output
     assert "`ngs reproduce tiny --quick`: 4 of 4 runs done." in more.output
     after = read_outcome(there / "docs/tiny-quick.json")
     assert [place.runs[0] for place in after.places] == [place.runs[0] for place in before.places]
     assert [len(place.runs) for place in after.places] == [2, 2]
+
+
+def test_a_record_loses_nothing_by_being_extended(there: Path) -> None:
+    told = ["--quick", "--workers", "1", "--record", "docs", "--seeds"]
+    ngs("reproduce", "tiny", *told, "2")
+    before = (there / "docs/tiny-quick.json").read_text()
+    fewer = ngs("reproduce", "tiny", *told, "1", "--extend")
+    assert fewer.exit_code == 1
+    assert "docs/tiny-quick.json holds 2 of 4 runs that are none of this experiment's" in fewer.output
+    assert "--seeds" in fewer.output and (there / "docs/tiny-quick.json").read_text() == before
+
+
+def test_a_record_is_not_emptied_from_elsewhere(there: Path) -> None:
+    """What it holds is in another folder of results, or nowhere."""
+    told = ["--quick", "--workers", "1", "--record", "docs"]
+    ngs("reproduce", "tiny", *told)
+    before = (there / "docs/tiny-quick.json").read_text()
+    for arguments in (["--only-gather"], ["--row", "first"]):
+        result = ngs("reproduce", "tiny", *told, *arguments, "--results", "elsewhere")
+        assert result.exit_code == 1
+        assert "docs/tiny-quick.json holds" in result.output and "add --extend to keep them" in result.output
+        assert (there / "docs/tiny-quick.json").read_text() == before
+    assert ngs("reproduce", "tiny", *told, "--results", "elsewhere").exit_code == 0  # all of it is done anew
+
+
+def test_a_row_that_is_not_there_is_refused_first(there: Path) -> None:
+    result = ngs("reproduce", "tiny", "--quick", "--row", "third", "--only-gather", "--extend")
+    assert result.exit_code == 1 and "no row is named third" in result.output
+
+
+def test_what_was_done_elsewhere_is_done_again_for_those_who_read_from_it(there: Path) -> None:
+    """The second row reads from a job of its own: on record or not, its network is elsewhere."""
+    told = ["--quick", "--workers", "1", "--record", "docs"]
+    ngs("reproduce", "tiny", *told, "--row", "first")
+    more = ngs("reproduce", "tiny", *told, "--extend", "--results", "elsewhere")
+    assert more.exit_code == 0, more.output
+    assert "on record, and not done again: 1 of 2 runs" in more.output and more.output.count("] done:") == 2
+    assert "2 of 2 runs done." in more.output
 
 
 def test_what_is_not_on_record_cannot_be_extended(there: Path) -> None:
@@ -279,4 +317,4 @@ def test_a_damaged_record_is_named(there: Path) -> None:
     (there / "docs/results/tiny.json").write_text(json.dumps({"experiment": "tiny"}))
     result = ngs("results", "docs")
     assert result.exit_code == 1
-    assert "ngs: docs/results/tiny.json is no record of an experiment" in result.output
+    assert "ngs: docs/results/tiny.json is no record of an experiment (it lacks 'quick')" in result.output

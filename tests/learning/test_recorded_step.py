@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainCLEVR
 from ngs.gpu import HAS_TRITON, rounded_products
 from ngs.learning.loop import Lesson, Settings, Trainer
-from ngs.learning.program_methods import PROGRAM_METHODS, Searching, waits_for_nothing
+from ngs.learning.program_methods import PROGRAM_METHODS, Searching, is_recordable
+from ngs.learning.recorded_step import PLAIN_STEPS
 from ngs.perception.pointer import PointerNetwork, Size
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, meanings
 from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.scores import read_programs
 from tests.learning.program_tasks import moved, task
 from tests.learning.tasks import tiny
 from tests.perception.asked import WORDS
@@ -25,24 +26,25 @@ needs_gpu = pytest.mark.skipif(
     not (torch.cuda.is_available() and HAS_TRITON), reason="needs a GPU and Triton"
 )
 RECORDED = ["supervised", "reinforce", "1-bs", "m-bs"]
-HOW = Searching(SWITCHES, meanings, samples=2, walk=Walk(steps=3))
+EXAMPLES = task(24, 0).examples
+HOW = Searching(SWITCHES.among(EXAMPLES.modules), meanings, samples=2, walk=Walk(steps=3))
 
 
 def training(method: str, *, recorded: bool = True, dropout: float = 0.0, how: Searching = HOW) -> Trainer:
-    examples = moved(task(24, 0).examples, "cuda")
+    examples = moved(EXAMPLES, "cuda")
     objective = PROGRAM_METHODS[method](examples, how, torch.Generator("cuda").manual_seed(0))
     torch.manual_seed(0)
     network = PointerNetwork(WORDS, len(MODULES), size=Size(hidden=32, embedding=8), dropout=dropout)
     lesson = Lesson(method, examples, objective, 12)
     if recorded:
         lesson = Lesson(
-            method, examples, objective, 12, recordable=partial(waits_for_nothing, objective, examples)
+            method, examples, objective, 12, recordable=partial(is_recordable, objective, examples)
         )
     return Trainer(network, [lesson], Settings(batch_size=8, learning_rate=0.01, clipping=0.5))
 
 
 def is_recorded(trainer: Trainer) -> bool:
-    return trainer._recorded is not None
+    return trainer._recorded is not None and trainer._recorded.is_repeated
 
 
 @needs_gpu
@@ -55,7 +57,7 @@ def test_a_recorded_step_is_a_step(method: str) -> None:
         with rounded_products():
             steps = []
             for step in trainer:
-                assert is_recorded(trainer) == recorded
+                assert is_recorded(trainer) == (recorded and step.number > PLAIN_STEPS)
                 steps.append(step)
         losses.append([float(step.loss) for step in steps])
         measures.append([{name: float(value) for name, value in step.measures.items()} for step in steps])
@@ -80,6 +82,46 @@ def test_a_recorded_training_goes_on_where_it_was(method: str) -> None:
 
 
 @needs_gpu
+@pytest.mark.parametrize("method", RECORDED)
+def test_a_training_that_was_recorded_can_be_put_back(method: str) -> None:
+    """The recording is of where the optimizer's state was, and is made anew."""
+    with rounded_products():
+        trainer = training(method)
+        steps = iter(trainer)
+        for _ in range(5):
+            next(steps)
+        state = trainer.state()
+        expected = [float(next(steps).loss) for _ in range(6)]
+        assert is_recorded(trainer)
+        trainer.restore(*state)
+        assert not is_recorded(trainer)
+        again = [float(step.loss) for step in trainer][:6]
+    assert again == pytest.approx(expected, rel=1e-3, abs=1e-5)
+
+
+@needs_gpu
+@pytest.mark.parametrize("method", RECORDED)
+def test_a_network_may_be_looked_at_between_recorded_steps(method: str) -> None:
+    """As validations do, in another mode and without gradients."""
+    with rounded_products():
+        expected = [float(step.loss) for step in training(method)]
+        trainer, losses = training(method), []
+        for step in trainer:
+            losses.append(float(step.loss))
+            read_programs(trainer.learned, moved(EXAMPLES, "cuda"))
+    assert losses == pytest.approx(expected, rel=1e-3, abs=1e-5)
+
+
+@needs_gpu
+def test_every_lesson_has_a_recording_of_its_own() -> None:
+    first, second = training("supervised"), training("reinforce")
+    with rounded_products():
+        both = Trainer(first.learned, [*first.lessons, *second.lessons], first.settings)
+        names = [step.lesson for step in both if is_recorded(both)]
+    assert names == ["supervised"] * (12 - PLAIN_STEPS) + ["reinforce"] * (12 - PLAIN_STEPS)
+
+
+@needs_gpu
 @pytest.mark.parametrize("why", ["dropout", "edits that wait", "exact products", "posterior"])
 def test_what_waits_is_not_recorded(why: str) -> None:
     tidy = Searching(TIDY_EDITS, meanings)
@@ -90,35 +132,10 @@ def test_what_waits_is_not_recorded(why: str) -> None:
         "posterior": lambda: training("posterior", how=tidy),
     }
     trainer = made[why]()
-    if why == "exact products":
-        next(iter(trainer))
-    else:
-        with rounded_products():
-            next(iter(trainer))
-    assert not is_recorded(trainer)
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("averaging", [0.0, 0.9])
-@pytest.mark.parametrize("processes", [1, 2])
-def test_runs_are_recorded_on_one_gpu_in_float32_without_averages(
-    precision: str, averaging: float, processes: int
-) -> None:
-    """With all that is the default of runs: clipping, for one."""
-    examples, config = task(4, 0).examples, TrainCLEVR(precision=precision, averaging=averaging)
-    objective = PROGRAM_METHODS["reinforce"](examples, HOW, torch.Generator())
-    recordable, other = (
-        Lesson("reinforce", examples, objective, 1, recordable=lambda network, answer=answer: answer)
-        for answer in (True, False)
-    )
-    network = PointerNetwork(WORDS, len(MODULES), size=Size(hidden=32, embedding=8))
-    trainer = Trainer(network, [recordable], config.settings)
-    trainer.accelerator = SimpleNamespace(  # type: ignore[assignment]
-        device=torch.device("cuda"), num_processes=processes, unwrap_model=lambda network: network
-    )
-    expected = precision == "float32" and not averaging and processes == 1
-    assert trainer._is_recordable(recordable) == expected
-    assert not trainer._is_recordable(other)
+    with nullcontext() if why == "exact products" else rounded_products():
+        for _ in trainer:
+            assert not is_recorded(trainer)
+    assert trainer.steps_done > PLAIN_STEPS
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="trainings go to the GPU here")
@@ -127,7 +144,7 @@ def test_on_a_cpu_nothing_is_recorded() -> None:
     objective = PROGRAM_METHODS["m-bs"](examples, HOW, torch.Generator().manual_seed(0))
     network = PointerNetwork(WORDS, len(MODULES), size=Size(hidden=32, embedding=8))
     assert not objective.waits
-    assert not waits_for_nothing(objective, examples, network)
+    assert not is_recordable(objective, examples, network)
     lesson = Lesson("m-bs", examples, objective, 1, recordable=lambda network: True)
     trainer = Trainer(network, [lesson], Settings(batch_size=8))
     assert len(list(trainer)) == 1 and not is_recorded(trainer)

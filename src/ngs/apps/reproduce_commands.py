@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,9 +16,9 @@ from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_o
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
 from ngs.experiments.catalogue.page import illustrated, listed, records, write_page
-from ngs.experiments.catalogue.recalling import recall
+from ngs.experiments.catalogue.recalling import check_nothing_is_lost, recalled
 from ngs.experiments.job import Job, address
-from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
+from ngs.experiments.results.outcome import Outcome, Run, write_outcome
 from ngs.experiments.results.tables import provenance
 from ngs.experiments.sweep.event import Began, Died, Done, Event, Failed, Found, Waiting, WentOn
 from ngs.experiments.sweep.local import run_here
@@ -64,7 +64,7 @@ def reproduce(
         Path | None, typer.Option(help="Folder for the records. [default: the folder of the runs]")
     ] = None,
     extend: Annotated[
-        bool, typer.Option("--extend", help="What is on record there is not done again, either.")
+        bool, typer.Option("--extend", help="Add to the records: runs that they hold are not done again.")
     ] = False,
     row: Annotated[
         list[str] | None,
@@ -108,16 +108,18 @@ def reproduce(
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
     kept = {name: (record or results) / _file_of(name, quick) for name in wanted}
-    if extend:
+    chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
+    jobs = [] if only_gather else list(jobs_of(chosen, instead=instead))
+    known = {name: recalled(kept[name], name, cells) if extend else {} for name, (_, cells) in wanted.items()}
+    if record is not None and not extend:
         for name, (_, cells) in wanted.items():
-            _recall(kept[name], cells, store)
+            check_nothing_is_lost(kept[name], _to_be_there(cells, jobs, store), results)
     failed = 0
     if not only_gather:
-        chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
-        jobs = list(jobs_of(chosen, instead=instead))
-        failed = _run(jobs, store, WHERE[on], workers, _labels(wanted))
+        failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
     for each, cells in wanted.values():
-        _write_down(each, gathered(each, cells, store, quick=quick), results, kept[each.name])
+        outcome = gathered(each, cells, store, quick=quick, known=known[each.name])
+        _write_down(each, outcome, results, kept[each.name])
     if failed:
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
@@ -192,13 +194,19 @@ def _scale(quick: bool) -> str:
     return "-quick" if quick else ""
 
 
-def _recall(record: Path, cells: Sequence[Cell], store: Store) -> None:
-    """Count what is on record as done."""
-    if not record.exists():
-        raise NGSError(f"{record}: there is no such record to extend; leave out --extend, or say --record")
-    jobs = [job for instead in (False, True) for job in jobs_of(cells, instead=instead)]
-    if number := recall(read_outcome(record), jobs, store):
-        typer.echo(f"{number} runs are on record in {record}: they are not done again")
+def _to_be_there(cells: Sequence[Cell], jobs: Sequence[Job], store: Store) -> set[str]:
+    """The addresses that a record of these cells will have once the jobs are done."""
+    every = [address(job) for instead in (False, True) for job in jobs_of(cells, instead=instead)]
+    return {name for name in every if store.has(name)} | set(map(address, jobs))
+
+
+def _unknown(jobs: Sequence[Job], known: Iterable[Mapping[str, Run]]) -> list[Job]:
+    """The jobs that are on no record, telling how many are."""
+    on_record = {name for runs in known for name in runs}
+    unknown = [job for job in jobs if address(job) not in on_record]
+    if number := len(jobs) - len(unknown):
+        typer.echo(f"on record, and not done again: {number} of {len(jobs)} runs")
+    return unknown
 
 
 def _write_down(each: Experiment, outcome: Outcome, results: Path, path: Path) -> None:

@@ -119,7 +119,10 @@ def _making() -> None:
 
 
 def step_seconds(data: str, rounds: int, device: torch.device) -> dict[str, float]:
-    """Median seconds of a training step of each method from the start, the methods in turn."""
+    """Median seconds of a training step of each method from the start, the methods in turn.
+
+    No step is recorded: these are the times of launching them one by one.
+    """
     config = TrainCLEVR(data=data)
     examples = parts_of(config, device).train.examples
     words = int(examples.words.max()) + 1

@@ -84,7 +84,7 @@ class TrainingSet(Protocol):
 
 
 @runtime_checkable
-class Addressable(Protocol):
+class GathersOnDevice(Protocol):
     """Examples on a GPU that can be told where to find the numbers of a batch, before these are known."""
 
     def batch_of(self, rows: Tensor) -> Batch:
@@ -104,7 +104,7 @@ class Lesson:
     ask_every: int = 20
     recordable: Callable[[nn.Module], bool] = lambda network: False
     """whether a step of the network on a GPU waits for nothing, so that it can be recorded and repeated: the
-    examples are `Addressable` then"""
+    examples are `GathersOnDevice` then"""
 
     def __post_init__(self) -> None:
         if self.steps < 0:
@@ -281,7 +281,7 @@ class Trainer:
         return on_one_gpu and plain and exact and lesson.recordable(self._own_network)
 
     def _recording(self, lesson: Lesson, examples: int) -> RecordedStep:
-        if not isinstance(lesson.examples, Addressable):
+        if not isinstance(lesson.examples, GathersOnDevice):
             raise NGSError(
                 f"{lesson.name}: steps on {type(lesson.examples).__name__} cannot be recorded; give examples "
                 f"with `batch_of`, or a lesson that is not recordable"

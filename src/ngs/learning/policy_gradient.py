@@ -67,7 +67,7 @@ class Reinforce:
     def state(self) -> dict[str, Tensor]:
         return {
             "generator": states_of_all(self.generator.get_state(), self.generator.device),
-            "baseline": self.baseline.value.clone(),
+            "baseline": self.baseline.value,
         }
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
@@ -161,7 +161,7 @@ class Mapo:
     def state(self) -> dict[str, Tensor]:
         return {
             "generator": states_of_all(self.generator.get_state(), self.generator.device),
-            "baseline": self.baseline.value.clone(),
+            "baseline": self.baseline.value,
             "memory": self.memory.columns,
             "found": self.memory.found,
         }

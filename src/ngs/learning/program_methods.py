@@ -23,7 +23,7 @@ from ngs.learning.questions import QuestionExamples
 from ngs.parsing.arrangement import rule_of
 from ngs.perception.decoding import walks_by_kernel
 from ngs.perception.pointer import PointerNetwork
-from ngs.search.arrangement import Edits, Switches
+from ngs.search.arrangement import Edits
 from ngs.search.multi_step import Walk
 
 
@@ -63,19 +63,14 @@ def posterior(examples: QuestionExamples, how: Searching, generator: torch.Gener
     )
 
 
-def one_step(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
+def one_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
     """NGS-1-BS."""
-    return OneStepPrograms(_edits_of(examples, how), generator, how.start)
+    return OneStepPrograms(how.edits, generator, how.start)
 
 
-def multi_step(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
+def multi_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
     """NGS-m-BS."""
-    return MultiStepPrograms(_edits_of(examples, how), generator, how.start, how.walk)
-
-
-def _edits_of(examples: QuestionExamples, how: Searching) -> Edits:
-    """Edits that know what the programs are made of, where that saves waiting for a GPU."""
-    return how.edits.among(examples.modules) if isinstance(how.edits, Switches) else how.edits
+    return MultiStepPrograms(how.edits, generator, how.start, how.walk)
 
 
 def reinforce(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
@@ -99,8 +94,12 @@ PROGRAM_METHODS: Mapping[str, ProgramMethod] = {
 }
 
 
-def waits_for_nothing(objective: ProgramObjective, examples: QuestionExamples, network: nn.Module) -> bool:
-    """Whether a step of a network towards an objective asks a GPU for no number on its way."""
+def is_recordable(objective: ProgramObjective, examples: QuestionExamples, network: nn.Module) -> bool:
+    """Whether a step of a network towards an objective is kernels on a GPU and nothing else.
+
+    Nothing of it has to be waited for, and programs are walked by the kernel for that, which takes neither
+    every network nor products that are not rounded.
+    """
     if objective.waits or not isinstance(network, PointerNetwork) or network.dropout.p:
         return False
     return walks_by_kernel(network, rule_of(examples.language, examples.modules))

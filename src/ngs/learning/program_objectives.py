@@ -85,7 +85,7 @@ class ReinforcePrograms(Drawing):
         return Loss(-(self.baseline.advantage(rewards) * log_p).mean(), {"reward": rewards.mean()})
 
     def state(self) -> dict[str, Tensor]:
-        return {**super().state(), "baseline": self.baseline.value.clone()}
+        return {**super().state(), "baseline": self.baseline.value}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         super().restore(state)

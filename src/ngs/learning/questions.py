@@ -61,8 +61,8 @@ class QuestionExamples:
 
     @cached_property
     def word_counts(self) -> Tensor:
-        """[question], on the CPU"""
-        return (self.words != PAD).sum(1).cpu()
+        """[question]"""
+        return (self.words != PAD).sum(1)
 
     def batch(self, numbers: NDArray[np.int64]) -> QuestionBatch:
         rows = torch.from_numpy(numbers)

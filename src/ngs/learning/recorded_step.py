@@ -49,8 +49,17 @@ class RecordedStep:
         """of the steps that were launched last"""
         self._measures: Measures = {}
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the recording is there."""
+        return self._graph is not None
+
     def __call__(self, numbers: NDArray[np.int64], rate: float) -> dict[str, Tensor]:
         """Learn from the examples of these numbers, as many each time."""
+        with torch.cuda.device(self._rows.device):
+            return self._step(numbers, rate)
+
+    def _step(self, numbers: NDArray[np.int64], rate: float) -> dict[str, Tensor]:
         # From memory that does not move: a copy from elsewhere would wait for the step before.
         self._rows.copy_(torch.from_numpy(numbers).pin_memory(), non_blocking=True)
         self._rate.fill_(rate)
@@ -69,12 +78,11 @@ class RecordedStep:
 
     def _aside(self) -> dict[str, Tensor]:
         """A step on a stream of its own, where the recording will not meet what it leaves unfinished."""
-        with torch.cuda.device(self._rows.device):
-            here = torch.cuda.current_stream()
-            self._stream.wait_stream(here)
-            with torch.cuda.stream(self._stream):
-                measures = self._learn(self._rows, self._rate)
-            here.wait_stream(self._stream)
+        here = torch.cuda.current_stream()
+        self._stream.wait_stream(here)
+        with torch.cuda.stream(self._stream):
+            measures = self._learn(self._rows, self._rate)
+        here.wait_stream(self._stream)
         return dict(measures)
 
     def _recorded(self) -> torch.cuda.CUDAGraph:
@@ -83,9 +91,6 @@ class RecordedStep:
         for generator in self._generators:
             graph.register_generator_state(generator)
         # thread_local: what other threads do with the device is none of our business
-        with (
-            torch.cuda.device(self._rows.device),
-            torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"),
-        ):
+        with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
             self._measures = self._learn(self._rows, self._rate)
         return graph

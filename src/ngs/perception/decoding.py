@@ -63,9 +63,10 @@ class Policy:
         Differentiable.
         """
         if not torch.is_grad_enabled() and self._decoder is not None:
-            from ngs.perception.kernels.recitation import recited
+            from ngs.perception.kernels.recitation import recited, takes
 
-            return recited(self._decoder, rows, columns)
+            if takes(self._decoder):
+                return recited(self._decoder, rows, columns)
         scores = self.scores(rows, columns)
         legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)
         said = columns != PAD

@@ -40,13 +40,6 @@ def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
         return False
     if torch.is_autocast_enabled("cuda") or not inputs.shape[1]:
         return False
-    return kernels_take(lstm)
-
-
-def kernels_take(lstm: nn.LSTM) -> bool:
-    """Whether there are kernels for such an LSTM, and for the GPU that it is on."""
-    if not has_kernels(lstm.all_weights[0][0]):
-        return False
     from ngs.perception.kernels.recurrence import takes
 
     return takes(lstm)

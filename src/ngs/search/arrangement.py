@@ -152,7 +152,8 @@ class Switches(Edits):
     groups: Resident
     """[symbol]: the number of its group"""
     most: int | None = None
-    """how many switches a sentence has at the most, where that is known: a GPU need not be waited for then"""
+    """how many switches a sentence has at the most, where that is known: a GPU need not be waited for then,
+    and its tables have room for no more"""
 
     @classmethod
     def of(cls, groups: Tensor) -> Switches:
@@ -304,12 +305,12 @@ def multi_step(
 
     and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)); `ways` is the number of edits that make z' of z.
     """
-    draws = drawn_along(walk, columns, generator)
     if isinstance(edits, Switches) and has_kernels(columns) and columns.numel():
         from ngs.search.kernels import switch_walk
 
+        draws = drawn_along(walk, columns, generator, farthest(walk.distance))
         return switch_walk.walk_along(columns, edits, log_probs, judge, walk, draws)
-    return walk_along(columns, edits, log_probs, judge, walk, draws)
+    return walk_along(columns, edits, log_probs, judge, walk, drawn_along(walk, columns, generator))
 
 
 @dataclass(frozen=True)
@@ -326,20 +327,22 @@ class Drawn:
     """[edit, row]: which these are; for no fewer edits than any distance"""
 
 
-def drawn_along(walk: Walk, columns: Tensor, generator: torch.Generator) -> Iterator[Drawn]:
-    """The draws for each step of a walk from sentences [row, time]."""
-    # On a GPU for all steps at once, since every draw is a launch, and without asking how far they go.
-    if columns.device.type == "cuda":
-        yield from _drawn(walk.steps, walk, columns, generator, farthest(walk.distance))
-        return
-    for _ in range(walk.steps):
-        yield from _drawn(1, walk, columns, generator)
+def drawn_along(
+    walk: Walk, columns: Tensor, generator: torch.Generator, most: int | None = None
+) -> Iterator[Drawn]:
+    """The draws for each step of a walk from sentences [row, time], with edits for the largest distance.
+
+    To know that one, a GPU is waited for; with edits for `most` it is not, and no distance is larger.
+    """
+    # On a GPU for all steps at once, since every draw is a launch.
+    at_once = max(1, walk.steps) if columns.device.type == "cuda" else 1
+    for _ in range(0, walk.steps, at_once):
+        yield from _drawn(at_once, walk, columns, generator, most)
 
 
 def _drawn(
-    steps: int, walk: Walk, columns: Tensor, generator: torch.Generator, most: int | None = None
+    steps: int, walk: Walk, columns: Tensor, generator: torch.Generator, most: int | None
 ) -> Iterator[Drawn]:
-    """Draws for some steps, with edits for the largest distance, or for `most`."""
     rows, device = len(columns), columns.device
     uniform, accept = torch.rand((2, steps, rows), generator=generator, device=device)
     rate = torch.full((steps, rows), walk.distance, device=device)

@@ -1,55 +1,64 @@
-"""From records back to the folder of results: what is done stays done, and stays what it was."""
+"""Runs that are known from a record: they stay what they were, and none is lost."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ngs.experiments.catalogue.experiment import jobs_of
-from ngs.experiments.catalogue.recalling import recall
-from ngs.experiments.folder import RESULT
-from ngs.experiments.results.outcome import read_outcome, write_outcome
-from ngs.experiments.sweep.local import run_here
+import pytest
+
+from ngs.errors import NGSError
+from ngs.experiments.catalogue.experiment import Cell, Means
+from ngs.experiments.catalogue.gathering import gathered
+from ngs.experiments.catalogue.recalling import recalled
+from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
 from ngs.experiments.sweep.store import Store
-from tests.experiments.catalogue.test_gathering import CELLS, Known, outcome_of, run
+from tests.experiments.catalogue.test_gathering import CELLS, EXPERIMENT, Known, outcome_of, run, shares
 
 
-def test_what_is_recalled_goes_on_record_as_it_was(tmp_path: Path) -> None:
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """Of one run that was wanted, and one that stands instead of another."""
     path = tmp_path / "record.json"
     write_outcome(outcome_of(run([Known(0.1), Known(0.5)], tmp_path / "there")), path)
-    on_record, here = read_outcome(path), Store(tmp_path / "here")
-    jobs = [*jobs_of(CELLS), *jobs_of(CELLS, instead=True)]
-    assert recall(on_record, jobs, here) == 2
-    assert outcome_of(here) == on_record
-    assert recall(on_record, jobs, here) == 0
-    assert not here.done(Known(0.2))
+    return path
 
 
-def test_what_nobody_asks_about_is_not_recalled(tmp_path: Path) -> None:
-    on_record, here = outcome_of(run([Known(0.1), Known(0.2)], tmp_path / "there")), Store(tmp_path / "here")
-    assert recall(on_record, [Known(0.2)], here) == 1
-    assert here.done(Known(0.2)) and not here.done(Known(0.1))
+def outcome_with(record: Path, store: Store) -> Outcome:
+    cells = EXPERIMENT.cells(Means(), quick=True)
+    return gathered(EXPERIMENT, cells, store, quick=True, known=recalled(record, EXPERIMENT.name, cells))
 
 
-def test_a_run_that_goes_on_here_is_left_alone(tmp_path: Path) -> None:
-    on_record, here = outcome_of(run([Known(0.1)], tmp_path / "there")), Store(tmp_path / "here")
-    here.folder(Known(0.1)).mkdir(parents=True)
-    assert recall(on_record, [Known(0.1)], here) == 0
-    assert not (here.folder(Known(0.1)) / RESULT).exists()
+def test_what_is_known_goes_on_record_as_it_was(record: Path, tmp_path: Path) -> None:
+    assert outcome_with(record, Store(tmp_path / "here")) == read_outcome(record)
 
 
-def test_what_is_still_to_be_read_from_is_done_again(tmp_path: Path) -> None:
-    on_record = outcome_of(run([Known(0.1)], tmp_path / "there"))
-    network = Known(0.1)
-    reading = Known(0.9, needs=(network,))
-    here = Store(tmp_path / "here")
-    assert recall(on_record, [reading, network], here) == 0
-    assert next(iter(run_here([reading], here, workers=1))).job == network
+def test_what_is_done_here_is_added_in_its_place(record: Path, tmp_path: Path) -> None:
+    here = run([Known(0.2), Known(0.3)], tmp_path / "here")
+    one, two = outcome_with(record, here).places
+    assert shares(one) == [0.1, 0.2]
+    assert shares(two) == [0.3] and not two.instead  # what stood instead has had its time
 
 
-def test_what_was_read_from_need_not_be_there_again(tmp_path: Path) -> None:
-    reading = Known(0.1, needs=(Known(0.7),))
-    on_record = outcome_of(run([reading], tmp_path / "there"))
-    here = Store(tmp_path / "here")
-    assert recall(on_record, [reading], here) == 1
-    assert [event.job for event in run_here([reading], here, workers=1)] == [reading]
-    assert outcome_of(here) == on_record
+def test_what_is_done_here_counts_for_more_than_a_record(record: Path, tmp_path: Path) -> None:
+    here = run([Known(0.1)], tmp_path / "here")
+    record.write_text(record.read_text().replace('"calculation": 0.1}', '"calculation": 0.9}'))
+    assert shares(outcome_with(record, Store(tmp_path / "nowhere")).places[0]) == [0.9]
+    assert shares(outcome_with(record, here).places[0]) == [0.1]
+
+
+def test_a_run_that_belongs_nowhere_is_not_given_up_silently(record: Path) -> None:
+    without = (Cell("one", "all", (Known(0.2),)), CELLS[1])
+    with pytest.raises(NGSError, match=r"record.json holds 1 of 2 runs that are none of this experiment's"):
+        recalled(record, EXPERIMENT.name, without)
+
+
+def test_a_record_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NGSError, match=r"nowhere.json: there is no such record to extend"):
+        recalled(tmp_path / "nowhere.json", EXPERIMENT.name, CELLS)
+
+
+def test_a_record_of_another_experiment_is_refused(record: Path) -> None:
+    with pytest.raises(
+        NGSError, match=r"record.json is the record of known; give a folder with one of other"
+    ):
+        recalled(record, "other", CELLS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,36 @@ AGAIN = "delete its folder, and `ngs reproduce` does it again"
 ENVIRONMENT_KEPT = ("device", "threads", "python", "packages", "commit")
 
 
-def gathered(experiment: Experiment, cells: Sequence[Cell], store: Store, *, quick: bool) -> Outcome:
-    """What the store holds of it."""
-    return Outcome(experiment.name, quick, tuple(_place(cell, store) for cell in cells))
+NOTHING: Mapping[str, Run] = {}
 
 
-def _place(cell: Cell, store: Store) -> Place:
-    done = [run_of(job, store.folder(job)) for job in cell.jobs if store.done(job)]
+def gathered(
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    quick: bool,
+    known: Mapping[str, Run] = NOTHING,
+) -> Outcome:
+    """What the store holds of it, and what else is `known`, by address."""
+    return Outcome(experiment.name, quick, tuple(_place(cell, store, known) for cell in cells))
+
+
+def _place(cell: Cell, store: Store, known: Mapping[str, Run]) -> Place:
+    done = _done(cell.jobs, store, known)
     if done or not cell.instead:
-        return Place(cell.row, cell.column, len(cell.jobs), tuple(done))
-    instead = [run_of(job, store.folder(job)) for job in cell.instead if store.done(job)]
-    return Place(cell.row, cell.column, len(cell.jobs), tuple(instead), instead=bool(instead))
+        return Place(cell.row, cell.column, len(cell.jobs), done)
+    instead = _done(cell.instead, store, known)
+    return Place(cell.row, cell.column, len(cell.jobs), instead, instead=bool(instead))
+
+
+def _done(jobs: Sequence[Job], store: Store, known: Mapping[str, Run]) -> tuple[Run, ...]:
+    there = [(job, address(job)) for job in jobs]
+    return tuple(
+        run_of(job, store.at(name)) if store.has(name) else known[name]
+        for job, name in there
+        if store.has(name) or name in known
+    )
 
 
 def run_of(job: Job, folder: Path) -> Run:

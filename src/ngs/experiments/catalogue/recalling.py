@@ -1,50 +1,48 @@
-"""From the record of an experiment back to the folder of results: what was done elsewhere is done."""
+"""Runs that are known from a record: done elsewhere, and not to be done again."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Container, Sequence
+from pathlib import Path
 
-from ngs.experiments.folder import ENVIRONMENT, RESULT
-from ngs.experiments.job import Job
-from ngs.experiments.record import METRICS, Record
-from ngs.experiments.results.outcome import Outcome, Run
-from ngs.experiments.sweep.store import Store, addressed
-from ngs.learning.whole_file import replacing
+from ngs.errors import NGSError
+from ngs.experiments.catalogue.experiment import Cell, jobs_of
+from ngs.experiments.job import address
+from ngs.experiments.results.outcome import Run, read_outcome
 
 
-def recall(outcome: Outcome, jobs: Iterable[Job], store: Store) -> int:
-    """Put the jobs that are on record into a store that has nothing of them; how many that were.
+def recalled(record: Path, experiment: str, cells: Sequence[Cell]) -> dict[str, Run]:
+    """The runs on record by their address; an NGSError where some are none of the experiment's cells.
 
-    A record keeps no networks: what a job that is still to be done would read from, is done again instead.
+    A record keeps no networks: a job that reads from one of these runs has it done again.
     """
-    on_record = {run.address: run for run in outcome.runs}
-    entries = addressed(jobs, lambda address: address in on_record or store.has(address))
-    read_from = {need for entry in entries for need in entry.needs}
-    wanted = {entry.address for entry in entries} & on_record.keys() - read_from
-    recalled = [address for address in wanted if not store.at(address).exists()]
-    for address in recalled:
-        _write(on_record[address], store)
-    return len(recalled)
+    if not record.exists():
+        raise NGSError(
+            f"{record}: there is no such record to extend; leave out --extend, or name the folder that has "
+            f"it by --record"
+        )
+    outcome = read_outcome(record)
+    if outcome.experiment != experiment:
+        raise NGSError(
+            f"{record} is the record of {outcome.experiment}; give a folder with one of {experiment}"
+        )
+    runs = {run.address: run for run in outcome.runs}
+    jobs = [job for instead in (False, True) for job in jobs_of(cells, instead=instead)]
+    if lost := len(runs.keys() - set(map(address, jobs))):
+        raise NGSError(
+            f"{record} holds {lost} of {len(runs)} runs that are none of this experiment's with these data "
+            f"and as many seeds, and would lose them; give the --seeds and data that it was made with, or "
+            f"another --record"
+        )
+    return runs
 
 
-def _write(run: Run, store: Store) -> None:
-    """The files that `gathering.run_of` reads, the result last: it says that the rest is there."""
-    folder = store.at(run.address)
-    folder.mkdir(parents=True)
-    record = Record(folder, writes=True)
-    record.write(ENVIRONMENT, run.environment)
-    for name, drawing in (run.drawings or {}).items():
-        (folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
-    if run.curve:
-        with replacing(folder / METRICS) as temporary:
-            rows = (json.dumps(_row(point)) + "\n" for point in run.curve)
-            temporary.write_text("".join(rows), encoding="utf-8")
-    record.write(RESULT, run.result)
-
-
-def _row(point: dict[str, Any]) -> dict[str, Any]:
-    """The line of metrics that a point of a curve was taken from."""
-    place = {name: point[name] for name in ("step", "seconds")}
-    return {**place, "test": {name: share for name, share in point.items() if name not in place}}
+def check_nothing_is_lost(record: Path, kept: Container[str], results: Path) -> None:
+    """An NGSError where a record that is about to be written anew holds runs that are not among the `kept`
+    addresses."""
+    lost = [run for run in read_outcome(record).runs if run.address not in kept] if record.exists() else []
+    if lost:
+        raise NGSError(
+            f"{record} holds {len(lost)} runs that are neither in {results} nor to be done now, and would "
+            f"lose them; add --extend to keep them, or give another --record"
+        )

@@ -108,8 +108,9 @@ def read_outcome(path: Path) -> Outcome:
         facts = json.loads(path.read_text(encoding="utf-8"))
         return Outcome(facts["experiment"], facts["quick"], tuple(map(_place, facts["places"])))
     except (OSError, ValueError, KeyError, TypeError) as error:
+        why = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise DataError(
-            f"{path} is no record of an experiment ({error}); make it again with `ngs reproduce`"
+            f"{path} is no record of an experiment ({why}); make it again with `ngs reproduce`"
         ) from None
 
 

@@ -10,6 +10,7 @@ from ngs.experiments.folder import CHECKPOINT, RESULT, remove
 from ngs.experiments.job import Job, address
 from ngs.experiments.record import TENSORBOARD
 from ngs.experiments.sweep.attempt import text_of
+from ngs.gpu import sleep_while_waiting
 from ngs.learning.whole_file import replacing
 
 Files = dict[str, bytes]
@@ -30,6 +31,7 @@ def do_there(job: Job, known_as: str, *needed: Files) -> Files | str:
             f"on {node()} the data of this job are others than where it was given out (its address is "
             f"{own}, not {known_as}); put the same files under the same path on every machine"
         )
+    sleep_while_waiting()  # others may share the cores and the GPU
     with TemporaryDirectory() as root:
         places = [Path(root) / str(number) for number in range(len(needed))]
         for place, files in zip(places, needed, strict=True):

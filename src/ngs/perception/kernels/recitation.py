@@ -1,4 +1,4 @@
-"""What given arrangements are worth to a pointer network on a GPU, in Triton: their log p in two launches.
+"""What given arrangements are worth to a pointer network on a GPU, in Triton: their log p by two kernels.
 
 Where the modules are known beforehand (`ngs.perception.decoding`: `log_probs`), only the LSTMs must go from
 one to the next. So the first kernel takes some rows through time, layer by layer, and keeps the states; what
@@ -14,6 +14,7 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+from ngs.gpu import room
 from ngs.parsing.decode import PAD
 from ngs.perception.kernels.decoder import Decoder, log_softmax
 from ngs.perception.kernels.tiles import PLACES, added, tanh
@@ -27,15 +28,15 @@ TIMES = 32
 UNITS = 32
 """Of what attention and state are combined to, as many at once."""
 PROGRAMS = 128
-"""Of a launch at the most: nearly as many as a large GPU has processors, each of which has room for one."""
+"""Of a launch at the most: nearly as many as a large GPU has processors, which have room for one each."""
 AT_ONCE = 1 << 15
-"""Rows of a launch: each takes 12 kB with 256 units and 24 modules, and places are counted in 32 bits."""
+"""Rows of a launch: each takes 12 kB of memory with 256 units and 24 modules."""
 
 
 @triton.jit
-def _end(guide, row, inside, time, T: tl.constexpr):
+def _end(guide, row, inside, time, TIME: tl.constexpr):
     """Where the longest of some rows [R] ends."""
-    step = tl.arange(0, T)[None, :]
+    step = tl.arange(0, TIME)[None, :]
     named = tl.load(guide + row[:, None] * time + step, mask=inside[:, None] & (step < time), other=-1)
     return tl.max(tl.max(tl.where(named >= 0, step + 1, 0), 1), 0)
 
@@ -55,7 +56,7 @@ def _from_below(
         tl.store(gates + each[:, None] * (4 * H) + gate * H + unit[None, :], total)
 
 
-@triton.jit(do_not_specialize=["number", "time", "room"])
+@triton.jit(do_not_specialize=["number", "time", "kept_steps"])
 def _states(
     questions,
     first_states,
@@ -73,20 +74,20 @@ def _states(
     gates,
     number,
     time,
-    room,
+    kept_steps,
     beginning,
     H: tl.constexpr,
     LAYERS: tl.constexpr,
-    T: tl.constexpr,
+    TIME: tl.constexpr,
     R: tl.constexpr,
     K: tl.constexpr,
     STEPS: tl.constexpr,
 ):
-    """Each program: some blocks of R rows, one after the other; the `states` [block, room, R, H] of the last
-    layer after each step.
+    """Each program: some blocks of R rows, one after the other; the `states` [block, kept_steps, R, H] of the
+    last layer after each step.
 
-    Those of the others are kept in `lower` [program, layer, room, R, H]. Threads hand each other states by
-    `handed` [program, 2, R, H], sums by `summed` [program, R, 4H] and what comes from below by `gates`
+    Those of the others are kept in `lower` [program, layer, kept_steps, R, H]. Threads hand each other states
+    by `handed` [program, 2, R, H], sums by `summed` [program, R, 4H] and what comes from below by `gates`
     [program, STEPS, R, 4H]. The barrier that a step begins with stands between the reading of the step before
     and all writing of this one, the second between writing and reading.
     """
@@ -96,17 +97,17 @@ def _states(
         row = block * R + own
         inside = row < rows
         question = tl.load(questions + row, mask=inside, other=0)
-        end = _end(guide, row, inside, time, T)
+        end = _end(guide, row, inside, time, TIME)
         program = tl.program_id(0).to(tl.int64)
         hand = handed + program * (2 * R * H)
         mine = summed + program * (R * 4 * H) + own[:, None] * (4 * H) + unit[None, :]
         below = gates + program * (STEPS * R * 4 * H)
         for k in tl.static_range(LAYERS):
-            under = lower + (program * (LAYERS - 1) + k - 1) * room * R * H
+            under = lower + (program * (LAYERS - 1) + k - 1) * kept_steps * R * H
             if k < LAYERS - 1:
-                kept = lower + (program * (LAYERS - 1) + k) * room * R * H
+                kept = lower + (program * (LAYERS - 1) + k) * kept_steps * R * H
             else:
-                kept = states + tl.cast(block, tl.int64) * room * R * H
+                kept = states + tl.cast(block, tl.int64) * kept_steps * R * H
             first = (k * number + question)[:, None] * H + unit[None, :]
             cell = tl.load(first_cells + first)
             tl.debug_barrier()  # what was handed last may still be read
@@ -154,7 +155,7 @@ def _states(
                 tl.store(kept + (t * R + own)[:, None] * H + unit[None, :], state)
 
 
-@triton.jit(do_not_specialize=["time", "room"])
+@triton.jit(do_not_specialize=["time", "kept_steps"])
 def _log_p(
     questions,
     keys,
@@ -173,7 +174,7 @@ def _log_p(
     states,
     total_log_p,
     time,
-    room,
+    kept_steps,
     words,
     symbols,
     H: tl.constexpr,
@@ -186,9 +187,9 @@ def _log_p(
     COPIES: tl.constexpr,
     RULE: tl.constexpr,
 ):
-    """Each program: the log p of some of the rows, whose `states` [block, room, R, H] are known, one after
-    the other, by T steps at a time. As in `ngs.perception.pointer`; `modules` [question, symbols] are those
-    to arrange."""
+    """Each program: the log p of some of the rows, whose `states` [block, kept_steps, R, H] are known, one
+    after the other, by T steps at a time. As in `ngs.perception.pointer`; `modules` [question, symbols] are
+    those to arrange."""
     kind: tl.constexpr = states.dtype.element_ty
     for row in range(tl.program_id(0), tl.load(filled), tl.num_programs(0)):
         unit, symbol, word, some = tl.arange(0, H), tl.arange(0, S), tl.arange(0, W), tl.arange(0, N)
@@ -197,7 +198,7 @@ def _log_p(
         known = tl.load(facts + symbol, mask=real, other=0)[None, :]
         left = tl.load(modules + question * symbols + symbol, mask=real, other=0).to(tl.int32)
         unpadded = tl.load(padding + question * words + word, mask=there, other=1) == 0
-        own = states + tl.cast(row // R, tl.int64) * room * R * H + (row % R) * H
+        own = states + tl.cast(row // R, tl.int64) * kept_steps * R * H + (row % R) * H
         log_p_so_far = 0.0
         for begin in range(0, _end(guide, row + tl.arange(0, 1), tl.arange(0, 1) == 0, time, TIME), T):
             step = begin + tl.arange(0, T)
@@ -239,6 +240,22 @@ def _log_p(
         tl.store(total_log_p + row, log_p_so_far)
 
 
+def takes(decoder: Decoder) -> bool:
+    """Whether a GPU has room for the second kernel: the keys, values and keywords of a question, and what
+    they are combined with.
+
+    The bytes are a little more than compiled kernels share: 155,648 for 137,344 with 256 units, 64 words and
+    64 modules; 90,112 for 80,000 with 128 units.
+    """
+    _, words, hidden = decoder.keys.shape
+    needed = 4 * _tile(words) * (hidden + _tile(decoder.modules.shape[1])) + 256 * hidden + 8192
+    return needed <= room(decoder.keys.device)
+
+
+def _tile(number: int) -> int:
+    return int(triton.next_power_of_2(max(16, number)))
+
+
 def recited(decoder: Decoder, rows: Tensor, columns: Tensor) -> Tensor:
     """log p [row] of arrangements [row, time] of the questions `rows` [row]; that of an empty one is 0."""
     log_p = decoder.inputs.new_zeros(len(rows))
@@ -254,11 +271,11 @@ def _recite(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> N
     network, new = decoder.encoded.reader, decoder.keys.new_empty
     number, words, hidden = decoder.keys.shape
     layers, symbols, time = len(decoder.of_own), decoder.modules.shape[1], columns.shape[1]
-    blocks, room = triton.cdiv(len(rows), PLACES), triton.cdiv(time, STEPS) * STEPS
-    programs, places = min(blocks, PROGRAMS), int(triton.next_power_of_2(max(2, time)))
-    # Nobody looks at the rows behind the last that is not empty: a search leaves room for many.
+    blocks, kept = triton.cdiv(len(rows), PLACES), triton.cdiv(time, STEPS) * STEPS
+    programs, longest = min(blocks, PROGRAMS), int(triton.next_power_of_2(max(2, time)))
+    # Nobody looks at the rows behind the last that is not empty: a search leaves kept for many.
     filled = ((columns != PAD).any(1) * torch.arange(1, len(rows) + 1, device=rows.device)).amax()
-    states = new((blocks, room, PLACES, hidden))
+    states = new((blocks, kept, PLACES, hidden))
     _states[programs,](
         rows,
         *decoder.state,
@@ -269,17 +286,17 @@ def _recite(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> N
         columns,
         filled,
         states,
-        new((programs, layers - 1, room, PLACES, hidden)),
+        new((programs, layers - 1, kept, PLACES, hidden)),
         new((programs, 2, PLACES, hidden)),
         log_p.new_empty((programs, PLACES, 4 * hidden)),
         log_p.new_empty((programs, STEPS, PLACES, 4 * hidden)),
         number,
         time,
-        room,
+        kept,
         network.beginning,
         H=hidden,
         LAYERS=layers,
-        T=places,
+        TIME=longest,
         R=PLACES,
         K=min(CHUNK, hidden),
         STEPS=STEPS,
@@ -304,14 +321,14 @@ def _recite(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> N
         states,
         log_p,
         time,
-        room,
+        kept,
         words,
         symbols,
         H=hidden,
-        S=triton.next_power_of_2(max(16, symbols)),
-        W=triton.next_power_of_2(max(16, words)),
-        TIME=places,
-        T=max(16, min(TIMES, places)),
+        S=_tile(symbols),
+        W=_tile(words),
+        TIME=longest,
+        T=max(16, min(TIMES, longest)),
         R=PLACES,
         N=min(UNITS, hidden),
         COPIES=network.copy_gain is not None,

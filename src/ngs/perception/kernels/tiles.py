@@ -13,7 +13,8 @@ PLACES = 16
 LARGEST = 256
 """Hidden units, since a program keeps what it adds up for all of them in registers."""
 BYTES_A_UNIT = 544
-"""Of shared memory, in the largest kernel: 133,120 for 256 units, 67,584 for 128, and a little to spare."""
+"""Of shared memory, in the largest kernel that takes rows through time: 133,120 for 256 units, 67,584 for
+128, and a little to spare."""
 
 
 def fits(hidden: int, device: torch.device) -> bool:

@@ -4,9 +4,9 @@ How many switches a sentence has depends on its symbols alone, so it stays the s
 [sentence, time] therefore has room for the proposals of all rows, and behind them for what every switch makes
 of these, row by row; it is laid out once. A step fills it, has all of it judged, asks for log p where that
 decides anything, and settles which proposals are accepted. It never waits for the GPU: it asks about as many
-sentences as there might be, and those that nobody wants to know of are empty. The kernel that decodes passes
-over these; where log p has to come from elsewhere (with dropout, say), it is computed of them as well. Even
-the layout waits for nothing where it is known how many switches a sentence has at the most.
+sentences as there might be, and those that nobody wants to know of are empty. The kernels for log p pass over
+these; where it has to come from elsewhere (with dropout, say), it is computed of them as well. Even the
+layout waits for nothing where it is known how many switches a sentence has at the most.
 """
 
 from __future__ import annotations

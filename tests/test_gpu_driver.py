@@ -1,0 +1,55 @@
+"""Waiting for a GPU asleep: what a driver is told, and that nothing happens where there is none."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from ngs.gpu import BLOCKING_SYNC, sleep_while_waiting
+
+
+class Driver:
+    """Has two devices, and keeps what it is told."""
+
+    def __init__(self, refuses: bool = False) -> None:
+        self.refuses, self.told = refuses, list[tuple[int, int]]()
+
+    def cuInit(self, flags: int) -> int:
+        return int(self.refuses)
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = 2
+        return 0
+
+    def cuDevicePrimaryCtxSetFlags_v2(self, device: int, flags: int) -> int:
+        self.told.append((device, flags))
+        return 0
+
+
+def test_every_device_is_waited_for_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: driver)
+    sleep_while_waiting()
+    assert driver.told == [(0, BLOCKING_SYNC), (1, BLOCKING_SYNC)]
+
+
+def test_a_driver_without_devices_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver(refuses=True)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: driver)
+    sleep_while_waiting()
+    assert driver.told == []
+
+
+@pytest.mark.parametrize("driver", [None, object()], ids=["none", "too old"])
+def test_nothing_happens_without_a_driver_that_knows_it(
+    driver: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str) -> object:
+        if driver is None:
+            raise OSError(f"{name}: cannot open shared object file")
+        return driver
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    sleep_while_waiting()
