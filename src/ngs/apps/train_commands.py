@@ -36,6 +36,7 @@ from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
 from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
+from ngs.learning.processes import leave_together
 
 QUESTIONS = 10
 """About each picture, where no other number is given."""
@@ -148,8 +149,7 @@ def _train(
         soft_wrap=True,
     )
     console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()  # or PyTorch warns about what is left behind
+    leave_together()
 
 
 def _resumed(given: Config, folder: Path, more_given: bool) -> Config:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,6 +16,17 @@ from ngs.errors import DataError
 def together() -> int:
     """How many processes train one network."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def leave_together() -> None:
+    """End the exchange between processes; nothing to do where there is one.
+
+    What is left of trainings holds on to the exchange, and has to go first: threads that outlive it may abort
+    a process as it ends.
+    """
+    if dist.is_available() and dist.is_initialized():
+        gc.collect()
+        dist.destroy_process_group()
 
 
 def number_of_this() -> int:
