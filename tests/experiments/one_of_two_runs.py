@@ -85,7 +85,7 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
-    # All that is tested is done. Five trainings, one of them stopped half-way, leave threads of PyTorch behind,
-    # which abort the process once in twenty times when they are taken down: so they are not.
+    # All that is tested is done. Five trainings, one of them stopped half-way, leave threads of PyTorch
+    # behind, which abort the process once in twenty times when they are taken down: so they are not.
     sys.stdout.flush()
     os._exit(0)
