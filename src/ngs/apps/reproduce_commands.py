@@ -113,7 +113,7 @@ def reproduce(
     known = {name: recalled(kept[name], name, cells) if extend else {} for name, (_, cells) in wanted.items()}
     if record is not None and not extend:
         for name, (_, cells) in wanted.items():
-            check_nothing_is_lost(kept[name], _to_be_there(cells, jobs, store), results)
+            check_nothing_is_lost(kept[name], cells, jobs, store)
     failed = 0
     if not only_gather:
         failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
@@ -192,12 +192,6 @@ def _file_of(experiment: str, quick: bool) -> str:
 
 def _scale(quick: bool) -> str:
     return "-quick" if quick else ""
-
-
-def _to_be_there(cells: Sequence[Cell], jobs: Sequence[Job], store: Store) -> set[str]:
-    """The addresses that a record of these cells will have once the jobs are done."""
-    every = [address(job) for instead in (False, True) for job in jobs_of(cells, instead=instead)]
-    return {name for name in every if store.has(name)} | set(map(address, jobs))
 
 
 def _unknown(jobs: Sequence[Job], known: Iterable[Mapping[str, Run]]) -> list[Job]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ngs.errors import DataError
-from ngs.experiments.job import Job
+from ngs.experiments.job import Job, address
 from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.section import Section
 
@@ -66,6 +66,11 @@ class Experiment:
             return tuple(self.quick(means))
         means.check(*(getattr(means, name) for name in self.needs))
         return tuple(self.full(means))
+
+
+def addresses_of(cells: Sequence[Cell]) -> set[str]:
+    """Of all that cells may be filled with: what is wanted, and what is shown for it."""
+    return {address(job) for cell in cells for job in (*cell.jobs, *cell.instead)}
 
 
 def jobs_of(cells: Sequence[Cell], *, instead: bool = False) -> Iterator[Job]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ngs.errors import NGSError
-from ngs.experiments.catalogue.experiment import Cell, jobs_of
-from ngs.experiments.job import address
+from ngs.experiments.catalogue.experiment import Cell, addresses_of
+from ngs.experiments.job import Job, address
 from ngs.experiments.results.outcome import Run, read_outcome
+from ngs.experiments.sweep.store import Store
 
 
 def recalled(record: Path, experiment: str, cells: Sequence[Cell]) -> dict[str, Run]:
@@ -27,8 +28,7 @@ def recalled(record: Path, experiment: str, cells: Sequence[Cell]) -> dict[str, 
             f"{record} is the record of {outcome.experiment}; give a folder with one of {experiment}"
         )
     runs = {run.address: run for run in outcome.runs}
-    jobs = [job for instead in (False, True) for job in jobs_of(cells, instead=instead)]
-    if lost := len(runs.keys() - set(map(address, jobs))):
+    if lost := len(runs.keys() - addresses_of(cells)):
         raise NGSError(
             f"{record} holds {lost} of {len(runs)} runs that are none of this experiment's with these data "
             f"and as many seeds, and would lose them; give the --seeds and data that it was made with, or "
@@ -37,12 +37,14 @@ def recalled(record: Path, experiment: str, cells: Sequence[Cell]) -> dict[str, 
     return runs
 
 
-def check_nothing_is_lost(record: Path, kept: Container[str], results: Path) -> None:
-    """An NGSError where a record that is about to be written anew holds runs that are not among the `kept`
-    addresses."""
-    lost = [run for run in read_outcome(record).runs if run.address not in kept] if record.exists() else []
-    if lost:
+def check_nothing_is_lost(record: Path, cells: Sequence[Cell], jobs: Sequence[Job], store: Store) -> None:
+    """An NGSError where a record that is about to be written anew holds runs of which the store has nothing,
+    and which are not among the jobs to be done now."""
+    if not record.exists():
+        return
+    kept = set(filter(store.has, addresses_of(cells))) | set(map(address, jobs))
+    if lost := sum(run.address not in kept for run in read_outcome(record).runs):
         raise NGSError(
-            f"{record} holds {len(lost)} runs that are neither in {results} nor to be done now, and would "
+            f"{record} holds {lost} runs that are neither in {store.root} nor to be done now, and would "
             f"lose them; add --extend to keep them, or give another --record"
         )
