@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -29,3 +30,14 @@ def rendering_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scenes, "rendered_pictures", rendered_once)
         yield
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Programs that a test starts hear Ctrl-C, even if the tests were started in the background.
+
+    A shell has what it starts there ignore it, and what is ignored stays so in the programs that it starts.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -134,6 +134,7 @@ def test_a_run_is_not_written_over_unasked(folder) -> None:
     (folder / "run-0" / "notes.txt").unlink()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_run_stopped_by_the_keyboard_says_how_to_go_on_and_does(folder) -> None:
     out = folder / "stopped"
     options = [*train(folder), "--out", str(out), "--steps", "120"]

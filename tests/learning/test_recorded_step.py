@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,6 +13,7 @@ from ngs.errors import NGSError
 from ngs.gpu import HAS_TRITON, rounded_products
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching, is_recordable
+from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.recorded_step import PLAIN_STEPS
 from ngs.perception.pointer import PointerNetwork, Size
 from ngs.search.multi_step import Walk
@@ -48,12 +50,13 @@ def is_recorded(trainer: Trainer) -> bool:
 
 
 @needs_gpu
+@pytest.mark.parametrize("start", [a_sample, the_likeliest])
 @pytest.mark.parametrize("method", RECORDED)
-def test_a_recorded_step_is_a_step(method: str) -> None:
+def test_a_recorded_step_is_a_step(method: str, start: Start) -> None:
     """With the same examples, random numbers and learning rates, and so with the same losses."""
     losses, measures = [], []
     for recorded in (True, False):
-        trainer = training(method, recorded=recorded)
+        trainer = training(method, recorded=recorded, how=replace(HOW, start=start))
         with rounded_products():
             steps = []
             for step in trainer:

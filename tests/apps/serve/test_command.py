@@ -19,6 +19,7 @@ from tests.apps.serve.small_run import write_run
 RUNNER = CliRunner()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_it_serves_the_newest_run_on_a_free_port(tmp_path) -> None:
     write_run(tmp_path / "old", accuracy=0.5, finished=100)
     write_run(tmp_path / "new", accuracy=0.75, finished=200)
