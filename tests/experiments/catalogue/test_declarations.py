@@ -21,7 +21,7 @@ from ngs.experiments.run import Config
 from tests.experiments.catalogue.small import Data
 
 PAPER = ("hwf-table", "hwf-curves", "hwf-steps", "hwf-examples", "clevr-table", "clevr-curves")
-OURS = ("clevr-examples", "hwf-lengths", "hwf-leak", "hwf-long", "cost")
+OURS = ("clevr-rates", "clevr-examples", "hwf-lengths", "hwf-leak", "hwf-long", "cost")
 
 
 def configs(cells: Sequence[Cell], *, instead: bool = False) -> list[Config]:

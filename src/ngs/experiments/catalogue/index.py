@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ngs.errors import NGSError
 from ngs.experiments.catalogue import (
     clevr_curves,
+    clevr_rates,
     clevr_table,
     cost,
     hwf_curves,
@@ -28,6 +29,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         HWF_EXAMPLES,
         clevr_table.EXPERIMENT,
         clevr_curves.EXPERIMENT,
+        clevr_rates.EXPERIMENT,
         CLEVR_EXAMPLES,
         hwf_lengths.EXPERIMENT,
         hwf_leak.EXPERIMENT,
