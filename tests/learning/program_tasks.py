@@ -18,7 +18,7 @@ from ngs.reasoning.batched_programs import SceneTables, execute_batch
 from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.programs import execute, spoken
 from ngs.reasoning.scenes import ANSWERS, Scene
-from ngs.tasks.clevr.language import TidyPrograms
+from ngs.tasks.clevr.language import Programs
 from ngs.tasks.clevr.program import Program
 from tests.perception.asked import questions
 from tests.reasoning.test_programs import random_scene
@@ -114,13 +114,13 @@ def gradient(loss: Tensor, reader: PointerNetwork) -> Tensor:
 
 def moved(examples: QuestionExamples, device: str) -> QuestionExamples:
     """On a device, the language too."""
-    judge = examples.judge
-    assert isinstance(judge, Answers) and examples.labels is not None
+    judge, language = examples.judge, examples.language
+    assert isinstance(judge, Answers) and isinstance(language, Programs) and examples.labels is not None
     return QuestionExamples(
         examples.words.to(device),
         examples.modules.to(device),
         examples.keywords.to(device),
-        TidyPrograms(device),
+        type(language)(device),
         Answers(judge.tables.to(device), judge.answers.to(device)),
         examples.labels.to(device),
     )

@@ -54,8 +54,8 @@ EXPERIMENT = Experiment(
     "clevr-rates",
     "CLEVR: learning rates",
     "NGS-m-BS of `clevr-table` with all of CLEVR-25k, where it falls short of the paper: Adam at 1e-5 as "
-    "there, and at larger rates. The paper's chains set out from the likeliest program, and ours from a sample of "
-    "p(z|x); the second row has the paper's start.",
+    "there, and at larger rates. The paper's chains set out from the likeliest program, and ours from a "
+    "sample of p(z|x); the second row has the paper's start.",
     ("clevr",),
     full,
     quick,
