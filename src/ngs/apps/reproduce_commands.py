@@ -107,10 +107,14 @@ def reproduce(
     means = Means(hwf, hwf_clean, clevr, seeds or (QUICK_SEEDS if quick else SEEDS), device)
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
-    kept = {name: (record or results) / _file_of(name, quick) for name in wanted}
+    kept = {name: (record or results) / _file_of(name, quick) for name in EXPERIMENTS}
     chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
     jobs = [] if only_gather else list(jobs_of(chosen, instead=instead))
-    known = {name: recalled(kept[name], name, cells) if extend else {} for name, (_, cells) in wanted.items()}
+    known: dict[str, dict[str, Run]] = {name: {} for name in wanted}
+    if extend:
+        for name, (_, cells) in wanted.items():
+            beside = [path for other, path in kept.items() if other != name]
+            known[name] = recalled(kept[name], name, cells, beside)
     if record is not None and not extend:
         for name, (_, cells) in wanted.items():
             check_nothing_is_lost(kept[name], cells, jobs, store)

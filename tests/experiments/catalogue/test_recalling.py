@@ -10,6 +10,7 @@ from ngs.errors import NGSError
 from ngs.experiments.catalogue.experiment import Cell, Means
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.recalling import recalled
+from ngs.experiments.job import address
 from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
 from ngs.experiments.sweep.store import Store
 from tests.experiments.catalogue.test_gathering import CELLS, EXPERIMENT, Known, outcome_of, run, shares
@@ -62,3 +63,22 @@ def test_a_record_of_another_experiment_is_refused(record: Path) -> None:
         NGSError, match=r"record.json is the record of known; give a folder with one of other"
     ):
         recalled(record, "other", CELLS)
+
+
+def test_what_experiments_share_may_be_on_the_record_of_another(record: Path, tmp_path: Path) -> None:
+    cells = (Cell("also one", "all", (Known(0.1), Known(0.7))),)
+    shared = recalled(tmp_path / "new.json", "new", cells, [record, tmp_path / "nowhere.json"])
+    assert list(shared) == [address(Known(0.1))]
+    assert shared.items() <= recalled(record, EXPERIMENT.name, CELLS).items()
+
+
+def test_a_record_of_its_own_counts_for_more_than_that_of_another(record: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(record.read_text().replace('"calculation": 0.1}', '"calculation": 0.9}'))
+    both = recalled(record, EXPERIMENT.name, CELLS, [other])
+    assert both == recalled(record, EXPERIMENT.name, CELLS)
+
+
+def test_a_record_beside_that_shares_nothing_extends_nothing(record: Path, tmp_path: Path) -> None:
+    with pytest.raises(NGSError, match=r"new.json: there is no such record to extend"):
+        recalled(tmp_path / "new.json", "new", (Cell("one", "all", (Known(0.7),)),), [record])

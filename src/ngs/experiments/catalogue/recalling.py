@@ -1,8 +1,8 @@
-"""Runs that are known from a record: done elsewhere, and not to be done again."""
+"""Runs that are known from records: done elsewhere, and not to be done again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ngs.errors import NGSError
@@ -12,12 +12,25 @@ from ngs.experiments.results.outcome import Run, read_outcome
 from ngs.experiments.sweep.store import Store
 
 
-def recalled(record: Path, experiment: str, cells: Sequence[Cell]) -> dict[str, Run]:
+def recalled(
+    record: Path, experiment: str, cells: Sequence[Cell], beside: Iterable[Path] = ()
+) -> dict[str, Run]:
     """The runs on record by their address; an NGSError where some are none of the experiment's cells.
 
+    Experiments share runs: what records of others, `beside` this one, hold of the cells counts as well.
     A record keeps no networks: a job that reads from one of these runs has it done again.
     """
+    wanted = addresses_of(cells)
+    shared = {
+        run.address: run
+        for other in beside
+        if other.exists()
+        for run in read_outcome(other).runs
+        if run.address in wanted
+    }
     if not record.exists():
+        if shared:
+            return shared
         raise NGSError(
             f"{record}: there is no such record to extend; leave out --extend, or name the folder that has "
             f"it by --record"
@@ -28,13 +41,13 @@ def recalled(record: Path, experiment: str, cells: Sequence[Cell]) -> dict[str, 
             f"{record} is the record of {outcome.experiment}; give a folder with one of {experiment}"
         )
     runs = {run.address: run for run in outcome.runs}
-    if lost := len(runs.keys() - addresses_of(cells)):
+    if lost := len(runs.keys() - wanted):
         raise NGSError(
             f"{record} holds {lost} of {len(runs)} runs that are none of this experiment's with these data "
             f"and as many seeds, and would lose them; give the --seeds and data that it was made with, or "
             f"another --record"
         )
-    return runs
+    return {**shared, **runs}
 
 
 def check_nothing_is_lost(record: Path, cells: Sequence[Cell], jobs: Sequence[Job], store: Store) -> None:
