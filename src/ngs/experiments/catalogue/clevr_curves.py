@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import paper_clevr, quick_clevr, seeds, short_clevr
+from ngs.experiments.catalogue.settings import paper_clevr, quick_clevr, seeds
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.section import Section
@@ -17,24 +17,18 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
     "NGS-1-BS": {"method": "1-bs"},
     "NGS-m-BS": {"method": "m-bs", "walk_steps": 10},
 }
-SHORT = {"walk_steps": 5}
 
 
 def full(means: Means) -> list[Cell]:
     return [
-        Cell(
-            row,
-            "100%",
-            seeds(paper_clevr(means, **settings), means.seeds),
-            instead=seeds(short_clevr(means, **{**settings, **SHORT}), means.seeds),
-        )
+        Cell(row, "100%", seeds(paper_clevr(means, **settings), means.seeds))
         for row, settings in ROWS.items()
     ]
 
 
 def quick(means: Means) -> list[Cell]:
     return [
-        Cell(row, "100%", seeds(quick_clevr(**{**settings, **SHORT}), means.seeds))
+        Cell(row, "100%", seeds(quick_clevr(**{**settings, "walk_steps": 5}), means.seeds))
         for row, settings in ROWS.items()
     ]
 
@@ -48,8 +42,9 @@ def show(outcome: Outcome) -> Section:
 EXPERIMENT = Experiment(
     "clevr-curves",
     "CLEVR: learning curves",
-    "The paper's `fig_vqa_acc`, with its settings: Adam at 1e-5, 30,000 iterations of 64, m = 10. Until "
-    "these are done, 2,000 iterations at 1e-3 with m = 5 are drawn (†).",
+    "The paper's `fig_vqa_acc`, with the settings of the table above: Adam at 1e-5, 30,000 iterations of 64, "
+    "m = 10. The order of the methods is the paper's, and one step of back-search does as well as ten, as "
+    "the paper finds, too. But all of them learn far more slowly than there.",
     ("clevr",),
     full,
     quick,

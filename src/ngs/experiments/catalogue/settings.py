@@ -87,11 +87,6 @@ def paper_clevr(means: Means, **changes: Any) -> TrainCLEVR:
     return replace(config, **changes)
 
 
-def short_clevr(means: Means, **changes: Any) -> TrainCLEVR:
-    """The same for 2,000 steps, with a learning rate that leads somewhere in so few."""
-    return paper_clevr(means, **{"steps": 2000, "learning_rate": 1e-3, "validate_every": 250, **changes})
-
-
 def our_clevr(means: Means, **changes: Any) -> TrainCLEVR:
     """Tidy grammar, copy score, large batches: docs/clevr.md."""
     config = TrainCLEVR(data=means.clevr, network="paper", batch_size=256, steps=900, test_curve=True)
