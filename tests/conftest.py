@@ -36,7 +36,7 @@ def rendering_once() -> Iterator[None]:
 def interruptible() -> Iterator[None]:
     """Programs that a test starts hear Ctrl-C, even if the tests were started in the background.
 
-    A shell has what it starts there ignore it, and what is ignored stays so in the programs that it starts.
+    A shell makes what it starts in the background ignore SIGINT, and child processes inherit that.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield

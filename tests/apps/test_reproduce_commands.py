@@ -55,7 +55,7 @@ class Known:
         yield Progress(1, 1, {})
 
 
-def tiny(folder: Path) -> Experiment:
+def tiny(folder: Path, name: str = "tiny") -> Experiment:
     """Two rows; the second needs what nobody else does."""
 
     def job(share: float, seed: int, *needs: Job) -> Known:
@@ -72,7 +72,7 @@ def tiny(folder: Path) -> Experiment:
         text = f"{table(outcome, share_of('calculation'))}\n\n![A figure]({{tiny-figure}})"
         return Section(text, {"tiny-figure": Figure()})
 
-    return Experiment("tiny", "A tiny one", "It asks little.", ("hwf",), cells, cells, show)
+    return Experiment(name, "A tiny one", "It asks little.", ("hwf",), cells, cells, show)
 
 
 @pytest.fixture
@@ -201,6 +201,19 @@ def test_a_record_can_be_extended_where_its_runs_are_not(there: Path) -> None:
     after = read_outcome(there / "docs/tiny-quick.json")
     assert [place.runs[0] for place in after.places] == [place.runs[0] for place in before.places]
     assert [len(place.runs) for place in after.places] == [2, 2]
+
+
+def test_what_the_record_of_another_experiment_holds_is_not_done_again(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(reproduce_commands.EXPERIMENTS, "twin", tiny(there, "twin"))  # type: ignore[misc]
+    told = ["--quick", "--workers", "1", "--record", "docs"]
+    ngs("reproduce", "tiny", *told, "--row", "first")
+    twin = ngs("reproduce", "twin", *told, "--extend", "--results", "elsewhere")
+    assert twin.exit_code == 0, twin.output
+    assert "on record, and not done again: 1 of 2 runs" in twin.output
+    assert "`ngs reproduce twin --quick`: 2 of 2 runs done." in twin.output
+    assert [len(place.runs) for place in read_outcome(there / "docs/tiny-quick.json").places] == [1, 0]
 
 
 def test_a_record_loses_nothing_by_being_extended(there: Path) -> None:

@@ -64,7 +64,11 @@ def reproduce(
         Path | None, typer.Option(help="Folder for the records. [default: the folder of the runs]")
     ] = None,
     extend: Annotated[
-        bool, typer.Option("--extend", help="Add to the records: runs that they hold are not done again.")
+        bool,
+        typer.Option(
+            "--extend",
+            help="Add to the records: runs that one of the folder holds are not done again.",
+        ),
     ] = False,
     row: Annotated[
         list[str] | None,
@@ -107,23 +111,22 @@ def reproduce(
     means = Means(hwf, hwf_clean, clevr, seeds or (QUICK_SEEDS if quick else SEEDS), device)
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
-    kept = {name: (record or results) / _file_of(name, quick) for name in EXPERIMENTS}
+    paths = {name: (record or results) / _file_of(name, quick) for name in EXPERIMENTS}
     chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
     jobs = [] if only_gather else list(jobs_of(chosen, instead=instead))
-    known: dict[str, dict[str, Run]] = {name: {} for name in wanted}
-    if extend:
-        for name, (_, cells) in wanted.items():
-            beside = [path for other, path in kept.items() if other != name]
-            known[name] = recalled(kept[name], name, cells, beside)
+    known = {
+        name: recalled(paths[name], name, cells, beside=paths.values()) if extend else {}
+        for name, (_, cells) in wanted.items()
+    }
     if record is not None and not extend:
         for name, (_, cells) in wanted.items():
-            check_nothing_is_lost(kept[name], cells, jobs, store)
+            check_nothing_is_lost(paths[name], cells, jobs, store)
     failed = 0
     if not only_gather:
         failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
     for each, cells in wanted.values():
         outcome = gathered(each, cells, store, quick=quick, known=known[each.name])
-        _write_down(each, outcome, results, kept[each.name])
+        _write_down(each, outcome, results, paths[each.name])
     if failed:
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 

@@ -30,8 +30,8 @@ def the_likeliest(policy: Policy, _: torch.Generator) -> Tensor:
 def a_sample(policy: Policy, generator: torch.Generator) -> Tensor:
     """A program drawn from p(z|x).
 
-    Corrections of the likeliest program confirm what the network believes already, and it stays with the
-    first spurious program that gives the answer; a sample tries others as long as they are likely.
+    Chains from the likeliest program return to what the network believes already, and it becomes sure of
+    that, right or not; a sample tries others as long as they are likely.
     """
     return policy.sample(policy.rows, generator)[0]
 

@@ -187,6 +187,8 @@ def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
         for config, theirs in zip(configs([cell]), configs([paper]), strict=True):
             changed = {name for name, value in vars(config).items() if value != vars(theirs)[name]}
             assert changed in ({"learning_rate"}, {"start"})
+            assert config.learning_rate == float(cell.row.partition(",")[0])
+            assert (config.start == "likeliest") == cell.row.endswith("from the likeliest")
 
 
 def test_curves_of_formulas_begin_with_those_of_the_table(data: Data) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ngs.experiments.catalogue.examples import PLACE
-from ngs.experiments.catalogue.experiment import jobs_of
+from ngs.experiments.catalogue.experiment import Experiment, jobs_of
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.catalogue.page import IMAGES, records, write_page
@@ -26,6 +27,7 @@ from tests.experiments.catalogue.small import NETWORK, SIZE, Data, smaller
 NOT_RUN = "Not run yet: `ngs reproduce"
 SEEDS = {"hwf-steps": 2, "hwf-long": 2, "clevr-curves": 2}
 """More than one where that is cheap."""
+WITHOUT_SEEDS = ("hwf-examples", "clevr-examples", "cost")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,6 +59,8 @@ def test_an_experiment_runs_and_is_shown(name: str, data: Data, store: Store, tm
     for place, cell in zip(outcome.places, cells, strict=True):
         assert len(place.runs) == place.wanted == len(cell.jobs) and not place.instead, place
     assert_every_row_is_named(outcome, experiment.show(outcome))
+    if name not in WITHOUT_SEEDS:
+        assert_seeds_that_are_missing_are_told(experiment, outcome, seeds)
 
     write_outcome(outcome, tmp_path / "results" / f"{name}.json")
     assert read_outcome(tmp_path / "results" / f"{name}.json") == outcome
@@ -65,13 +69,30 @@ def test_an_experiment_runs_and_is_shown(name: str, data: Data, store: Store, tm
 
 def assert_every_row_is_named(outcome: Outcome, section: Section) -> None:
     """In the text, or in the legend of a figure."""
-    named = section.text
-    for figure in section.figures.values():
-        for axes in figure.axes:
-            named += " ".join(axes.get_legend_handles_labels()[1])
+    named = said(section)
     kinds = corrections.Kind if outcome.experiment == "hwf-examples" else question_corrections.Kind
     rows = [kind.value for kind in kinds] if outcome.rows == [PLACE[0]] else outcome.rows
     assert [row for row in rows if row not in named] == []
+
+
+def assert_seeds_that_are_missing_are_told(experiment: Experiment, outcome: Outcome, seeds: int) -> None:
+    """In every row that has some for each seed, if as many again were wanted."""
+    fewer = replace(
+        outcome, places=tuple(replace(place, wanted=2 * place.wanted) for place in outcome.places)
+    )
+    rows = {place.row for place in outcome.places if place.wanted == seeds}
+    assert said(experiment.show(fewer)).count(f"({seeds} of {2 * seeds} seeds)") >= len(rows) > 0
+
+
+def said(section: Section) -> str:
+    """Its text, and the legends of its figures."""
+    legends = [
+        label
+        for figure in section.figures.values()
+        for axes in figure.axes
+        for label in axes.get_legend_handles_labels()[1]
+    ]
+    return " ".join([section.text, *legends])
 
 
 def assert_the_page_is_whole(name: str, outcome: Outcome, docs: Path) -> None:

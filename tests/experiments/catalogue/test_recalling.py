@@ -1,4 +1,4 @@
-"""Runs that are known from a record: they stay what they were, and none is lost."""
+"""Runs that are known from records: they stay what they were, and none is lost."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def test_what_experiments_share_may_be_on_the_record_of_another(record: Path, tm
 def test_a_record_of_its_own_counts_for_more_than_that_of_another(record: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(record.read_text().replace('"calculation": 0.1}', '"calculation": 0.9}'))
+    assert other.read_text() != record.read_text()
     both = recalled(record, EXPERIMENT.name, CELLS, [other])
     assert both == recalled(record, EXPERIMENT.name, CELLS)
 

@@ -14,7 +14,7 @@ from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.results.outcome import Outcome, Place, Run, tested
 from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent, plain, rows_of
+from ngs.experiments.results.tables import plain, rows_of, share
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
 TRAINED, READ = "trained", "read"
@@ -64,9 +64,8 @@ def _trained(place: Place) -> list[str]:
         seconds: float = run.result["training_seconds"]
         return seconds / float(run.result["epochs"])
 
-    shares = [place.spread(tested(name)) for name in ("calculation", "symbol")]
+    texts = [share(place, tested(name)) for name in ("calculation", "symbol")]
     seconds = place.spread(epoch)
-    texts = ["not run yet" if each is None else in_percent(each) for each in shares]
     texts.append("" if seconds is None else plain(seconds))
     return [place.row + place.mark, *texts]
 

@@ -13,7 +13,7 @@ from ngs.experiments.jobs.workloads import WalkSteps
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome, Place, tested
 from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent, rows_of
+from ngs.experiments.results.tables import in_percent, rows_of, share
 
 STEPS = (1, 5, 10, 20)
 TRAINED, COST = "trained", "cost"
@@ -60,11 +60,10 @@ def show(outcome: Outcome) -> Section:
 
 
 def _cells(place: Place, seconds: float | None) -> list[str]:
-    calculation, symbols = place.spread(tested("calculation")), place.spread(tested("symbol"))
     early = place.spread(
         lambda run: next((row["calculation"] for row in run.curve if row["step"] == 300), None)
     )
-    shares = ["not run yet" if each is None else in_percent(each) for each in (calculation, symbols)]
+    shares = [share(place, tested(name)) for name in ("calculation", "symbol")]
     rest = ["" if early is None else in_percent(early), "" if seconds is None else f"{1000 * seconds:.1f}"]
     return [place.row + place.mark, *shares, *rest]
 

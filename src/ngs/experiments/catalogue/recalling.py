@@ -15,18 +15,19 @@ from ngs.experiments.sweep.store import Store
 def recalled(
     record: Path, experiment: str, cells: Sequence[Cell], beside: Iterable[Path] = ()
 ) -> dict[str, Run]:
-    """The runs on record by their address; an NGSError where some are none of the experiment's cells.
+    """The runs on record by their address; an NGSError where there are none, or some of no cell.
 
-    Experiments share runs: what records of others, `beside` this one, hold of the cells counts as well.
-    A record keeps no networks: a job that reads from one of these runs has it done again.
+    Experiments share runs: what records of others, `beside` this one, hold of the cells counts as well, but
+    for less than what is on its own. A record keeps no networks: a job that reads from one of these runs has
+    it done again.
     """
-    wanted = addresses_of(cells)
+    addresses = addresses_of(cells)
     shared = {
         run.address: run
         for other in beside
         if other.exists()
         for run in read_outcome(other).runs
-        if run.address in wanted
+        if run.address in addresses
     }
     if not record.exists():
         if shared:
@@ -41,7 +42,7 @@ def recalled(
             f"{record} is the record of {outcome.experiment}; give a folder with one of {experiment}"
         )
     runs = {run.address: run for run in outcome.runs}
-    if lost := len(runs.keys() - wanted):
+    if lost := len(runs.keys() - addresses):
         raise NGSError(
             f"{record} holds {lost} of {len(runs)} runs that are none of this experiment's with these data "
             f"and as many seeds, and would lose them; give the --seeds and data that it was made with, or "

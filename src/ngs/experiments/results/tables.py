@@ -12,6 +12,7 @@ Measure = Callable[[Run], float | None]
 
 BEHIND = 1.0
 """Points below a published value from which on a place is marked."""
+MISSING = "not run yet"
 
 
 def table(outcome: Outcome, measure: Measure, known: Published | None = None, corner: str = "") -> str:
@@ -42,7 +43,7 @@ def _cell(place: Place | None, measure: Measure, known: Published | None) -> str
     spread = place.spread(measure)
     theirs = None if known is None else known.at(place.row, place.column)
     if spread is None:
-        return "not run yet" + ("" if theirs is None else f"; paper {theirs:.1f}")
+        return MISSING + ("" if theirs is None else f"; paper {theirs:.1f}")
     text = in_percent(spread) + place.mark
     if theirs is None:
         return text
@@ -51,6 +52,12 @@ def _cell(place: Place | None, measure: Measure, known: Published | None) -> str
     difference = 100 * spread.mean - theirs
     text += f"; paper {theirs:.1f} ({difference:+.1f})"
     return f"**{text}**" if difference < -BEHIND else text
+
+
+def share(place: Place, measure: Measure) -> str:
+    """In percent; or that it is missing."""
+    spread = place.spread(measure)
+    return MISSING if spread is None else in_percent(spread)
 
 
 def in_percent(spread: Spread) -> str:
