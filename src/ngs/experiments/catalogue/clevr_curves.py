@@ -46,10 +46,10 @@ def show(outcome: Outcome) -> Section:
 EXPERIMENT = Experiment(
     "clevr-curves",
     "CLEVR: learning curves",
-    "The paper's `fig_vqa_acc`, with the settings of the table above: Adam at 1e-5, 30,000 iterations of 64, "
-    "m = 10. As in the paper, back-search is ahead of REINFORCE, and that of learning without a grammar; ten "
-    "steps of back-search gain nothing over one (in the paper, little). But with a grammar all of them learn "
-    "far more slowly than there.",
+    "The paper's `fig_vqa_acc`, with the settings of the table above: Adam at 1e-5, 30,000 iterations of "
+    "64, m = 10. As in the paper, back-search is ahead of REINFORCE, and that of learning without a "
+    "grammar; ten steps of back-search gain nothing over one (in the paper, little). With a grammar all of "
+    "them learn far more slowly than there, where they end with 97% (NGS-RL) and 100% (NGS-m-BS).",
     ("clevr",),
     full,
     quick,
