@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import paper_clevr, quick_clevr, seeds
+from ngs.experiments.catalogue.settings import CLEVR_ROWS, paper_clevr, quick_clevr, seeds
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.section import Section
 
-ROWS: Mapping[str, Mapping[str, Any]] = {
-    "NS-RL": {"method": "reinforce", "grammar": "none"},
-    "NGS-RL": {"method": "reinforce"},
-    "NGS-1-BS": {"method": "1-bs"},
-    "NGS-m-BS": {"method": "m-bs", "walk_steps": 10},
-}
-
-FEW_STEPS = {"walk_steps": TrainCLEVR.walk_steps}
-"""Of the quick table, which has these runs, too."""
-
 
 def full(means: Means) -> list[Cell]:
-    return [
-        Cell(row, "100%", seeds(paper_clevr(means, **settings), means.seeds))
-        for row, settings in ROWS.items()
-    ]
+    return _cells(partial(paper_clevr, means), means)
 
 
 def quick(means: Means) -> list[Cell]:
-    return [
-        Cell(row, "100%", seeds(quick_clevr(**{**settings, **FEW_STEPS}), means.seeds))
-        for row, settings in ROWS.items()
-    ]
+    return _cells(quick_clevr, means)
+
+
+def _cells(config: Callable[..., TrainCLEVR], means: Means) -> list[Cell]:
+    return [Cell(row, "100%", seeds(config(**how), means.seeds)) for row, how in CLEVR_ROWS.items()]
 
 
 def show(outcome: Outcome) -> Section:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import paper_clevr, quick_clevr, seeds
+from ngs.experiments.catalogue.settings import CLEVR_ROWS, paper_clevr, quick_clevr, seeds
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome, Place, tested
@@ -22,19 +23,17 @@ ROWS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def cells(config: Callable[..., TrainCLEVR], number: int) -> list[Cell]:
-    return [Cell(row, "100%", seeds(config(method="m-bs", **change), number)) for row, change in ROWS.items()]
-
-
 def full(means: Means) -> list[Cell]:
-    def config(**settings: Any) -> TrainCLEVR:
-        return paper_clevr(means, walk_steps=10, **settings)
-
-    return cells(config, means.seeds)
+    return _cells(partial(paper_clevr, means), means)
 
 
 def quick(means: Means) -> list[Cell]:
-    return cells(quick_clevr, means.seeds)
+    return _cells(quick_clevr, means)
+
+
+def _cells(config: Callable[..., TrainCLEVR], means: Means) -> list[Cell]:
+    how = CLEVR_ROWS["NGS-m-BS"]
+    return [Cell(row, "100%", seeds(config(**how, **change), means.seeds)) for row, change in ROWS.items()]
 
 
 def show(outcome: Outcome) -> Section:

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import FRACTIONS, our_clevr, paper_clevr, quick_clevr, seeds
+from ngs.experiments.catalogue.settings import (
+    CLEVR_ROWS,
+    FRACTIONS,
+    our_clevr,
+    paper_clevr,
+    quick_clevr,
+    seeds,
+)
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import published
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
 
-PAPER_ROWS: Mapping[str, Mapping[str, Any]] = {
-    "NS-RL": {"method": "reinforce", "grammar": "none"},
-    "NGS-RL": {"method": "reinforce"},
-    "NGS-m-BS": {"method": "m-bs", "walk_steps": 10},
-}
+PAPER_ROWS = {row: CLEVR_ROWS[row] for row in ("NS-RL", "NGS-RL", "NGS-m-BS")}
 OUR_ROWS: Mapping[str, Mapping[str, Any]] = {
     "m-bs, our settings": {"method": "m-bs"},
     "posterior, our settings": {"method": "posterior"},
@@ -46,13 +49,7 @@ def full(means: Means) -> list[Cell]:
 
 
 def quick(means: Means) -> list[Cell]:
-    rows = {
-        "NS-RL": {"method": "reinforce", "grammar": "none"},
-        "NGS-RL": {"method": "reinforce"},
-        "NGS-m-BS": {"method": "m-bs"},
-        "posterior": {"method": "posterior"},
-        "supervised": {"method": "supervised"},
-    }
+    rows = {**PAPER_ROWS, "posterior": {"method": "posterior"}, "supervised": {"method": "supervised"}}
     return [
         Cell(row, column, seeds(quick_clevr(**settings, fraction=FRACTIONS[column]), means.seeds))
         for row, settings in rows.items()

@@ -17,9 +17,9 @@ def recalled(
 ) -> dict[str, Run]:
     """The runs on record by their address; an NGSError where there are none, or some of no cell.
 
-    Experiments share runs: what records of others, `beside` this one, hold of the cells counts as well, but
-    for less than what is on its own. A record keeps no networks: a job that reads from one of these runs has
-    it done again.
+    Experiments share runs: what the records `beside` it hold of the cells counts as well, but for less than
+    what is on its own, which may be among them. A record keeps no networks: a job that reads from one of
+    these runs has it done again.
     """
     addresses = addresses_of(cells)
     shared = {
