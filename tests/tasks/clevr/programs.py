@@ -59,12 +59,14 @@ def random_set(rng: Random, size: int, *, tidy: bool) -> list[str]:
     return [*filters, "scene"]
 
 
-def random_programs(rng: Random, number: int, longest: int, *, tidy: bool = True) -> list[Program]:
-    """Of up to `longest` modules; where not tidy, half of them still are."""
+def random_programs(
+    rng: Random, number: int, longest: int, *, shortest: int = 1, tidy: bool = True
+) -> list[Program]:
+    """Of `shortest` to `longest` modules; where not tidy, half of them still are."""
     found: list[Program] = []
     while len(found) < number:
-        program = random_program(rng, rng.randint(1, longest), tidy=tidy or rng.random() < 0.5)
-        found += [program] * (len(program) <= longest)
+        program = random_program(rng, rng.randint(shortest, longest), tidy=tidy or rng.random() < 0.5)
+        found += [program] * (shortest <= len(program) <= longest)
     return found
 
 
