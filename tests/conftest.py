@@ -21,6 +21,12 @@ if not torch.cuda.is_available():
 torch.set_num_threads(1)  # the tensors are small, and the test processes share the cores
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Weights that a test leaves to chance are the same whichever tests came before it."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="module")
 def rendering_once() -> Iterator[None]:
     """Runs that are trained in the tests of a module share their rendered pictures."""
