@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -190,22 +189,21 @@ def test_every_field_is_described(client) -> None:
     assert schemas["Lesson"]["properties"]["steps"]["maximum"] == Limits.learn_steps
 
 
-def test_many_visitors_are_answered_soon() -> None:
-    """Two dozen requests of eight visitors; generous, since other tests may run beside this one."""
+def test_many_visitors_at_once_are_each_answered_as_if_alone() -> None:
+    """Two dozen drawings of eight visitors. How soon is for benchmarks/visitors.py to say."""
     played = playground(trained=trained())
     clients = [client_of(played) for _ in range(8)]
-    sentences = [f"{k % 10}+{(7 * k) % 10}" for k in range(24)]
-    clients[0].post("/api/read", json=drawing(strokes_of("1+2")))
+    drawings = [drawing(strokes_of(f"{k % 10}+{(7 * k) % 10}", seed=k)) for k in range(24)]
 
-    def ask(k: int) -> float:
-        begun = perf_counter()
-        answer = clients[k % 8].post("/api/read", json=drawing(strokes_of(sentences[k], seed=k)))
+    def ask(k: int) -> Any:
+        answer = clients[k % 8].post("/api/read", json=drawings[k])
         assert answer.status_code == 200, answer.text
-        return perf_counter() - begun
+        return answer.json()
 
     with ThreadPoolExecutor(8) as pool:
-        seconds = sorted(pool.map(ask, range(24)))
-    assert seconds[len(seconds) // 2] < 1.0
+        together = list(pool.map(ask, range(24)))
+    assert together == [ask(k) for k in range(24)]
+    assert len({reading["formula"] for reading in together}) > 6
 
 
 def test_the_symbols_are_those_of_the_grammar(client) -> None:

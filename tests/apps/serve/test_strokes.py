@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from time import perf_counter
-
 import numpy as np
 import pytest
 import torch
@@ -131,11 +128,8 @@ def test_any_strokes_are_read_or_refused(strokes) -> None:
         assert len(symbols.images) == len(symbols.boxes) >= 1
 
 
-def test_a_scribble_is_answered_in_time() -> None:
+def test_a_scribble_is_no_more_work_than_a_long_formula() -> None:
     chance = np.random.default_rng(0)
     strokes = [[(x, y) for x, y in line] for line in chance.uniform(0, 4096, (200, 100, 2)).tolist()]
-    network = trained()
-    begun = perf_counter()
-    with suppress(DataError):
-        seen_in(strokes, network)
-    assert perf_counter() - begun < 5
+    assert inked(strokes).mask.size < 1.1 * MOST_PIXELS
+    assert len(seen_in(strokes, trained()).symbols.images) == 1
