@@ -85,13 +85,29 @@ def client_of(playground: Playground) -> TestClient:
 
 
 def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
+    """The training goes on whenever the page has seen how far it is."""
     monkeypatch.setattr(status_api, "LOOK_SECONDS", 0.02)
     playground = Playground(runs_root=tmp_path)
     training = playground.training
     assert training is not None
     ready = write_run(tmp_path / "ready", accuracy=0.97)
-    script = f"import shutil; shutil.copytree({str(ready)!r}, {str(training.folder)!r})"
-    does(monkeypatch, training, "-c", f"import time; time.sleep(0.3); {script}; time.sleep(0.3)")
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    script = f"""
+import shutil, time
+from pathlib import Path
+
+limit = time.monotonic() + 60
+
+def wait_for(step):
+    while not Path({str(seen)!r}, str(step)).exists() and time.monotonic() < limit:
+        time.sleep(0.01)
+
+wait_for(0)
+shutil.copytree({str(ready)!r}, {str(training.folder)!r})
+wait_for(150)
+"""
+    does(monkeypatch, training, "-c", script)
     client = client_of(playground)
     nothing = {"ready": False, "accuracy": None, "symbols": None}
     assert client.get("/api/status").json()["networks"]["trained"] == nothing
@@ -99,6 +115,15 @@ def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
     assert (started.status_code, started.json()) == (202, {"started": True})
     assert client.post("/api/train").status_code == 409
     assert client.get("/api/status").json()["training"] == {"step": 0, "steps": 150, "accuracy": None}
+    look = training.progress
+
+    def progress() -> Progress | None:
+        found = look()
+        if found is not None:
+            (seen / str(found.step)).touch()
+        return found
+
+    monkeypatch.setattr(training, "progress", progress)
     events = client.get("/api/train/events").text.split("\n\n")
     assert json.loads(events[0].removeprefix("data: ")) == {"step": 0, "steps": 150, "accuracy": None}
     assert json.loads(events[1].removeprefix("data: ")) == {"step": 150, "steps": 150, "accuracy": 0.9}
