@@ -181,7 +181,7 @@ def test_padding_changes_nothing() -> None:
 def test_sorting_by_length_changes_nothing() -> None:
     """On a GPU all programs go through all steps, those of their padding too."""
     rng = random_source()
-    sound = [random_program(rng, rng.randint(1, 20)) for _ in range(300)]
+    sound = [random_program(rng, rng.randint(1, 20)) for _ in range(600)]
     programs = [*sound, *(rng.sample(program, len(program)) for program in sound), [], ["scene"] * 40]
     tables, columns, of = (
         SceneTables.of([SCENE]),

@@ -148,9 +148,9 @@ def test_switches_travel_to_other_processes() -> None:
 
 def test_a_walk_is_one_edit_after_the_other() -> None:
     rng = random_source()
-    columns = encoded(random_programs(rng, 40, 12), extra=1)
+    columns = encoded(random_programs(rng, 200, 12), extra=1)
     distance = torch.tensor([rng.randrange(4) for _ in columns])
-    draws = torch.rand((3, 40), generator=torch.Generator().manual_seed(rng.randrange(2**32)))
+    draws = torch.rand((3, 200), generator=torch.Generator().manual_seed(rng.randrange(2**32)))
     for edits in EDITS.values():
         step = columns
         for k, draw in enumerate(draws):
@@ -188,7 +188,8 @@ class Table:
         return self._noise(rows, columns, 2) > 0.8
 
     def _noise(self, rows: Tensor, columns: Tensor, purpose: int) -> Tensor:
-        weights = torch.arange(1, columns.shape[1] + 1).double().sqrt()
+        # Other roots of the time than of the symbol: of symbols that change places, no two sums are alike.
+        weights = torch.arange(1, columns.shape[1] + 1).double() ** 0.7
         mixed = (columns + 2).double().sqrt() * weights * purpose + self.seed % 1000
         return torch.sin(100 * mixed.sin().sum(1) + rows)
 
