@@ -23,7 +23,11 @@ from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.learning.reasoner import BEAM, Substituting
 from ngs.learning.seeing import SceneTargets, Seeing
+from ngs.parsing import chart
 from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
+from ngs.parsing.chart import log_total, walked
+from ngs.parsing.circuit import derivation_circuit
+from ngs.parsing.decode import best_columns
 from ngs.perception.decoding import Policy
 from ngs.perception.halving import Halving
 from ngs.perception.lenet import NETWORKS, FirstConvolution
@@ -36,6 +40,7 @@ from ngs.search.arrangement import multi_step
 from ngs.search.batched import Batch, correct
 from ngs.search.batched_walk import walk_batch
 from ngs.search.compiled import BUDGET
+from ngs.search.evaluator import kernels_of
 from ngs.search.multi_step import Draws, Walk
 from ngs.search.substitution import Substitutions
 from ngs.tasks.clevr.language import Programs, TidyPrograms
@@ -86,6 +91,27 @@ def test_parsing(batch):
     assert all(ngs.recognises(GRAMMAR, drawn[b]) for b in range(64))
 
 
+def test_parsing_in_one_launch(batch, monkeypatch):
+    """The kernel, also where it is recorded, against the plain engine on the same GPU."""
+    circuit, log_probs = derivation_circuit(GRAMMAR, 7), batch[0].cuda()
+    scores = log_probs.masked_fill(log_probs < -8, -torch.inf).requires_grad_()
+    roots = circuit.select([circuit.root(n) for n in batch[1].tolist()]).to(scores.device)
+
+    def passes():
+        totals = log_total(circuit, scores, roots)
+        (marginals,) = torch.autograd.grad(totals.sum(), scores)
+        return best_columns(circuit, scores.detach(), roots), totals.detach(), marginals
+
+    assert walked(circuit, scores)
+    eager, graph = passes(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        recorded = passes()
+    graph.replay()
+    monkeypatch.setattr(chart, "MOST_WALKED", 0)
+    for one, again, other in zip(eager, recorded, passes(), strict=True):
+        assert torch.equal(one, again) and torch.allclose(one, other)
+
+
 def test_back_search(batch):
     log_probs, lengths, answers = batch
     here = ngs.one_step_batch(GRAMMAR, ARITHMETIC, log_probs, lengths, answers)
@@ -104,6 +130,37 @@ def test_walks(batch):
     here, there = walk_batch(on_cpu, columns, walk, draws), walk_batch(on_gpu, columns.cuda(), walk, draws)
     assert torch.equal(here[0], there[0].cpu())
     assert torch.equal(here[1], there[1].cpu())
+
+
+def test_searches_by_tables_can_be_recorded(batch):
+    """Walks, corrections and answers by the kernels, in a CUDA graph of the caller; some have no sentence."""
+    log_probs, lengths, answers = batch
+    walk = Walk(steps=5, back_search=0.5, epsilon=0.1)
+    draws = Draws.of(walk, 64, 7, torch.Generator().manual_seed(0))
+    columns = ngs.best(GRAMMAR, log_probs, lengths).columns
+    columns[::9] = ngs.PAD
+
+    def searched(device):
+        search = Batch.of(GRAMMAR, ARITHMETIC, log_probs.float().to(device), lengths.to(device), answers)
+        drawn, start = draws.to(torch.device(device)), columns.to(device)
+
+        def search_all():
+            fixes = correct(search, start)
+            numbers = search.engine.answers_of(fixes.columns, search.lengths)
+            parts = fixes.columns, fixes.found, fixes.right, fixes.in_language, numbers
+            return *walk_batch(search, start, walk, drawn), *parts
+
+        return search, start, search_all
+
+    search, start, search_all = searched(GPU)
+    assert kernels_of(search.engine, start) is not None
+    search_all()  # tables are laid out and kernels compiled outside the recording
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        there = search_all()
+    graph.replay()
+    for want, have in zip(searched("cpu")[2](), there, strict=True):
+        assert torch.equal(want, have.cpu())
 
 
 @pytest.fixture(params=range(3), ids=lambda seed: f"seed {seed}")

@@ -198,7 +198,7 @@ class Tabled(BackSearching):
         return self._circuit.select(self._answer_roots[batch.numbers].tolist())
 
     def right(self, columns: Tensor, batch: Batch) -> Tensor:
-        numbers = self._engine.answer_numbers(self._engine.values(columns.T), batch.lengths)
+        numbers = self._engine.answers_of(columns, batch.lengths)
         return (numbers == self._answers[batch.examples]) & (columns[:, 0] != PAD)
 
     def log_evidence(self, log_probs: Tensor, batch: Batch) -> Tensor:

@@ -8,8 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ngs.gpu import has_kernels
 from ngs.parsing.circuit import FIRST_LEAF, NOTHING, ONE, Circuit, Edges
 from ngs.parsing.semiring import IMPOSSIBLE, LOG, Semiring
+
+MOST_WALKED = 4_000
+"""Edges of a circuit that a kernel walks one after the other, in one launch.
+
+The walk takes time in proportion to the edges, whatever the batch; launching every level takes time in
+proportion to the levels, and has the whole GPU for their edges. So the more edges a level has, the less there
+is to gain, and the levels of circuits for values have thousands.
+"""
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,12 @@ def outside(chart: Chart) -> Tensor:
     return leaves.view(circuit.time, circuit.symbols, batch).permute(2, 0, 1)
 
 
+def walked(circuit: Circuit, scores: Tensor) -> bool:
+    """Whether `ngs.parsing.kernels.chart` does the work of `inside` and `outside`, in one launch."""
+    known = scores.dtype in (torch.float32, torch.float64)
+    return known and has_kernels(scores) and circuit.edges <= MOST_WALKED
+
+
 def log_total(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     """log of the summed probability of each example's derivations [batch], differentiable in `scores`.
 
@@ -104,17 +119,9 @@ class _LogTotal(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, circuit: Circuit, roots: Edges) -> Tensor:
         wanted = ctx.needs_input_grad[0]
-
-        def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor, ...]:
-            chart = inside(circuit, scores, Edges(left, right, out, roots.segments), LOG)
-            totals = chart.totals.masked_fill(~chart.possible, -torch.inf)
-            return (totals, outside(chart)) if wanted else (totals,)
-
         roots = roots.to(scores.device)
-        if scores.is_cuda:
-            roots = roots.padded()
-        inputs = scores, roots.left, roots.right, roots.out
-        totals, *marginals = circuit.replays((scores.shape, wanted), passes, inputs)
+        passes = _walked_sums if walked(circuit, scores) else _replayed_sums
+        totals, *marginals = passes(circuit, scores, roots, wanted)
         ctx.save_for_backward(totals, *marginals)
         return totals
 
@@ -125,3 +132,24 @@ class _LogTotal(torch.autograd.Function):
         # A total of -inf has no derivative; zero keeps such an example from spoiling its batch.
         grad = grad.masked_fill(totals.isneginf(), 0.0)
         return marginals * grad[:, None, None], None, None
+
+
+def _replayed_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
+    """Totals [batch], -inf where nothing is possible, and if `wanted` marginals [batch, time, symbol]."""
+
+    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor, ...]:
+        chart = inside(circuit, scores, Edges(left, right, out, roots.segments), LOG)
+        totals = chart.totals.masked_fill(~chart.possible, -torch.inf)
+        return (totals, outside(chart)) if wanted else (totals,)
+
+    if scores.is_cuda:
+        roots = roots.padded()
+    inputs = scores, roots.left, roots.right, roots.out
+    return circuit.replays((scores.shape, wanted), passes, inputs)
+
+
+def _walked_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
+    """The same by a kernel."""
+    from ngs.parsing.kernels.chart import log_totals
+
+    return log_totals(circuit, scores, roots, wanted=wanted)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ngs.gpu import Resident
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
@@ -52,7 +53,10 @@ class Edges:
         return cls(sorted_left, sorted_right, sorted_out, segments)
 
     def to(self, device: torch.device) -> Edges:
-        return Edges(self.left.to(device), self.right.to(device), self.out.to(device), self.segments)
+        if device == self.out.device:
+            return self
+        left, right, out = torch.stack([self.left, self.right, self.out]).to(device)  # one copy, not three
+        return Edges(left, right, out, self.segments)
 
     def padded(self) -> Edges:
         """The same edges, with impossible ones behind them up to the next power of two.
@@ -93,7 +97,27 @@ class Circuit:
 
     @property
     def edges(self) -> int:
-        return sum(len(level.out) for level in self.levels) + len(self.root_edges.out)
+        return self.inner_edges + len(self.root_edges.out)
+
+    @cached_property
+    def inner_edges(self) -> int:
+        """Those of the levels."""
+        return sum(len(level.out) for level in self.levels)
+
+    @property
+    def leaves(self) -> int:
+        return self.time * self.symbols
+
+    @cached_property
+    def walk(self) -> Resident:
+        """All levels as one int32 tensor for kernels, segment by segment in the order of the rows.
+
+        For each segment where its edges end, then `left` of all inner edges, then `right`.
+        """
+        none = torch.empty(0, dtype=torch.int64)  # a circuit need not have levels
+        counts = [torch.bincount(level.out, minlength=level.segments) for level in self.levels]
+        lefts, rights = [level.left for level in self.levels], [level.right for level in self.levels]
+        return Resident(torch.cat([torch.cat([none, *counts]).cumsum(0), *lefts, *rights]).int())
 
     def to(self, device: torch.device) -> Circuit:
         """The same circuit with its levels on `device`; the roots stay, batches select from them."""

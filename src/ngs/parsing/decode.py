@@ -17,7 +17,7 @@ from torch import Tensor
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence, Tree
-from ngs.parsing.chart import Chart, inside, log_total, outside
+from ngs.parsing.chart import Chart, inside, log_total, outside, walked
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.k_best import k_best_sentences
 from ngs.parsing.lattice import check_lattice, check_lengths
@@ -125,11 +125,16 @@ def chosen_columns(chart: Chart) -> Tensor:
 
 def best_columns(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     """The best derivation under each example's root, as columns [batch, time]."""
+    roots = roots.to(scores.device)
+    if walked(circuit, scores):
+        from ngs.parsing.kernels import chart as kernel
+
+        return kernel.best_columns(circuit, scores, roots)
 
     def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
         return (chosen_columns(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
 
-    roots = roots.to(scores.device).padded()
+    roots = roots.padded()
     (columns,) = circuit.replays("best", passes, (scores, roots.left, roots.right, roots.out))
     return columns
 
@@ -139,6 +144,11 @@ def sampled_columns(
 ) -> Tensor:
     """A derivation drawn from the posterior under each example's root, as columns [batch, time]."""
     roots = roots.to(scores.device)
+    if walked(circuit, scores):
+        from ngs.parsing.kernels import chart as kernel
+
+        flat = scores.new_empty(kernel.noise_size(circuit, scores, roots))
+        return kernel.sampled_columns(circuit, scores, roots, exponential(generator)(flat))
     if scores.is_cuda:
         roots = roots.padded()
     # Before the recording, as `outside` will ask for it: of the roots, then of the levels from the top.

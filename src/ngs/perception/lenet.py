@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from ngs.gpu import has_kernels
+from ngs.gpu import has_kernels, products_are_rounded
 from ngs.perception.halving import Halving
 
 SIDE = 45
@@ -68,6 +69,9 @@ class Pixels(nn.Module):
         return features.permute(0, 2, 3, 1).flatten(1)
 
 
+UntilHidden = tuple[nn.Conv2d, nn.Conv2d, Bias, nn.Dropout, nn.Linear]
+
+
 class PaperLeNet(ChannelsLast):
     """The network of the paper as its authors released it: no pooling between its two convolutions."""
 
@@ -86,6 +90,39 @@ class PaperLeNet(ChannelsLast):
             nn.Dropout(0.5),
             nn.Linear(128, symbols),
         )
+        self.side = side
+
+    def forward(self, ink: Tensor) -> Tensor:
+        if not self._has_kernels_for(ink):
+            return super().forward(ink)
+        from ngs.perception.kernels.ink_to_hidden import BYTE, InkToHidden
+
+        first, second, bias, dropout, linear = self._until_hidden
+        weights = first.weight, first.bias, second.weight, bias.bias, linear.weight, linear.bias
+        dropped = round(BYTE * dropout.p) if dropout.training else 0
+        scores: Tensor = InkToHidden.apply(ink, *weights, dropped)  # type: ignore[no-untyped-call]
+        for layer in list(self)[8:]:
+            scores = layer(scores)
+        return scores
+
+    @property
+    def _until_hidden(self) -> UntilHidden:
+        """The layers up to the hidden one that have weights or a share to tell."""
+        first, _, second, _, bias, dropout, _, linear, *_ = self
+        return cast(UntilHidden, (first, second, bias, dropout, linear))
+
+    def _has_kernels_for(self, ink: Tensor) -> bool:
+        """Whether kernels of our own can go from ink to the hidden layer: on a GPU, where products may be
+        rounded, for images of the kind and shape that they are made for."""
+        first, *_, dropout, _ = self._until_hidden
+        if not (has_kernels(ink) and has_kernels(first.weight)) or ink.requires_grad:
+            return False
+        plain = ink.dtype == first.weight.dtype == torch.float32 and not torch.is_autocast_enabled("cuda")
+        if ink.shape[1:] != (1, self.side, self.side) or not (plain and products_are_rounded()):
+            return False
+        from ngs.perception.kernels.ink_to_hidden import takes
+
+        return takes(ink, dropout.p)
 
 
 class LeNet(ChannelsLast):

@@ -16,6 +16,7 @@ from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.batched import Batch, Corrections, corrected, search_batch
+from ngs.search.evaluator import kernels_of
 from ngs.search.multi_step import SMALLEST, Draws, Walk, walk_along
 
 
@@ -49,13 +50,17 @@ def multi_step_batch(
 
 def walk_batch(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
     """The last state of each chain [batch, time], and whether it is right [batch]."""
+    draws = draws.to(columns.device)
+    kernels = kernels_of(batch.engine, columns)
+    if kernels is not None:
+        return kernels.walk(batch.log_probs, batch.lengths, batch.targets, columns, walk, draws)
 
     def chain(
         log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor, *drawn: Tensor
     ) -> Tensors:
         return _walk(Batch(batch.engine, log_probs, lengths, targets), columns, walk, Draws(*drawn))
 
-    inputs = batch.log_probs, batch.lengths, batch.targets, columns, *draws.to(columns.device).parts
+    inputs = batch.log_probs, batch.lengths, batch.targets, columns, *draws.parts
     last, right = batch.engine.replays(walk, chain, inputs)
     return last, right
 
@@ -116,27 +121,55 @@ def _log_ratio(state: State, other: State, proposal: RandomWalks, walk: Walk) ->
     return torch.where(torch.isneginf(other.log_p), -torch.inf, ratio)
 
 
+@dataclass(frozen=True)
+class Choices:
+    """The symbols that a random walk chooses from at each place."""
+
+    others: Tensor
+    """[..., time]: how many it has besides the one that stands there"""
+    number: Tensor
+    """[..., time, symbol]: of each usable symbol"""
+    column: Tensor
+    """[..., time, number]: the symbol of each number"""
+
+    @classmethod
+    def of(cls, usable: Tensor) -> Choices:
+        """`usable` [..., time, symbol]: what some sentence of the same length has there."""
+        return cls(
+            (usable.sum(-1) - 1).clamp(min=0),
+            usable.cumsum(-1) - 1,
+            (~usable).int().sort(dim=-1, stable=True).indices,
+        )
+
+    @property
+    def changeable(self) -> Tensor:
+        """[..., time]"""
+        return self.others > 0
+
+
+def log_ways(n: Tensor, d: Tensor) -> Tensor:
+    """log (n choose d), of float64; where d is above n, of no matter."""
+    return torch.lgamma(n + 1) - torch.lgamma(d + 1) - torch.lgamma((n - d).clamp(min=0) + 1)
+
+
 class RandomWalks:
     """The random walk g of `multi_step.RandomWalk`, for a batch and all its draws."""
 
     def __init__(self, usable: Tensor, distance: float, draws: Draws) -> None:
         """`usable` [batch, time, symbol]: what some sentence of the example's length has there."""
-        others = (usable.sum(-1) - 1).clamp(min=0)
-        changeable = others > 0
+        choices = Choices.of(usable)
+        changeable = choices.changeable
         count = changeable.sum(1)
         order = draws.order.masked_fill(~changeable, torch.inf)
         rank = (order[..., None, :] < order[..., None]).sum(-1)
         moves = torch.where(draws.distance > count, 0, draws.distance)
         self.changes = changeable & (rank < moves[..., None])  # [steps, batch, time]
-        self.wanted = (draws.symbol * others).long()  # [steps, batch, time]: the number of the new symbol
-        self.number = usable.cumsum(-1) - 1  # [batch, time, symbol]: of each usable symbol
-        self.column = (~usable).int().sort(dim=-1, stable=True).indices  # and the symbol of each number
-        self.log_others = others.clamp(min=1).double().log()
+        self.wanted = (draws.symbol * choices.others).long()  # [steps, batch, time]: the new symbol's number
+        self.number, self.column = choices.number, choices.column
+        self.log_others = choices.others.clamp(min=1).double().log()
         d = torch.arange(usable.shape[1] + 1, device=usable.device, dtype=torch.float64)
-        n = count.double()[:, None]
         log_poisson = d * log(distance) - distance - torch.lgamma(d + 1)
-        log_ways = torch.lgamma(n + 1) - torch.lgamma(d + 1) - torch.lgamma((n - d).clamp(min=0) + 1)
-        self.log_distance = log_poisson - log_ways  # [batch, distance]
+        self.log_distance = log_poisson - log_ways(count.double()[:, None], d)  # [batch, distance]
 
     def draw(self, step: int, columns: Tensor) -> Tensor:
         """Another sentence for each of `columns` [batch, time]."""
