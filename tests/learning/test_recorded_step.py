@@ -6,13 +6,17 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from math import isfinite
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from ngs.errors import NGSError
 from ngs.gpu import HAS_TRITON, rounded_products
 from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.learning.objective import Supervised
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching, is_recordable
 from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.questions import QuestionExamples
@@ -24,7 +28,6 @@ from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, meanings
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.scores import read_programs
 from tests.learning.program_tasks import moved, task
-from tests.learning.tasks import tiny
 from tests.perception.asked import WORDS
 
 needs_gpu = pytest.mark.skipif(
@@ -166,9 +169,19 @@ def test_on_a_cpu_nothing_is_recorded() -> None:
 
 def test_examples_that_cannot_be_addressed_are_refused() -> None:
     """Before anything is recorded."""
-    examples = tiny()
-    objective = PROGRAM_METHODS["supervised"](task(4, 0).examples, HOW, torch.Generator())
-    lesson = Lesson("formulas", examples, objective, 1)
+
+    class Told:
+        """Known on the CPU alone."""
+
+        lengths = np.ones(4, dtype=np.int64)
+
+        def __len__(self) -> int:
+            return 4
+
+        def batch(self, numbers: NDArray[np.int64]) -> Any:
+            raise AssertionError("nobody asks")
+
+    lesson = Lesson("told", Told(), Supervised(), 1)
     trainer = Trainer(torch.nn.Linear(1, 1), [lesson], Settings())
-    with pytest.raises(NGSError, match="formulas: steps on Examples cannot be recorded; give examples with"):
+    with pytest.raises(NGSError, match="told: steps on Told cannot be recorded; give examples with"):
         trainer._recording(lesson, 4)

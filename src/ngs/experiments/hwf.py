@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
+from ngs.learning.methods import is_recordable
 from ngs.learning.objective import Supervised
 from ngs.learning.processes import own_seed
 from ngs.learning.reasoner import BEAM, Reasoner, Substituting, reasoner
@@ -102,7 +104,10 @@ class HWFCourse:
         config, parts = self.config, self.parts
         generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
         objective = config.make_method()(parts.train, generator)
-        lessons = [Lesson(config.method, parts.train.examples, objective, config.steps)]
+        recordable = partial(is_recordable, objective, parts.train)
+        lessons = [
+            Lesson(config.method, parts.train.examples, objective, config.steps, recordable=recordable)
+        ]
         if parts.labelled is None:
             return lessons
         labelled = parts.labelled

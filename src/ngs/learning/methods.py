@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import torch
+from torch import nn
 
 from ngs.learning.objective import Likeliest, Marginal, MultiStep, Objective, OneStep, Supervised
 from ngs.learning.policy_gradient import Mapo, Reinforce
-from ngs.learning.reasoner import Reasoner
+from ngs.learning.reasoner import Reasoner, Tabled
+from ngs.perception.lenet import PaperLeNet
 from ngs.search.multi_step import Walk
 
 Method = Callable[[Reasoner, torch.Generator], Objective]
@@ -47,6 +49,16 @@ def reinforce(decay: float = 0.99, samples: int = 1) -> Method:
 def mapo(decay: float = 0.99, clip: float = 0.1, size: int = 8) -> Method:
     """NGS-MAPO (Liang et al. 2018), with `size` remembered formulas for each example."""
     return lambda reasoner, generator: Mapo(reasoner, generator, decay, clip, size)
+
+
+def is_recordable(objective: Objective, reasoner: Reasoner, network: nn.Module) -> bool:
+    """Whether a step of a network towards an objective is kernels on a GPU and nothing else.
+
+    The network must see every input by itself: in batches that are put together on the GPU, some stand in for
+    inputs that there are not, which a batch norm would count.
+    """
+    known = isinstance(objective, Supervised | OneStep | MultiStep | Reinforce | Mapo)
+    return known and isinstance(network, PaperLeNet) and isinstance(reasoner, Tabled) and not reasoner.waits
 
 
 METHODS: Mapping[str, Method] = {

@@ -58,7 +58,7 @@ class Stateless:
 
 
 class Drawing:
-    """An objective whose only memory is the state of its random numbers."""
+    """An objective that draws random numbers, and remembers where it is in them."""
 
     generator: torch.Generator
 

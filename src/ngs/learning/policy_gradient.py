@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.learning.examples import Batch
-from ngs.learning.objective import Loss
-from ngs.learning.processes import gathered, mean_over_processes, own_state, states_of_all
+from ngs.learning.objective import Drawing, Loss
+from ngs.learning.processes import gathered, mean_over_processes
 from ngs.learning.reasoner import Reasoner
 from ngs.parsing.decode import PAD, score_of
 
@@ -32,7 +32,7 @@ class Baseline:
         return advantage
 
 
-class Reinforce:
+class Reinforce(Drawing):
     """REINFORCE (Eq. 18) on the policy p(z | x, z in L(G)), which samples formulas and nothing else.
 
         loss = -(r(z, y) - b) log p(z | x, z in L(G)),    r = 1 if f(z) = y else 0
@@ -65,13 +65,10 @@ class Reinforce:
         return Loss(loss, {"reward": rewards.mean()})
 
     def state(self) -> dict[str, Tensor]:
-        return {
-            "generator": states_of_all(self.generator.get_state(), self.generator.device),
-            "baseline": self.baseline.value,
-        }
+        return {**super().state(), "baseline": self.baseline.value}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.generator.set_state(own_state(state["generator"]))
+        super().restore(state)
         self.baseline.value.copy_(state["baseline"])
 
 
@@ -102,7 +99,7 @@ class Memory:
         self.found[examples] += new
 
 
-class Mapo:
+class Mapo(Drawing):
     """MAPO (Liang et al. 2018, "Memory augmented policy optimization", Sec. 3, 4.1).
 
     The expected reward splits into what is remembered (B) and what is not:
@@ -159,15 +156,11 @@ class Mapo:
         return Loss(loss, {**measures, "memory_weight": weight.mean()})
 
     def state(self) -> dict[str, Tensor]:
-        return {
-            "generator": states_of_all(self.generator.get_state(), self.generator.device),
-            "baseline": self.baseline.value,
-            "memory": self.memory.columns,
-            "found": self.memory.found,
-        }
+        memory = {"memory": self.memory.columns, "found": self.memory.found}
+        return {**super().state(), "baseline": self.baseline.value, **memory}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.generator.set_state(own_state(state["generator"]))
+        super().restore(state)
         self.baseline.value.copy_(state["baseline"])
         self.memory.columns.copy_(state["memory"])
         self.memory.found.copy_(state["found"])

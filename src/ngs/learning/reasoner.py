@@ -21,7 +21,7 @@ from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Batch, Examples
-from ngs.parsing.chart import log_total
+from ngs.parsing.chart import log_total, walked
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.decode import PAD, best_columns, sampled_columns
 from ngs.parsing.k_best import k_best_sentences
@@ -32,7 +32,7 @@ from ngs.search import batched
 from ngs.search.batched import correct, one_step_batch
 from ngs.search.batched_walk import multi_step_batch, walk_batch
 from ngs.search.compiled import BUDGET, exact_length, value_circuit
-from ngs.search.evaluator import Evaluator, evaluator
+from ngs.search.evaluator import Evaluator, evaluator, kernels_of
 from ngs.search.multi_step import Draws, Walk
 from ngs.search.neighbours import Engine
 from ngs.search.posterior import Posterior, posterior
@@ -132,7 +132,14 @@ class Parsing:
 
     def _whole(self, circuit: Circuit, batch: Batch) -> Edges:
         """The root of all sentences of each example's length."""
+        if batch.lengths.is_cuda and self._all_have_sentences:
+            return circuit.whole(batch.lengths)
         return circuit.select([circuit.root(n) for n in self.examples.lengths[batch.numbers].tolist()])
+
+    @cached_property
+    def _all_have_sentences(self) -> bool:
+        lengths = normal_form(self.grammar).lengths(self.examples.time)
+        return set(self.examples.lengths.tolist()) <= set(lengths)
 
 
 class BackSearching(Parsing, ABC):
@@ -154,7 +161,7 @@ class BackSearching(Parsing, ABC):
     def multi_step(
         self, log_probs: Tensor, batch: Batch, walk: Walk, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
-        draws = Draws.of(walk, len(batch.numbers), batch.time, generator)
+        draws = Draws.of(walk, len(batch.examples), batch.time, generator)
         return walk_batch(self._search(log_probs, batch), self.read(log_probs, batch), walk, draws)
 
     def _search(self, log_probs: Tensor, batch: Batch) -> batched.Batch:
@@ -197,6 +204,14 @@ class Tabled(BackSearching):
     def _roots(self, batch: Batch) -> Edges:
         return self._circuit.select(self._answer_roots[batch.numbers].tolist())
 
+    @property
+    def waits(self) -> bool:
+        """Whether reading, sampling, judging or correcting sentences waits for a GPU, or needs none."""
+        columns = self.examples.where[:1]
+        scores = columns.new_zeros((*columns.shape, len(self.grammar.symbols)), dtype=torch.float32)
+        walks = all(walked(circuit, scores) for circuit in (self._derivations, self._sentences))
+        return not (walks and self._all_have_sentences and kernels_of(self._engine, columns) is not None)
+
     def right(self, columns: Tensor, batch: Batch) -> Tensor:
         numbers = self._engine.answers_of(columns, batch.lengths)
         return (numbers == self._answers[batch.examples]) & (columns[:, 0] != PAD)
@@ -209,7 +224,7 @@ class Tabled(BackSearching):
         if k == 1:
             return best_columns(self._circuit, scores, roots)[:, None]
         if not len(roots.out):  # no sentence gives any of the answers
-            return batch.lengths.new_full((len(batch.numbers), k, batch.time), PAD)
+            return batch.lengths.new_full((len(batch.examples), k, batch.time), PAD)
         columns, totals = k_best_sentences(self._circuit, scores, roots, k)
         behind = torch.arange(batch.time, device=scores.device) >= batch.lengths[:, None, None]
         return columns.masked_fill(behind | torch.isneginf(totals)[..., None], PAD)

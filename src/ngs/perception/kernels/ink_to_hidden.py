@@ -19,6 +19,7 @@ float32. Gradients are too small for its range, so a power of two brings the lar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 from typing import Any
 
 import torch
@@ -34,6 +35,8 @@ BYTE = 256
 LARGEST = 2.0**8
 """What the largest number of a gradient is brought near to: what a weighted sum of such numbers comes to must
 still be less than 65,504."""
+LARGEST_EXPONENT = 100
+"""Of the power of two that does this; networks that have stopped learning have gradients of 1e-40."""
 PARTS = 132
 """Programs that share the gradient of the second weights of left or right pixels."""
 ROOM = 163_840
@@ -50,18 +53,21 @@ class Tile:
     warps: int
     stages: int
     """of a loop that are under way at once"""
+    registers: int | None = None
+    """that a thread has at most: with fewer, more programs run at a time"""
 
     @property
-    def options(self) -> dict[str, int]:
-        return {"M": self.pixels, "num_warps": self.warps, "num_stages": self.stages}
+    def options(self) -> dict[str, int | None]:
+        names = "M", "num_warps", "num_stages", "maxnreg"
+        return dict(zip(names, (self.pixels, self.warps, self.stages, self.registers), strict=True))
 
 
 # Of the kernels below, in their order: the fastest of some on an H200.
-FRAMED = Tile(64, 4, 1)
+FRAMED = Tile(128, 4, 1)
 HALVED = Tile(64, 4, 1)
 BIASED = Tile(128, 4, 1)
-SUMMED = Tile(32, 8, 2)
-TURNED = Tile(64, 4, 1)
+SUMMED = Tile(32, 4, 2)
+TURNED = Tile(64, 4, 1, registers=168)
 
 
 @triton.jit
@@ -78,7 +84,7 @@ def _frame(ink, weight, bias, features, side, C: tl.constexpr, M: tl.constexpr):
     near = (tap < 9)[None, :] & (v >= 0) & (v < side) & (u >= 0) & (u < side)
     patch = tl.load(ink + v * side + u, mask=near, other=0.0)
     weights = tl.load(weight + channel[None, :] * 9 + tap[:, None], mask=(tap < 9)[:, None], other=0.0)
-    total = tl.dot(patch, weights, input_precision="tf32") + tl.load(bias + channel)[None, :]
+    total = tl.dot(patch.to(tl.float16), weights.to(tl.float16)) + tl.load(bias + channel)[None, :]
     inside = (y >= 0) & (y < side) & (x >= 0) & (x < side)
     # Not a number stays: a maximum would hide it.
     total = tl.where(inside[:, None] & ~(total <= 0), total, 0.0)
@@ -367,9 +373,10 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _scale(gradient: Tensor) -> Tensor:
-    """The power of two that brings the largest number to half of `LARGEST` or more; 1 where all are zero."""
+    """The power of two that brings the largest number to half of `LARGEST` or more; where all are next to
+    nothing, one that can be divided by."""
     largest = torch.linalg.vector_norm(gradient, torch.inf) if len(gradient) else gradient.new_zeros(())
-    return torch.where(largest == 0, 1.0, torch.exp2(torch.floor(torch.log2(LARGEST / largest))))
+    return torch.exp2((log2(LARGEST) - largest.log2()).floor().clamp(max=LARGEST_EXPONENT))
 
 
 def _windows(second: Tensor) -> Tensor:
