@@ -103,7 +103,10 @@ def test_the_experiments_are_listed(arguments: list[str]) -> None:
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
-    assert lines[0] == "hwf-table       Handwritten formulas: methods and data"
+    assert lines[0] == "hwf-table       Handwritten formulas: methods and data (96 runs on HWF)"
+    by_name = {line.split()[0]: line for line in lines}
+    assert by_name["hwf-leak"].endswith("(48 runs on HWF and HWF-clean)")
+    assert by_name["clevr-examples"].endswith("(1 run on embedded data)")
 
 
 def test_only_the_rows_asked_for_are_run_and_the_others_are_shown_as_missing(there: Path) -> None:

@@ -85,8 +85,9 @@ HWF_EXAMPLES = Experiment(
     "hwf-examples",
     "Handwritten formulas: corrections",
     "The paper's `fig_HME_examples`: what back-search makes of wrong answers of a network that has just "
-    "begun to learn. A digit or an operator set right; nothing found in one step, but in more; nothing at "
-    "all; and a spurious correction, which gives the answer but is not what is written.",
+    "begun to learn (HWF, the small network, our settings). 1-BS sets a digit or an operator right; finds "
+    "nothing, but m-BS does in more steps, be it what is written or not; neither finds anything; or 1-BS "
+    "finds a spurious correction, which gives the answer but is not what is written.",
     ("hwf",),
     full_formulas,
     quick_formulas,

@@ -37,8 +37,8 @@ def show(outcome: Outcome) -> Section:
 EXPERIMENT = Experiment(
     "hwf-leak",
     "Handwritten formulas: HWF and HWF-clean",
-    "In HWF 5,372 of the 7,505 test symbols show an image that training formulas show too; HWF-clean keeps "
-    "them apart. "
+    "In HWF 5,372 of the 7,505 test images are images of the training formulas, pixel by pixel; HWF-clean "
+    "keeps them apart. "
     "Our settings (a wide network, changed images, 1,100 steps of 256), the same for both and "
     "for every method. Where no test image was seen most lose 2 to 3 points, and those that learn from "
     "rewards without pre-training 7 to 8. With these settings NGS-RL learns, too; the paper has it at 3.4 on "

@@ -46,9 +46,9 @@ EXPERIMENT = Experiment(
     "Share of test formulas with the right value, in percent, when only formulas of one length are trained "
     "and tested on; the small network, 900 steps of 256. Without short formulas there is nothing easy to "
     "begin with: m-BS, which has to be right by luck now and then, did not begin to learn in one run of "
-    "three at length 5 (the others have 98 and 99) and in none at length 7. In italics what ABLkit's authors"
-    " publish. HWF has 1,000 training formulas of length 1 and 6,000 of length 7, so the columns differ in "
-    "more than length.",
+    "three at length 5 (the others have 98 and 99) and in all three at length 7. In italics what ABLkit's "
+    "authors publish. HWF has 1,000 training formulas of length 1 and 6,000 of length 7, so the columns "
+    "differ in more than length.",
     ("hwf",),
     full,
     quick,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ngs.experiments.catalogue.experiment import Experiment
+from ngs.experiments.catalogue.experiment import Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.curves_figure import save
 from ngs.experiments.results.outcome import Outcome, read_outcome
@@ -13,15 +13,18 @@ from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import provenance
 
 PAGE, IMAGES = "results.md", "images/results"
+DATA = {"hwf": "HWF", "hwf_clean": "HWF-clean", "clevr": "CLEVR-25k"}
+"""What people call the `Means`."""
 
 HEAD = """# Results
 
 Every table and curve of the paper (Li et al., ICML 2020) and of our own experiments, as far as they have been
 run: mean and standard deviation of the seeds, with the paper's value and the difference beside it. **Bold**:
 more than a point below the paper. †: not what was asked for, see the text above the table; it is neither
-counted among the runs that are done nor compared with the paper. `ngs results` makes this page from the
-records in [results/](results/), which hold every run's settings (those that are not the default), scores,
-curve, commit and machine. A commit with + had changes that were not committed.
+counted among the runs that are done nor compared with the paper. `ngs results` makes tables and
+figures from the records in [results/](results/), which hold every run's settings (those that are not the
+default), scores, curve, commit and machine; the words between them are the catalogue's. A commit with + had
+changes that were not committed.
 
 The checkpoint of every run is chosen on training data held out for that, never on the test. How to run or
 extend any of this, on one machine or several: [several_machines.md](several_machines.md#many-runs).
@@ -65,5 +68,7 @@ def illustrated(section: Section, images: Path, called: str) -> str:
 
 
 def listed(experiment: Experiment) -> str:
-    """One line about an experiment."""
-    return f"{experiment.name:<15} {experiment.title}"
+    """One line about an experiment: what it is about, how many runs, and on which data."""
+    runs = len(list(jobs_of(experiment.full(Means()))))
+    data = " and ".join(DATA[name] for name in experiment.needs) or "embedded data"
+    return f"{experiment.name:<15} {experiment.title} ({runs} run{'s' * (runs > 1)} on {data})"

@@ -21,9 +21,14 @@ def together(curves: Sequence[Mapping[int, float]]) -> Curve:
 
 
 def curves_figure(
-    curves: Mapping[str, Curve], label: str, beside: Mapping[str, Points] | None = None, scale: str = "linear"
+    curves: Mapping[str, Curve],
+    label: str,
+    beside: Mapping[str, Points] | None = None,
+    scale: str = "linear",
+    marks: Mapping[str, str] | None = None,
 ) -> Figure:
-    """A line for each name; dotted, in the same colour or one of its own, what others published."""
+    """A line for each name, with what must be said beside it; dotted, in the same colour or one of its own,
+    what others published."""
     from matplotlib.figure import Figure  # here: it is slow to import, and most commands draw nothing
 
     figure = Figure(figsize=(8, 4), layout="constrained")
@@ -33,7 +38,9 @@ def curves_figure(
         if not curve:
             continue
         steps, several = zip(*curve, strict=True)
-        (line,) = axes.plot(steps, [mean(shares) for shares in several], marker=".", label=name)
+        (line,) = axes.plot(
+            steps, [mean(shares) for shares in several], marker=".", label=name + (marks or {}).get(name, "")
+        )
         colours[name] = line.get_color()
         lowest, highest = list(map(min, several)), list(map(max, several))
         axes.fill_between(steps, lowest, highest, color=line.get_color(), alpha=0.2, linewidth=0)
