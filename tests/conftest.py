@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -25,6 +26,13 @@ torch.set_num_threads(1)  # the tensors are small, and the test processes share 
 def pytest_runtest_setup() -> None:
     """Weights that a test leaves to chance are the same whichever tests came before it."""
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def kernels_on_any_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels can be called without a GPU, too: Triton has been told to interpret them there."""
+    if not torch.cuda.is_available():
+        monkeypatch.setattr(torch.cuda, "device_of", lambda _: nullcontext())
 
 
 @pytest.fixture(scope="module")

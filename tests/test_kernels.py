@@ -6,10 +6,6 @@ that are too early or too late, rounding) is for tests/test_gpu.py and its like,
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import nullcontext
-
 import pytest
 import torch
 from torch import nn
@@ -17,7 +13,6 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.errors import ShapeError
-from ngs.gpu import HAS_TRITON
 from ngs.parsing.arrangement import AnyOrder, legal_along
 from ngs.parsing.decode import PAD
 from ngs.perception.decoding import Policy
@@ -30,27 +25,14 @@ from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES
 from ngs.tasks.clevr.program import MODULES
+from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.perception import asked as asking
 from tests.reasoning.test_programs import random_scene, random_source
 from tests.search.test_arrangement import NEAR, Table
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 
-pytestmark = [
-    pytest.mark.skipif(
-        not HAS_TRITON and os.environ.get("NGS_TRITON") != "required",
-        reason="needs Triton, which comes with PyTorch for GPUs; NGS_TRITON=required to fail without it",
-    ),
-    pytest.mark.skipif(torch.cuda.is_available(), reason="here the kernels are compiled"),
-    pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # NumPy's, of log 0 in lanes that are masked
-]
+pytestmark = [needs_triton, needs_the_interpreter, on_any_device, without_warnings]
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """On a CPU; tests/conftest.py has told Triton to interpret."""
-    monkeypatch.setattr(torch.cuda, "device_of", lambda _: nullcontext())
-    yield
 
 
 @pytest.mark.parametrize("unique", [strict, lenient])

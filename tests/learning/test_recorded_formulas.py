@@ -14,6 +14,8 @@ from ngs.experiments.hwf import HWFCourse
 from ngs.gpu import HAS_TRITON, rounded_products
 from ngs.learning.loop import Lesson, Trainer
 from ngs.learning.methods import is_recordable
+from ngs.learning.objective import Loss
+from ngs.learning.reasoner import Tabled
 from ngs.learning.recorded_step import PLAIN_STEPS
 from ngs.perception.lenet import NETWORKS
 
@@ -71,11 +73,12 @@ def test_it_is_recorded_with_dropout_too(method: str) -> None:
 
 
 @needs_gpu
+@pytest.mark.parametrize("dropout", [False, True])
 @pytest.mark.parametrize("method", RECORDED)
-def test_a_recorded_training_goes_on_where_it_was(method: str) -> None:
+def test_a_recorded_training_goes_on_where_it_was(method: str, dropout: bool) -> None:
     with rounded_products():
-        expected = [float(step.loss) for step in training(method)]
-        first, second = training(method), training(method)
+        expected = [float(step.loss) for step in training(method, dropout=dropout)]
+        first, second = training(method, dropout=dropout), training(method, dropout=dropout)
         steps = iter(first)
         losses = [float(next(steps).loss) for _ in range(7)]
         second.restore(*first.state())
@@ -92,11 +95,23 @@ def test_what_needs_the_cpu_is_not_recorded() -> None:
             assert trainer._recorded is None
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="trainings go to the GPU here")
-@pytest.mark.parametrize("method", RECORDED)
-def test_on_a_cpu_nothing_is_recorded(method: str) -> None:
+@pytest.mark.parametrize("method", [*RECORDED, "posterior", "posterior-hard"])
+def test_what_is_recorded(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What asks a reasoner that does not wait, or nobody; and networks that see every image by itself."""
     course = HWFCourse(replace(CONFIG, method=method), torch.device("cpu"))
     (lesson,) = course.lessons()
-    assert course.parts.train.waits  # type: ignore[attr-defined]
-    for make in NETWORKS.values():
-        assert not is_recordable(lesson.objective, course.parts.train, make(14))
+    paper = NETWORKS["paper"](14)
+    assert course.parts.train.waits  # there is no kernel on a CPU
+    assert is_recordable(lesson.objective, paper) == lesson.recordable(paper) == (method == "supervised")
+    monkeypatch.setattr(Tabled, "waits", False)
+    assert is_recordable(lesson.objective, paper) == (method in RECORDED)
+    for name in ("small", "wide"):
+        assert not is_recordable(lesson.objective, NETWORKS[name](14))
+
+
+def test_an_objective_that_does_not_say_may_wait() -> None:
+    class Own:
+        def __call__(self, log_probs: object, batch: object) -> Loss:
+            raise AssertionError("nobody asks")
+
+    assert not is_recordable(Own(), NETWORKS["paper"](14))  # type: ignore[arg-type]

@@ -1,17 +1,14 @@
-"""The kernel that walks a circuit in one launch, in Triton's interpreter, against the plain engine."""
+"""The kernel that walks a circuit in one launch, against the plain engine on a CPU."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from torch import Tensor
 
-from ngs.gpu import HAS_TRITON
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
@@ -21,30 +18,11 @@ from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_cir
 from ngs.parsing.decode import PAD, best_columns, chosen_columns, sampled_columns
 from ngs.parsing.semiring import drawing, exponential
 from tests.grammars import CATALAN, DANGLING_ELSE, NULLABLE_LIST, PROGRAMS
+from tests.kernels import DEVICE, needs_triton, on_any_device, without_warnings
 
-pytestmark = [
-    pytest.mark.skipif(
-        not HAS_TRITON and os.environ.get("NGS_TRITON") != "required",
-        reason="needs Triton, which comes with PyTorch for GPUs; NGS_TRITON=required to fail without it",
-    ),
-    pytest.mark.skipif(torch.cuda.is_available(), reason="here the kernels are compiled"),
-    pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # NumPy's, of what lanes without an example compute
-]
+pytestmark = [needs_triton, on_any_device, without_warnings]
 
 Compile = Callable[[Grammar, int], Circuit]
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """On a CPU; tests/conftest.py has told Triton to interpret."""
-    monkeypatch.setattr(torch.cuda, "device_of", lambda _: nullcontext())
-    yield
-
-
-@pytest.fixture
-def kernel(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Call it, and from then on the engine takes the kernel."""
-    return lambda: monkeypatch.setattr(chart, "has_kernels", lambda _: True)
 
 
 @dataclass(frozen=True)
@@ -72,7 +50,18 @@ class Case:
         scores = self.scores.clone().requires_grad_()
         totals = log_total(self.circuit, scores, self.roots)
         finite = totals.masked_fill(totals.isneginf(), 0.0)
-        return totals.detach(), torch.autograd.grad(finite.sum(), scores)[0]
+        return totals.detach().cpu(), torch.autograd.grad(finite.sum(), scores)[0].cpu()
+
+    def best(self) -> Tensor:
+        return best_columns(self.circuit, self.scores, self.roots).cpu()
+
+    def by_kernel(self, monkeypatch: pytest.MonkeyPatch) -> Case:
+        """The same where the engine takes the kernel: on the GPU, or from now on everywhere."""
+        if DEVICE.type == "cpu":
+            monkeypatch.setattr(chart, "has_kernels", lambda _: True)
+        there = Case(self.circuit, self.scores.to(DEVICE), self.roots.to(DEVICE))
+        assert chart.walked(there.circuit, there.scores)
+        return there
 
     def drawn(self, noise: Tensor) -> Tensor:
         """What the plain engine draws by the kernel's noise."""
@@ -105,80 +94,83 @@ def case(request: pytest.FixtureRequest) -> Case:
     return Case.of(*request.param)
 
 
-def test_best_columns(case: Case, kernel: Callable[[], None]) -> None:
-    want = best_columns(case.circuit, case.scores, case.roots)
-    kernel()
-    have = best_columns(case.circuit, case.scores, case.roots)
+def test_best_columns(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    want = case.best()
+    have = case.by_kernel(monkeypatch).best()
     assert have.dtype == want.dtype and torch.equal(have, want)
     assert len(want) < 5 or ((want[:, 0] == PAD).any() and (want[:, 0] != PAD).any())
 
 
-def test_the_first_of_equals_is_the_best(case: Case, kernel: Callable[[], None]) -> None:
-    tied = Case(case.circuit, (case.scores / 4).round(), case.roots)
-    want = best_columns(tied.circuit, tied.scores, tied.roots)
-    kernel()
-    assert torch.equal(best_columns(tied.circuit, tied.scores, tied.roots), want)
+def test_the_first_of_equals_is_the_best(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    tied = replace(case, scores=(case.scores / 4).round())
+    want = tied.best()
+    assert torch.equal(tied.by_kernel(monkeypatch).best(), want)
 
 
-def test_sampled_columns(case: Case, kernel: Callable[[], None]) -> None:
-    kernel()
-    size = case.circuit.inner_edges * len(case.scores) + len(case.roots.out)
+def test_sampled_columns(case: Case) -> None:
+    from ngs.parsing.kernels.chart import noise_size
+    from ngs.parsing.kernels.chart import sampled_columns as by_kernel
+
+    size = noise_size(case.circuit, case.scores, case.roots)
     noise = exponential(torch.Generator().manual_seed(5))(case.scores.new_empty(size))
-    generator = torch.Generator().manual_seed(5)
-    have = sampled_columns(case.circuit, case.scores, case.roots, generator)
-    assert torch.equal(have, case.drawn(noise))
+    have = by_kernel(case.circuit, case.scores.to(DEVICE), case.roots.to(DEVICE), noise.to(DEVICE))
+    assert torch.equal(have.cpu(), case.drawn(noise))
 
 
-def test_totals_and_marginals(case: Case, kernel: Callable[[], None]) -> None:
+def test_the_kernel_s_noise_is_drawn_at_once(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ngs.parsing.kernels.chart import noise_size
+
+    there = case.by_kernel(monkeypatch)
+    size = noise_size(case.circuit, case.scores, case.roots)
+    noise = exponential(torch.Generator(DEVICE).manual_seed(5))(there.scores.new_empty(size))
+    generator = torch.Generator(DEVICE).manual_seed(5)
+    have = sampled_columns(there.circuit, there.scores, there.roots, generator)
+    assert torch.equal(have.cpu(), case.drawn(noise.cpu()))
+
+
+def test_totals_and_marginals(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     totals, marginals = case.sums()
-    kernel()
-    have_totals, have_marginals = case.sums()
-    assert torch.allclose(have_totals, totals, rtol=1e-12, atol=1e-12)
-    assert torch.allclose(have_marginals, marginals, rtol=1e-12, atol=1e-12)
-    assert torch.equal(log_total(case.circuit, case.scores, case.roots), have_totals)
+    there = case.by_kernel(monkeypatch)
+    have_totals, have_marginals = there.sums()
+    assert torch.allclose(have_totals, totals, rtol=1e-10, atol=1e-10)
+    assert torch.allclose(have_marginals, marginals, rtol=1e-10, atol=1e-10)
+    assert torch.equal(log_total(there.circuit, there.scores, there.roots).cpu(), have_totals)
 
 
-def test_single_precision(kernel: Callable[[], None]) -> None:
+def test_single_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case.of(derivation_circuit, arithmetic(), 5, 20, torch.float32)
-    best, (totals, marginals) = best_columns(case.circuit, case.scores, case.roots), case.sums()
-    kernel()
-    assert torch.equal(best_columns(case.circuit, case.scores, case.roots), best)
-    have_totals, have_marginals = case.sums()
+    best, (totals, marginals) = case.best(), case.sums()
+    there = case.by_kernel(monkeypatch)
+    assert torch.equal(there.best(), best)
+    have_totals, have_marginals = there.sums()
     assert have_totals.dtype == have_marginals.dtype == torch.float32
     assert torch.allclose(have_totals, totals, atol=1e-5)
     assert torch.allclose(have_marginals, marginals, atol=1e-5)
-    noise = exponential(None)(case.scores.new_empty(case.circuit.inner_edges * 20 + len(case.roots.out)))
-    from ngs.parsing.kernels.chart import sampled_columns as by_kernel
-
-    assert torch.equal(by_kernel(case.circuit, case.scores, case.roots, noise), case.drawn(noise))
 
 
-def test_scores_that_are_no_numbers(kernel: Callable[[], None]) -> None:
+def test_scores_that_are_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """No sentence and no gradient, as in the plain engine; the other examples do not mind."""
     case = Case.of(derivation_circuit, arithmetic(), 3, 6)
     case.scores[2] = torch.nan
-    best, (totals, marginals) = best_columns(case.circuit, case.scores, case.roots), case.sums()
-    kernel()
-    assert torch.equal(best_columns(case.circuit, case.scores, case.roots), best)
-    have_totals, have_marginals = case.sums()
+    best, (totals, marginals) = case.best(), case.sums()
+    there = case.by_kernel(monkeypatch)
+    assert torch.equal(there.best(), best)
+    have_totals, have_marginals = there.sums()
     assert torch.allclose(have_totals, totals)
     assert torch.allclose(have_marginals[[0, 1, 3, 4, 5]], marginals[[0, 1, 3, 4, 5]])
     assert have_marginals[2].isnan().any() and marginals[2].isnan().any()
 
 
-def test_scores_that_lie_apart_and_padded_roots(kernel: Callable[[], None]) -> None:
+def test_scores_that_lie_apart_and_padded_roots(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case.of(derivation_circuit, arithmetic(), 5, 9)
-    apart = case.scores.transpose(0, 1).contiguous().transpose(0, 1)
-    want = best_columns(case.circuit, case.scores, case.roots)
-    kernel()
+    want, there = case.best(), case.by_kernel(monkeypatch)
+    apart = there.scores.transpose(0, 1).contiguous().transpose(0, 1)
     assert not apart.is_contiguous()
-    assert torch.equal(best_columns(case.circuit, apart, case.roots.padded()), want)
+    assert torch.equal(replace(there, scores=apart, roots=there.roots.padded()).best(), want)
 
 
-def test_what_the_kernel_does_not_take(kernel: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case.of(derivation_circuit, arithmetic(), 3, 2)
-    kernel()
-    assert chart.walked(case.circuit, case.scores)
+def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case.of(derivation_circuit, arithmetic(), 3, 2).by_kernel(monkeypatch)
     assert not chart.walked(case.circuit, case.scores.half())
     monkeypatch.setattr(chart, "MOST_WALKED", case.circuit.edges - 1)
     assert not chart.walked(case.circuit, case.scores)

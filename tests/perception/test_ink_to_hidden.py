@@ -3,8 +3,6 @@ interpreter elsewhere."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from contextlib import nullcontext
 
 import pytest
@@ -12,24 +10,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ngs.gpu import HAS_TRITON, rounded_products
+from ngs.gpu import rounded_products
 from ngs.perception.lenet import PaperLeNet
+from tests.kernels import DEVICE, needs_a_gpu, needs_triton, on_any_device
 
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-pytestmark = pytest.mark.skipif(
-    not HAS_TRITON and os.environ.get("NGS_TRITON") != "required",
-    reason="needs Triton, which comes with PyTorch for GPUs; NGS_TRITON=required to fail without it",
-)
-on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = [needs_triton, on_any_device]
 SIZES = [(0, 6, 16, 16), (3, 7, 16, 32), (2, 8, 32, 16)]
 """Images, their side, features and outputs."""
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    if not torch.cuda.is_available():
-        monkeypatch.setattr(torch.cuda, "device_of", lambda _: nullcontext())
-    yield
 
 
 def half(tensor: Tensor) -> Tensor:
@@ -66,7 +53,7 @@ def made(number: int, side: int, channels: int, outputs: int, hidden: int = 9) -
 @pytest.mark.parametrize("scale", [1.0, 1e-9], ids=["large", "small"])
 @pytest.mark.parametrize(
     "sizes, near",
-    [*((sizes, 2e-3) for sizes in SIZES), pytest.param((330, 45, 32, 64), 1e-2, marks=on_a_gpu)],
+    [*((sizes, 2e-3) for sizes in SIZES), pytest.param((330, 45, 32, 64), 1e-2, marks=needs_a_gpu)],
 )
 def test_values_and_gradients(
     sizes: tuple[int, int, int, int], near: float, scale: float, dropped: int
@@ -118,6 +105,20 @@ def test_what_is_no_number_stays() -> None:
     assert hidden[0].isnan().all() and hidden[1:].isfinite().all()
 
 
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 255 / 256])
+def test_shares_that_bytes_can_tell_are_taken_where_there_is_room(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ngs.perception.kernels import ink_to_hidden
+
+    ink = torch.zeros(1, 1, 45, 45)
+    monkeypatch.setattr(ink_to_hidden, "room", lambda _: ink_to_hidden.ROOM)
+    assert ink_to_hidden.takes(ink, share)
+    assert not ink_to_hidden.takes(ink, 0.1) and not ink_to_hidden.takes(ink, 1.0)
+    monkeypatch.setattr(ink_to_hidden, "room", lambda _: ink_to_hidden.ROOM - 1)
+    assert not ink_to_hidden.takes(ink, share)
+
+
 def test_as_many_are_dropped_as_should_be() -> None:
     from ngs.perception.kernels.ink_to_hidden import _bytes
 
@@ -128,7 +129,7 @@ def test_as_many_are_dropped_as_should_be() -> None:
         assert abs((chance < 256 * share).double().mean().item() - share) < 5 * spread
 
 
-@on_a_gpu
+@needs_a_gpu
 def test_the_network_takes_the_kernels() -> None:
     """Where products may be rounded; its scores are those of its layers, up to that."""
     torch.manual_seed(0)
@@ -144,7 +145,7 @@ def test_the_network_takes_the_kernels() -> None:
     assert not torch.equal(rounded, exact.float())
 
 
-@on_a_gpu
+@needs_a_gpu
 def test_the_network_learns_as_with_its_own_layers() -> None:
     """The same gradients, dropout aside."""
     torch.manual_seed(0)

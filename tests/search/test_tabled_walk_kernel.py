@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from itertools import product
 
@@ -12,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.gpu import HAS_TRITON
 from ngs.grammar.grammar import Grammar
 from ngs.parsing.decode import PAD, best
 from ngs.reasoning.arithmetic import Arithmetic
@@ -25,16 +23,10 @@ from ngs.search.evaluator import ABSENT, UNREACHED, evaluator, kernels_of
 from ngs.search.multi_step import Draws, Walk
 from ngs.tasks.hwf.dataset import GRAMMAR as HWF
 from tests.grammars import CATALAN
+from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.search.semantics import random_semantics
 
-pytestmark = [
-    pytest.mark.skipif(
-        not HAS_TRITON and os.environ.get("NGS_TRITON") != "required",
-        reason="needs Triton, which comes with PyTorch for GPUs; NGS_TRITON=required to fail without it",
-    ),
-    pytest.mark.skipif(torch.cuda.is_available(), reason="here the kernels are compiled"),
-    pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # NumPy's, of log 0 in lanes that are masked
-]
+pytestmark = [needs_triton, needs_the_interpreter, on_any_device, without_warnings]
 
 # Its first symbol may stand anywhere, and some places have no other symbol: what is read as PAD matters.
 LISTS = Grammar.parse("""
@@ -52,13 +44,6 @@ WALKS = [
     Walk(steps=5),
     Walk(steps=5, back_search=0.5, distance=2.5, epsilon=0.1),
 ]
-
-
-@pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """On a CPU; tests/conftest.py has told Triton to interpret."""
-    monkeypatch.setattr(torch.cuda, "device_of", lambda _: nullcontext())
-    yield
 
 
 @contextmanager

@@ -104,7 +104,7 @@ class HWFCourse:
         config, parts = self.config, self.parts
         generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
         objective = config.make_method()(parts.train, generator)
-        recordable = partial(is_recordable, objective, parts.train)
+        recordable = partial(is_recordable, objective)
         lessons = [
             Lesson(config.method, parts.train.examples, objective, config.steps, recordable=recordable)
         ]

@@ -27,7 +27,7 @@ class Examples:
     """Sequences of inputs, one for each hidden symbol, and the answer of each sequence.
 
     Inputs stand in one pool, since an image may occur in several formulas, and so that nothing but real
-    inputs ever enters a network: batch norm would count padding.
+    inputs enters a network (but see `batch_of`): batch norm would count padding.
     """
 
     inputs: Tensor
@@ -133,8 +133,8 @@ class Examples:
         return replace(self, inputs=self.inputs.to(device), where=self.where.to(device), labels=labels)
 
     @cached_property
-    def _lengths(self) -> Tensor:
-        """[example]: `lengths` on the device"""
+    def _device_lengths(self) -> Tensor:
+        """[example]"""
         return (self.where != PAD).sum(1)
 
     def batch(self, numbers: NDArray[np.int64]) -> Batch:
@@ -152,18 +152,20 @@ class Examples:
     def batch_of(self, rows: Tensor) -> Batch:
         """The examples of numbers [row] that are on the device and are not looked at here.
 
-        It shows as many inputs as a batch of an `Order` can have at most; the first of all inputs stands in
-        for those that there are not, and what is believed of it goes nowhere.
+        It shows as many inputs as a batch of an `Order` can have at most. The first input of the pool, of
+        whichever example, stands in for those that there are not: what is believed of it goes nowhere, and
+        its gradient is zero.
         """
         where = self.where[rows].flatten()
         filled = where != PAD
         room = most_inputs(self.lengths, len(rows))
+        # Nothing that could raise an error would not wait. No batch of an `Order` comes here.
         torch._assert_async(filled.sum() <= room, f"more than the {room} inputs that a batch can have")
         slots = (~filled).int().argsort(stable=True)[:room]  # of what there is, in order, then of the rest
         shown = self.view(self.inputs[where[slots].clamp(min=0)])
         labels = None if self.labels is None else self.labels[rows]
         slots = torch.where(filled[slots], slots, len(where))
-        return Batch(rows, self._lengths[rows], shown, slots, self.time, labels)
+        return Batch(rows, self._device_lengths[rows], shown, slots, self.time, labels)
 
 
 def most_inputs(lengths: NDArray[np.int64], batch_size: int) -> int:
@@ -190,23 +192,24 @@ class Batch:
     lengths: Tensor
     """[batch]"""
     inputs: Tensor
-    """[symbol, ...] of all examples, without padding"""
+    """[symbol, ...] of all examples, without padding; behind them, what stands in"""
     slots: Tensor
     """[symbol]: the place of each in the flattened [batch, time]; behind its end for what stands in"""
     time: int
     labels: Tensor | None
     """[batch, time]"""
-    on_cpu: NDArray[np.int64] | None = None
+    known_numbers: NDArray[np.int64] | None = None
     """[batch]: which of the examples, where that is known without waiting for the device"""
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        if self.on_cpu is None:
+        """[batch]: which of the examples, on the CPU"""
+        if self.known_numbers is None:
             raise NGSError(
                 "which examples this batch is of is known on the device alone; use its `examples`, or cut it "
                 "by `Examples.batch`"
             )
-        return self.on_cpu
+        return self.known_numbers
 
     def beliefs(self, logits: Tensor) -> Tensor:
         """log p(z_t = s | x) [batch, time, symbol] from scores [input, symbol]; zero behind the end.

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import torch
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from ngs.learning.objective import Likeliest, Marginal, MultiStep, Objective, OneStep, Supervised
 from ngs.learning.policy_gradient import Mapo, Reinforce
-from ngs.learning.reasoner import Reasoner, Tabled
-from ngs.perception.lenet import PaperLeNet
+from ngs.learning.reasoner import Reasoner
 from ngs.search.multi_step import Walk
 
 Method = Callable[[Reasoner, torch.Generator], Objective]
@@ -51,14 +51,15 @@ def mapo(decay: float = 0.99, clip: float = 0.1, size: int = 8) -> Method:
     return lambda reasoner, generator: Mapo(reasoner, generator, decay, clip, size)
 
 
-def is_recordable(objective: Objective, reasoner: Reasoner, network: nn.Module) -> bool:
-    """Whether a step of a network towards an objective is kernels on a GPU and nothing else.
+def is_recordable(objective: Objective, network: nn.Module) -> bool:
+    """Whether a step of one of our networks towards an objective is kernels on a GPU and nothing else.
 
     The network must see every input by itself: in batches that are put together on the GPU, some stand in for
-    inputs that there are not, which a batch norm would count.
+    inputs that there are not, which a batch norm would count. An objective that does not say whether it waits
+    may do so.
     """
-    known = isinstance(objective, Supervised | OneStep | MultiStep | Reinforce | Mapo)
-    return known and isinstance(network, PaperLeNet) and isinstance(reasoner, Tabled) and not reasoner.waits
+    alone = not any(isinstance(layer, _BatchNorm) for layer in network.modules())
+    return alone and not getattr(objective, "waits", True)
 
 
 METHODS: Mapping[str, Method] = {

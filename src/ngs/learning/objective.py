@@ -46,6 +46,11 @@ class Objective(Protocol):
 class Stateless:
     """An objective that remembers nothing."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether its loss waits for a GPU: what is looked up on the CPU does."""
+        return True
+
     def state(self) -> dict[str, Tensor]:
         return {}
 
@@ -69,6 +74,16 @@ class Drawing:
         self.generator.set_state(own_state(state["generator"]))
 
 
+class Asking:
+    """An objective that asks a reasoner to read, sample, judge or correct sentences."""
+
+    reasoner: Reasoner
+
+    @property
+    def waits(self) -> bool:
+        return self.reasoner.waits
+
+
 def negative_log_likelihood(log_probs: Tensor, columns: Tensor) -> Tensor:
     """-log p(z|x) [batch] of sentences [batch, time]; zero where there is none."""
     log_p = score_of(log_probs, columns)
@@ -77,6 +92,10 @@ def negative_log_likelihood(log_probs: Tensor, columns: Tensor) -> Tensor:
 
 class Supervised(Stateless):
     """-log p(z|x) of the true z: the ceiling of what answers alone can teach."""
+
+    @property
+    def waits(self) -> bool:
+        return False
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
         if batch.labels is None:
@@ -134,7 +153,7 @@ def _towards(log_probs: Tensor, columns: Tensor, found: Tensor, batch: Batch) ->
 
 
 @dataclass(frozen=True, eq=False)
-class OneStep(Stateless):
+class OneStep(Asking, Stateless):
     """1-BS (Algorithm 1): the likeliest correction of one symbol is the label."""
 
     reasoner: Reasoner
@@ -144,7 +163,7 @@ class OneStep(Stateless):
 
 
 @dataclass(frozen=True, eq=False)
-class MultiStep(Drawing):
+class MultiStep(Asking, Drawing):
     """m-BS (Algorithm 2): a sample of p'(z|x,y) (Eq. 11), where it gives the answer, is the label."""
 
     reasoner: Reasoner

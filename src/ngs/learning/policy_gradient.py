@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.learning.examples import Batch
-from ngs.learning.objective import Drawing, Loss
+from ngs.learning.objective import Asking, Drawing, Loss
 from ngs.learning.processes import gathered, mean_over_processes
 from ngs.learning.reasoner import Reasoner
 from ngs.parsing.decode import PAD, score_of
@@ -32,7 +32,7 @@ class Baseline:
         return advantage
 
 
-class Reinforce(Drawing):
+class Reinforce(Asking, Drawing):
     """REINFORCE (Eq. 18) on the policy p(z | x, z in L(G)), which samples formulas and nothing else.
 
         loss = -(r(z, y) - b) log p(z | x, z in L(G)),    r = 1 if f(z) = y else 0
@@ -99,7 +99,7 @@ class Memory:
         self.found[examples] += new
 
 
-class Mapo(Drawing):
+class Mapo(Asking, Drawing):
     """MAPO (Liang et al. 2018, "Memory augmented policy optimization", Sec. 3, 4.1).
 
     The expected reward splits into what is remembered (B) and what is not:

@@ -49,6 +49,10 @@ class Reasoner(Protocol):
     """
 
     @property
+    def waits(self) -> bool:
+        """Whether reading, sampling, judging or correcting waits for a GPU, or goes on elsewhere."""
+
+    @property
     def grammar(self) -> Grammar: ...
 
     @property
@@ -110,6 +114,10 @@ class Parsing:
     semantics: Meaning
     examples: Examples
     budget: int
+
+    @property
+    def waits(self) -> bool:
+        return True
 
     @cached_property
     def _derivations(self) -> Circuit:
@@ -206,11 +214,14 @@ class Tabled(BackSearching):
 
     @property
     def waits(self) -> bool:
-        """Whether reading, sampling, judging or correcting sentences waits for a GPU, or needs none."""
+        return self._waits
+
+    @cached_property
+    def _waits(self) -> bool:
         columns = self.examples.where[:1]
         scores = columns.new_zeros((*columns.shape, len(self.grammar.symbols)), dtype=torch.float32)
         walks = all(walked(circuit, scores) for circuit in (self._derivations, self._sentences))
-        return not (walks and self._all_have_sentences and kernels_of(self._engine, columns) is not None)
+        return not (walks and kernels_of(self._engine, columns) is not None)
 
     def right(self, columns: Tensor, batch: Batch) -> Tensor:
         numbers = self._engine.answers_of(columns, batch.lengths)

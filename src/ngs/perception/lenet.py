@@ -35,7 +35,7 @@ class FirstConvolution(nn.Conv2d):
 
     def forward(self, ink: Tensor) -> Tensor:
         as_usual = ink.dim() == 4 and ink.shape[1] == 1 and ink.dtype == self.weight.dtype
-        if not (as_usual and has_kernels(ink) and has_kernels(self.weight)) or ink.requires_grad:
+        if not (as_usual and has_kernels(ink) and ink.device == self.weight.device) or ink.requires_grad:
             return super().forward(ink)
         from ngs.perception.kernels.first_convolution import Convolved
 
@@ -97,25 +97,25 @@ class PaperLeNet(ChannelsLast):
             return super().forward(ink)
         from ngs.perception.kernels.ink_to_hidden import BYTE, InkToHidden
 
-        first, second, bias, dropout, linear = self._until_hidden
+        (first, second, bias, dropout, linear), rest = self._parts
         weights = first.weight, first.bias, second.weight, bias.bias, linear.weight, linear.bias
         dropped = round(BYTE * dropout.p) if dropout.training else 0
         scores: Tensor = InkToHidden.apply(ink, *weights, dropped)  # type: ignore[no-untyped-call]
-        for layer in list(self)[8:]:
+        for layer in rest:
             scores = layer(scores)
         return scores
 
     @property
-    def _until_hidden(self) -> UntilHidden:
-        """The layers up to the hidden one that have weights or a share to tell."""
-        first, _, second, _, bias, dropout, _, linear, *_ = self
-        return cast(UntilHidden, (first, second, bias, dropout, linear))
+    def _parts(self) -> tuple[UntilHidden, list[nn.Module]]:
+        """The layers up to the hidden one that have weights or a share to tell, and those behind it."""
+        first, _, second, _, bias, dropout, _, linear, *rest = self
+        return cast(UntilHidden, (first, second, bias, dropout, linear)), rest
 
     def _has_kernels_for(self, ink: Tensor) -> bool:
         """Whether kernels of our own can go from ink to the hidden layer: on a GPU, where products may be
         rounded, for images of the kind and shape that they are made for."""
-        first, *_, dropout, _ = self._until_hidden
-        if not (has_kernels(ink) and has_kernels(first.weight)) or ink.requires_grad:
+        (first, *_, dropout, _), _ = self._parts
+        if not (has_kernels(ink) and ink.device == first.weight.device) or ink.requires_grad:
             return False
         plain = ink.dtype == first.weight.dtype == torch.float32 and not torch.is_autocast_enabled("cuda")
         if ink.shape[1:] != (1, self.side, self.side) or not (plain and products_are_rounded()):

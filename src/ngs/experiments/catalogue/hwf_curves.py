@@ -57,8 +57,8 @@ EXPERIMENT = Experiment(
     "hwf-curves",
     "Handwritten formulas: learning curves",
     "The paper's `fig_HME_result_acc`, with its settings, for 100,000 iterations; until those of a method "
-    "are done, the 15,000 of `hwf-table`, marked †. Dotted: the authors' released logs. Those of NGS-MAPO and "
-    "NGS-MAPO-Pretrain are at 3% and 74% after 15,000 iterations, where the paper's table has 71.7% and "
+    "are done, the 15,000 of `hwf-table`, marked †. Dotted: the authors' released logs. Those of NGS-MAPO "
+    "and NGS-MAPO-Pretrain are at 3% and 74% after 15,000 iterations, where the paper's table has 71.7% and "
     "95.6%; the others agree with it. Of ours NGS-m-BS is done: it is first tested after 2,500 iterations, "
     "and has 98.0% of the calculations right there; the network that the held-out formulas choose has 98.48 "
     "± 0.26%, with 99.73 ± 0.05% of the symbols, which is the paper's 98.5% and 99.7%. Three such runs took "

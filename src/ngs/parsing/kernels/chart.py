@@ -24,7 +24,8 @@ from ngs.parsing import decode, semiring
 from ngs.parsing.circuit import Circuit, Edges
 
 LANES = 32
-"""Examples of a program: one for each thread of a warp."""
+"""Examples of a program: one for each thread of a warp. With fewer, several threads would have the same one,
+and each of them would add to its flow."""
 
 EDGES_AT_ONCE = tl.constexpr(4)
 """Edges of a segment that are loaded together: waiting for one takes as long."""

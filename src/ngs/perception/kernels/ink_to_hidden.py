@@ -33,8 +33,9 @@ from ngs.gpu import room
 BYTE = 256
 """Numbers that chance has for each halved pixel, of which a share is dropped."""
 LARGEST = 2.0**8
-"""What the largest number of a gradient is brought near to: what a weighted sum of such numbers comes to must
-still be less than 65,504."""
+"""What the largest number of a gradient is brought near to. Weighted sums of such numbers must be less than
+65,504, so the third weights of a halved pixel may add up to 256; beyond that they are infinite, and the loss
+tells."""
 LARGEST_EXPONENT = 100
 """Of the power of two that does this; networks that have stopped learning have gradients of 1e-40."""
 PARTS = 132
@@ -58,8 +59,12 @@ class Tile:
 
     @property
     def options(self) -> dict[str, int | None]:
-        names = "M", "num_warps", "num_stages", "maxnreg"
-        return dict(zip(names, (self.pixels, self.warps, self.stages, self.registers), strict=True))
+        return {
+            "M": self.pixels,
+            "num_warps": self.warps,
+            "num_stages": self.stages,
+            "maxnreg": self.registers,
+        }
 
 
 # Of the kernels below, in their order: the fastest of some on an H200.
@@ -275,7 +280,8 @@ class InkToHidden(torch.autograd.Function):
     """`linear(dropout(max_pool2d(conv2d(relu(conv2d(ink, first, b)), second), 2) + c), third, d)`, of square
     images and 3x3 weights with padding; `third` reads the channels of a pixel side by side.
 
-    A share of `dropped` in 256 is dropped out. The ink itself gets no gradient.
+    A share of `dropped` in 256 is dropped out. The numbers of channels are powers of two from 16 on. The ink
+    itself gets no gradient.
     """
 
     @staticmethod
@@ -326,6 +332,13 @@ class InkToHidden(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """With G the gradient of `hidden`, and H = G third where it was not dropped, at the largest of each
+        four pixels and zero at the others:
+
+            third: G' halved,   c: sum of H,   second: features' * H,   first: ink' * F,   b: sum of F,
+
+        F = H * second turned round, where features are positive.
+        """
         ink, features, second, halved, places, third = ctx.saved_tensors
         number, side = len(ink), ink.shape[-1]
         outputs, channels = second.shape[:2]
@@ -334,9 +347,9 @@ class InkToHidden(torch.autograd.Function):
         scaled = (gradients[0] * scale).half()
         gradient = scaled @ third  # of what is halved, and multiplied by `scale` like all that follows
         rows = halved.numel() // outputs
-        of_bias = ink.new_zeros((triton.cdiv(rows, BIASED.pixels), outputs))
-        of_first = ink.new_zeros((number * triton.cdiv(blocks, TURNED.pixels), 16, 2 * channels))
-        of_second = ink.new_zeros((PARTS, 3, 2, 4, channels, outputs))
+        of_bias = ink.new_empty((triton.cdiv(rows, BIASED.pixels), outputs))
+        of_first = ink.new_empty((number * triton.cdiv(blocks, TURNED.pixels), 16, 2 * channels))
+        of_second = ink.new_empty((PARTS if number else 0, 3, 2, 4, channels, outputs))
         if number:
             shape: dict[str, Any] = {"C": channels, "D": outputs}
             with torch.cuda.device_of(ink):
@@ -408,4 +421,4 @@ def _turns(second: Tensor) -> Tensor:
 
 def takes(ink: Tensor, share: float) -> bool:
     """Whether the GPU that ink is on has room for the kernels, and bytes can tell a share that is dropped."""
-    return room(ink.device) >= ROOM and (share * BYTE).is_integer()
+    return room(ink.device) >= ROOM and share < 1 and (share * BYTE).is_integer()

@@ -4,7 +4,8 @@ One program follows one example. Its lanes are a sentence and all that differ fr
 `ngs.search.evaluator` would parse and execute as so many sentences; the sentence itself is lane 0, the edit
 of lane k is number k - 1, and lanes behind the last edit repeat the sentence. The numbers of the cells'
 values, [row, lane] for each program, go through global memory: they are few enough to stay in the caches.
-Threads wait for each other wherever a number does, so that nothing depends on which of them holds it.
+Threads wait for each other wherever a number does, so that nothing depends on which of them holds it, and
+no load comes before its turn (num_stages=1).
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ class TabledWalks:
                 C=ALONE,
                 L=1,
                 num_warps=1,
+                num_stages=1,
             )
         return answers
 
@@ -135,6 +137,7 @@ class TabledWalks:
                 L=self._lanes,
                 T=block(time),
                 num_warps=WARPS,
+                num_stages=1,
             )
         return fixed, found, right, in_language
 
@@ -176,6 +179,7 @@ class TabledWalks:
                 L=self._lanes,
                 T=block(time),
                 num_warps=WARPS,
+                num_stages=1,
             )
         return last, right
 
