@@ -159,7 +159,7 @@ class Examples:
         where = self.where[rows].flatten()
         filled = where != PAD
         room = most_inputs(self.lengths, len(rows))
-        # Nothing that could raise an error would not wait. No batch of an `Order` comes here.
+        # To raise an error here would be to wait for the device. No batch of an `Order` fails this.
         torch._assert_async(filled.sum() <= room, f"more than the {room} inputs that a batch can have")
         slots = (~filled).int().argsort(stable=True)[:room]  # of what there is, in order, then of the rest
         shown = self.view(self.inputs[where[slots].clamp(min=0)])
