@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -11,8 +12,9 @@ import torch
 from accelerate import Accelerator
 
 from ngs.experiments.environment import environment, peak_memory_mb
+from ngs.gpu import rounded_products
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
-from ngs.learning.methods import METHODS, Method
+from ngs.learning.methods import METHODS, Method, is_recordable
 from ngs.learning.reasoner import Reasoner, reasoner
 from ngs.perception.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
@@ -22,13 +24,15 @@ from ngs.tasks.hwf.embedded import embedded
 WARM_UP = 20
 
 
+@rounded_products()
 def step_times(
     rounds: int, network: str = "small", batch_size: int = 64, command: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Median seconds of a step of each method, in turn round by round, and the memory before and after.
 
     The network is trained throughout, on embedded formulas of all lengths, so the steps are those of a
-    real run: first of a network that knows nothing, then of one that does.
+    real run: first of a network that knows nothing, then of one that does. On a GPU products are rounded, and
+    what can be recorded is, as in a run.
     """
     device = Accelerator().device
     data = embedded(train=1000, test=1)
@@ -60,7 +64,8 @@ def formula_steps(
     torch.manual_seed(0)
     device = reasons.examples.inputs.device
     objective = method(reasons, torch.Generator(device).manual_seed(0))
-    lesson = Lesson(name, reasons.examples, objective, steps)
+    recordable = partial(is_recordable, objective)
+    lesson = Lesson(name, reasons.examples, objective, steps, recordable=recordable)
     accelerator = Accelerator(cpu=device.type == "cpu")
     made = NETWORKS[network](len(GRAMMAR.symbols))
     return iter(Trainer(made, [lesson], settings, accelerator=accelerator))

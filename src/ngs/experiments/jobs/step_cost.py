@@ -19,6 +19,7 @@ from ngs.experiments.power_law import power_law
 from ngs.experiments.run import Progress
 from ngs.experiments.step_times import timed
 from ngs.experiments.tensor_memory import peak_tensor_mb
+from ngs.gpu import rounded_products
 
 MEASURED = ("seconds", "memory_mb")
 
@@ -27,8 +28,9 @@ MEASURED = ("seconds", "memory_mb")
 class StepCost:
     """Some methods on work of several sizes.
 
-    Seconds are the median over `rounds` steps, the methods in turn. Memory is what tensors take at most
-    during the first step of a fresh training, Adam's state included, once everything is compiled.
+    Seconds are the median over `rounds` steps, the methods in turn. On a GPU they are steps as a run takes
+    them: products are rounded, and what can be recorded is. Memory is what tensors take at most during the
+    first step of a fresh training, Adam's state included, once everything is compiled.
     """
 
     alone: ClassVar[bool] = True
@@ -39,7 +41,7 @@ class StepCost:
     methods: tuple[str, ...]
     rounds: int = 20
     warm_up: int = 5
-    """steps before those that are timed"""
+    """steps before those that are timed: enough for a step to be recorded in them"""
     device: str = "cpu"
     """cpu or cuda: the same work on another device is another result"""
 
@@ -64,7 +66,7 @@ class StepCost:
     def facts(self) -> dict[str, Any]:
         return {
             "job": "step-cost",
-            "version": 2,
+            "version": 3,
             "workload": {"kind": type(self.workload).__name__, **vars(self.workload)},
             "values": list(self.values),
             "methods": list(self.methods),
@@ -81,7 +83,10 @@ class StepCost:
         """Size by size, from the first: measurements of two attempts would not be of one moment."""
         if self.device == "cuda" and not torch.cuda.is_available():
             raise NGSError("the device is cuda, and PyTorch finds none here; run this where there is a GPU")
-        device = torch.device(self.device)
+        with rounded_products():
+            yield from self._measured(folder, torch.device(self.device))
+
+    def _measured(self, folder: Path, device: torch.device) -> Iterator[Progress]:
         measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
         for number, value in enumerate(self.values, 1):
             # Once unmeasured: what is made a single time, by whoever comes first, is nobody's cost.

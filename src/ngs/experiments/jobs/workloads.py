@@ -24,7 +24,7 @@ from ngs.experiments.step_times import formula_steps
 from ngs.grammar.grammar import Grammar
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import METHODS, Method, multi_step
-from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.learning.program_methods import PROGRAM_METHODS, is_recordable
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.decode import best, log_partition
 from ngs.perception.pointer import SIZES, PointerNetwork
@@ -250,5 +250,6 @@ def _program_steps(
     objective = PROGRAM_METHODS[method](examples, config.searching, generator)
     network = PointerNetwork(int(examples.words.max()) + 1, len(MODULES), size=SIZES[config.network])
     accelerator = Accelerator(cpu=device.type == "cpu")
-    lesson = Lesson(method, examples, objective, steps)
+    recordable = partial(is_recordable, objective, examples)
+    lesson = Lesson(method, examples, objective, steps, recordable=recordable)
     return iter(Trainer(network, [lesson], config.settings, accelerator=accelerator))
