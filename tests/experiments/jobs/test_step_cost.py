@@ -24,10 +24,8 @@ from ngs.experiments.jobs.workloads import (
     Workload,
     formula_grammar,
 )
-from ngs.gpu import HAS_TRITON
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
-from ngs.learning.recorded_step import PLAIN_STEPS
 from ngs.tasks.clevr import source
 from ngs.tasks.clevr.embedded import synthetic
 
@@ -77,18 +75,6 @@ def test_every_workload_has_costs_and_exponents(
         assert cost["exponents"]["memory_mb"]["exponent"] > 0
         error = cost["exponents"]["seconds"]["standard_error"]
         assert (error is None) == (len(x) == 2)
-
-
-@pytest.mark.skipif(not (torch.cuda.is_available() and HAS_TRITON), reason="needs a GPU and Triton")
-def test_on_a_gpu_steps_are_those_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    repeated = []
-    replay = torch.cuda.CUDAGraph.replay
-    monkeypatch.setattr(torch.cuda.CUDAGraph, "replay", lambda graph: (repeated.append(1), replay(graph))[1])
-    job = StepCost(WalkSteps(network="paper"), (1, 5), ("m-bs",), rounds=7, device="cuda")
-    done(job, tmp_path)
-    assert len(repeated) == 2 * (1 + job.warm_up + job.rounds - PLAIN_STEPS)
-    assert job.warm_up >= PLAIN_STEPS
-    assert read_facts(tmp_path / ENVIRONMENT)["products"] == "tf32"
 
 
 def test_a_longer_walk_needs_no_more_memory(tmp_path: Path) -> None:

@@ -124,7 +124,9 @@ EXPERIMENT = Experiment(
     "Median seconds of a step, and the most that tensors take during the first step of a fresh training, as "
     "one thing grows; the exponents are least squares of logarithms. A step trains the small network on 64 "
     "examples, or as many as the batch has; for precedence and digits, it parses 64 sentences. *Beyond "
-    "tables* formulas are too long for all their values to be listed.",
+    "tables* formulas are too long for all their values to be listed. At the commit named below all steps "
+    "were launched kernel by kernel, with products that were not rounded; since then steps are those of a "
+    "run ([learning](learning.md#the-loop)).",
     (),
     full,
     quick,

@@ -66,7 +66,7 @@ class StepCost:
     def facts(self) -> dict[str, Any]:
         return {
             "job": "step-cost",
-            "version": 3,
+            "version": 2,
             "workload": {"kind": type(self.workload).__name__, **vars(self.workload)},
             "values": list(self.values),
             "methods": list(self.methods),
