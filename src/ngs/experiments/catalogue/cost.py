@@ -121,12 +121,12 @@ def _figure(outcome: Outcome) -> Figure:
 EXPERIMENT = Experiment(
     "cost",
     "What a step costs",
-    "Median seconds of a step, and the most that tensors take during the first step of a fresh training, as "
-    "one thing grows; the exponents are least squares of logarithms. A step trains the small network on 64 "
-    "examples, or as many as the batch has; for precedence and digits, it parses 64 sentences. *Beyond "
-    "tables* formulas are too long for all their values to be listed. At the commit named below all steps "
-    "were launched kernel by kernel, with products that were not rounded; since then steps are those of a "
-    "run ([learning](learning.md#the-loop)).",
+    "Median seconds of a step that is waited for, and the most that tensors take during the first step of a "
+    "fresh training, as one thing grows; the exponents are least squares of logarithms. A step trains the "
+    "small network on 64 examples, or as many as the batch has; for precedence and digits, it parses 64 "
+    "sentences. *Beyond tables* formulas are too long for all their values to be listed. At the commit "
+    "named below no step was recorded as a whole ([learning](learning.md#the-loop)), and products were not "
+    "rounded; now supervised steps on programs would be recorded, and all products rounded.",
     (),
     full,
     quick,

@@ -74,9 +74,9 @@ EXPERIMENT = Experiment(
     "The paper's `fig_HME_m_BS`: m-BS with m steps, its settings, but 1,500 iterations, enough to see how "
     "fast each of them learns. The paper finds that more steps make learning faster; here the differences "
     "are within the spread of the seeds. The milliseconds are those of a training step on formulas of "
-    "length 7, which nothing else runs beside, launched kernel by kernel at the commits named below. Since "
-    "then such steps are recorded, here too ([learning](learning.md#the-loop)): in `hwf-curves` three runs "
-    "with m = 5 make one in 3 ms each.",
+    "length 7, waited for, while nothing else runs; at the commits named below such a step was not recorded "
+    "as a whole yet. Now it is, here and in runs ([learning](learning.md#the-loop)): in `hwf-curves` three "
+    "runs with m = 5 that shared a GPU, none of their steps waited for, made one in 3 ms each.",
     ("hwf",),
     full,
     quick,

@@ -17,8 +17,8 @@ from ngs.experiments.jobs.finish import finish
 from ngs.experiments.jobs.workloads import Work, Workload
 from ngs.experiments.power_law import power_law
 from ngs.experiments.run import Progress
-from ngs.experiments.step_times import timed
 from ngs.experiments.tensor_memory import peak_tensor_mb
+from ngs.experiments.timed_steps import timed
 from ngs.gpu import rounded_products
 
 MEASURED = ("seconds", "memory_mb")
@@ -28,9 +28,9 @@ MEASURED = ("seconds", "memory_mb")
 class StepCost:
     """Some methods on work of several sizes.
 
-    Seconds are the median over `rounds` steps, the methods in turn. On a GPU they are steps as a run takes
-    them: products are rounded, and what can be recorded is. Memory is what tensors take at most during the
-    first step of a fresh training, Adam's state included, once everything is compiled.
+    Seconds are the median over `rounds` steps, the methods in turn, each waited for. On a GPU products are
+    rounded, and what a run would record is recorded. Memory is what tensors take at most during the first
+    step of a fresh training, which is not recorded, Adam's state included, once everything is compiled.
     """
 
     alone: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class StepCost:
     methods: tuple[str, ...]
     rounds: int = 20
     warm_up: int = 5
-    """steps before those that are timed: enough for a step to be recorded in them"""
+    """steps before those that are timed; with fewer than PLAIN_STEPS, recording one is timed, too"""
     device: str = "cpu"
     """cpu or cuda: the same work on another device is another result"""
 
@@ -58,7 +58,6 @@ class StepCost:
             raise NGSError(
                 f"rounds is {self.rounds} and warm_up {self.warm_up}; at least one step must be timed"
             )
-
         if self.device not in ("cpu", "cuda"):
             raise NGSError(f"the device is {self.device!r}; give cpu or cuda")
 
@@ -66,7 +65,7 @@ class StepCost:
     def facts(self) -> dict[str, Any]:
         return {
             "job": "step-cost",
-            "version": 2,
+            "version": 2,  # of what is asked; code that answers it sooner is told by the commit
             "workload": {"kind": type(self.workload).__name__, **vars(self.workload)},
             "values": list(self.values),
             "methods": list(self.methods),

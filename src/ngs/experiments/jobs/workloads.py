@@ -13,24 +13,21 @@ from functools import partial
 from typing import ClassVar, Protocol
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.experiments.clevr import part_of
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.hwf import reasoner_of
-from ngs.experiments.step_times import formula_steps
+from ngs.experiments.timed_steps import formula_steps, program_steps
 from ngs.grammar.grammar import Grammar
-from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS, Method, multi_step
-from ngs.learning.program_methods import PROGRAM_METHODS, is_recordable
+from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.decode import best, log_partition
-from ngs.perception.pointer import SIZES, PointerNetwork
 from ngs.reasoning.batched_programs import SceneTables
 from ngs.search.multi_step import Walk
-from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.embedded import embedded
 
@@ -224,7 +221,7 @@ class ProgramLength:
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
         examples = _questions(config, value, device)
-        return Work(value, {method: _program_steps(config, method, examples, steps) for method in methods})
+        return Work(value, {method: program_steps(config, method, examples, steps) for method in methods})
 
 
 def _questions(config: TrainCLEVR, length: int, device: torch.device) -> QuestionExamples:
@@ -239,17 +236,3 @@ def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Questio
             f"needs {config.batch_size}; give another length, or a smaller batch"
         )
     return examples
-
-
-def _program_steps(
-    config: TrainCLEVR, method: str, examples: QuestionExamples, steps: int
-) -> Iterator[object]:
-    torch.manual_seed(0)
-    device = examples.device
-    generator = torch.Generator(device).manual_seed(0)
-    objective = PROGRAM_METHODS[method](examples, config.searching, generator)
-    network = PointerNetwork(int(examples.words.max()) + 1, len(MODULES), size=SIZES[config.network])
-    accelerator = Accelerator(cpu=device.type == "cpu")
-    recordable = partial(is_recordable, objective, examples)
-    lesson = Lesson(method, examples, objective, steps, recordable=recordable)
-    return iter(Trainer(network, [lesson], config.settings, accelerator=accelerator))

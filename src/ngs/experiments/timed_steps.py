@@ -1,0 +1,73 @@
+"""Training steps to be timed: those of a run, recorded on a GPU where a run's would be, each waited for.
+
+A run launches a step while the GPU is at the one before, and what the CPU does for it costs nothing then;
+here it counts. Whoever times them rounds products as runs do (`rounded_products`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from time import perf_counter
+
+import torch
+from accelerate import Accelerator
+
+from ngs.experiments.config import TrainCLEVR
+from ngs.learning import methods, program_methods
+from ngs.learning.loop import Lesson, Settings, Step, Trainer
+from ngs.learning.methods import Method
+from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.learning.questions import QuestionExamples
+from ngs.learning.reasoner import Reasoner
+from ngs.perception.lenet import NETWORKS
+from ngs.perception.pointer import SIZES, PointerNetwork
+from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.hwf.dataset import GRAMMAR
+
+
+def formula_steps(
+    name: str, method: Method, reasons: Reasoner, network: str, settings: Settings, steps: int
+) -> Iterator[Step]:
+    """Training steps on formulas from the start, the same ones each time."""
+    torch.manual_seed(0)
+    device = reasons.examples.inputs.device
+    objective = method(reasons, torch.Generator(device).manual_seed(0))
+    recordable = partial(methods.is_recordable, objective)
+    lesson = Lesson(name, reasons.examples, objective, steps, recordable=recordable)
+    made = NETWORKS[network](len(GRAMMAR.symbols))
+    return iter(Trainer(made, [lesson], settings, accelerator=_accelerator(device)))
+
+
+def program_steps(config: TrainCLEVR, method: str, examples: QuestionExamples, steps: int) -> Iterator[Step]:
+    """Training steps on questions from the start, the same ones each time; all but the method and the number
+    of steps is the configuration's."""
+    torch.manual_seed(0)
+    generator = torch.Generator(examples.device).manual_seed(0)
+    objective = PROGRAM_METHODS[method](examples, config.searching, generator)
+    recordable = partial(program_methods.is_recordable, objective, examples)
+    lesson = Lesson(method, examples, objective, steps, recordable=recordable)
+    network = PointerNetwork(int(examples.words.max()) + 1, len(MODULES), size=SIZES[config.network])
+    return iter(Trainer(network, [lesson], config.settings, accelerator=_accelerator(examples.device)))
+
+
+def timed(steps: Mapping[str, Iterator[object]], rounds: int, device: torch.device) -> dict[str, list[float]]:
+    """Seconds of each of the next steps, the methods in turn so that a slow moment hits all."""
+    spent: dict[str, list[float]] = {method: [] for method in steps}
+    for _ in range(rounds):
+        for method, each in steps.items():
+            _wait(device)
+            begin = perf_counter()
+            next(each)
+            _wait(device)
+            spent[method].append(perf_counter() - begin)
+    return spent
+
+
+def _accelerator(device: torch.device) -> Accelerator:
+    return Accelerator(cpu=device.type == "cpu")
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
