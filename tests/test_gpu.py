@@ -239,6 +239,33 @@ def test_posterior(batch):
     assert all(ngs.evaluate(drawn.tree(b), ARITHMETIC) == answers[b] for b in range(64))
 
 
+def test_the_posterior_of_batches_that_the_cpu_does_not_know(batch):
+    """As learning asks for it, in a recording of the caller, against the CPU; one answer is out of reach."""
+    log_probs, lengths, answers = batch
+    inputs = [torch.zeros(length, 1) for length in lengths.tolist()]
+    examples = ngs.Examples.of(inputs, [*answers[:-1], Fraction(1, 997)])
+    numbers = np.random.default_rng(0).permutation(64)
+    known = ngs.reasoner(GRAMMAR, ARITHMETIC, examples)
+    asked = known.log_evidence(log_probs[numbers], examples.batch(numbers))
+    best = known.likeliest(log_probs[numbers], examples.batch(numbers), 1)
+    there = examples.to(torch.device(GPU))
+    engine, rows = ngs.reasoner(GRAMMAR, ARITHMETIC, there), torch.from_numpy(numbers).cuda()
+    scores = log_probs.cuda()[rows]
+
+    def posterior():
+        batch = there.batch_of(rows)
+        return engine.log_evidence(scores, batch), engine.likeliest(scores, batch, 1)
+
+    assert not engine.posterior_waits
+    posterior()  # tables are laid out outside the recording
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        log_evidence, likeliest = posterior()
+    graph.replay()
+    assert torch.allclose(log_evidence.cpu(), asked) and asked.isneginf().sum() == 1
+    assert torch.equal(likeliest.cpu(), best)
+
+
 PROGRAMS = random_programs(random.Random(0), 60, 14)
 
 

@@ -17,9 +17,10 @@ from ngs.learning.methods import is_recordable
 from ngs.learning.objective import Loss
 from ngs.learning.reasoner import Tabled
 from ngs.learning.recorded_step import PLAIN_STEPS
+from ngs.parsing import root_table
 from ngs.perception.lenet import NETWORKS
 
-RECORDED = ["supervised", "reinforce", "mapo", "1-bs", "m-bs"]
+RECORDED = ["supervised", "posterior", "posterior-hard", "reinforce", "mapo", "1-bs", "m-bs"]
 CONFIG = TrainHWF(network="paper", steps=12, batch_size=16, augment=False)
 needs_gpu = pytest.mark.skipif(
     not (torch.cuda.is_available() and HAS_TRITON), reason="needs a GPU and Triton"
@@ -88,25 +89,34 @@ def test_a_recorded_training_goes_on_where_it_was(method: str, dropout: bool) ->
 
 @needs_gpu
 def test_what_needs_the_cpu_is_not_recorded() -> None:
-    """The posterior's roots are found there."""
-    trainer = training("posterior")
+    """The k best are found level by level there."""
+    trainer = training("posterior-k-best")
     with rounded_products():
         for _ in trainer:
             assert trainer._recorded is None
 
 
-@pytest.mark.parametrize("method", [*RECORDED, "posterior", "posterior-hard"])
+@pytest.mark.parametrize("method", [*RECORDED, "posterior-k-best"])
 def test_what_is_recorded(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What asks a reasoner that does not wait, or nobody; and networks that see every image by itself."""
     course = HWFCourse(replace(CONFIG, method=method), torch.device("cpu"))
     (lesson,) = course.lessons()
     paper = NETWORKS["paper"](14)
     assert course.parts.train.waits  # there is no kernel on a CPU
-    assert is_recordable(lesson.objective, paper) == lesson.recordable(paper) == (method == "supervised")
+    assert not course.parts.train.posterior_waits  # that needs none
+    without_kernels = method in ("supervised", "posterior", "posterior-hard")
+    assert is_recordable(lesson.objective, paper) == lesson.recordable(paper) == without_kernels
     monkeypatch.setattr(Tabled, "waits", False)
     assert is_recordable(lesson.objective, paper) == (method in RECORDED)
     for name in ("small", "wide"):
         assert not is_recordable(lesson.objective, NETWORKS[name](14))
+
+
+def test_a_posterior_without_a_table_of_roots_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(root_table, "MOST_ENTRIES", 0)
+    course = HWFCourse(replace(CONFIG, method="posterior"), torch.device("cpu"))
+    (lesson,) = course.lessons()
+    assert not is_recordable(lesson.objective, NETWORKS["paper"](14))
 
 
 def test_an_objective_that_does_not_say_may_wait() -> None:

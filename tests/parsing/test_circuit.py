@@ -22,7 +22,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Value, normal_form
 from ngs.grammar.tree import Sentence, sentence_of
 from ngs.parsing.chart import log_total
-from ngs.parsing.circuit import NOTHING, Circuit, Edges, determinise, leaf_row, sentence_circuit, unroll
+from ngs.parsing.circuit import Circuit, Edges, determinise, leaf_row, sentence_circuit, unroll
 from ngs.parsing.sentence import parse
 from ngs.parsing.tables import Blank, compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
@@ -190,19 +190,3 @@ def test_edges_of_one_segment_keep_their_order() -> None:
 def test_a_circuit_on_the_cpu_is_itself() -> None:
     circuit = sentence_circuit(PALINDROMES, 3)
     assert circuit.to(torch.device("cpu")) is circuit
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_roots_of_lengths_are_those_that_are_selected(name: str) -> None:
-    """With impossible edges behind them, and nothing else where a length has no sentences."""
-    circuit = sentence_circuit(NAMED[name], 5)
-    lengths = [0, 5, 1, 2, 3, 4, 3]
-    whole = circuit.whole(torch.tensor(lengths))
-    known = [circuit.roots.get(length, {}).get(()) for length in lengths]
-    selected = circuit.select(known)
-    possible = whole.left != NOTHING
-    assert whole.segments == len(lengths) and torch.equal(whole.right[~possible], whole.left[~possible])
-    for one, other in zip(
-        (whole.left, whole.right, whole.out), (selected.left, selected.right, selected.out), strict=True
-    ):
-        assert torch.equal(one[possible], other)

@@ -113,6 +113,10 @@ class Marginal(Stateless):
 
     reasoner: Reasoner
 
+    @property
+    def waits(self) -> bool:
+        return self.reasoner.posterior_waits
+
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
         log_evidence = self.reasoner.log_evidence(log_probs, batch)
         reachable = ~log_evidence.isneginf()
@@ -129,6 +133,10 @@ class Likeliest(Stateless):
 
     reasoner: Reasoner
     k: int = 1
+
+    @property
+    def waits(self) -> bool:
+        return self.k > 1 or self.reasoner.posterior_waits
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
         columns = self.reasoner.likeliest(log_probs, batch, self.k)  # [batch, k, time]

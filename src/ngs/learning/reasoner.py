@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,6 +24,7 @@ from ngs.parsing.chart import log_total, walked
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.decode import PAD, best_columns, sampled_columns
 from ngs.parsing.k_best import k_best_sentences
+from ngs.parsing.root_table import RootTable, root_table, roots_of_lengths
 from ngs.parsing.sentence import parse
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
@@ -51,6 +51,10 @@ class Reasoner(Protocol):
     @property
     def waits(self) -> bool:
         """Whether reading, sampling, judging or correcting waits for a GPU, or goes on elsewhere."""
+
+    @property
+    def posterior_waits(self) -> bool:
+        """The same of `log_evidence`, and of `likeliest` with k = 1."""
 
     @property
     def grammar(self) -> Grammar: ...
@@ -119,29 +123,42 @@ class Parsing:
     def waits(self) -> bool:
         return True
 
+    @property
+    def posterior_waits(self) -> bool:
+        return True
+
     @cached_property
     def _derivations(self) -> Circuit:
         return derivation_circuit(self.grammar, self.examples.time)
 
     @cached_property
+    def _derivations_of_lengths(self) -> RootTable:
+        return roots_of_lengths(self._derivations)
+
+    @cached_property
     def _sentences(self) -> Circuit:
         return sentence_circuit(self.grammar, self.examples.time)
 
+    @cached_property
+    def _sentences_of_lengths(self) -> RootTable:
+        return roots_of_lengths(self._sentences)
+
     def read(self, log_probs: Tensor, batch: Batch) -> Tensor:
-        roots = self._whole(self._derivations, batch)
+        roots = self._whole(self._derivations, self._derivations_of_lengths, batch)
         return best_columns(self._derivations, log_probs.detach(), roots)
 
     def sample(self, log_probs: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
-        roots = self._whole(self._sentences, batch)
+        roots = self._whole(self._sentences, self._sentences_of_lengths, batch)
         return sampled_columns(self._sentences, log_probs.detach(), roots, generator)
 
     def log_partition(self, log_probs: Tensor, batch: Batch) -> Tensor:
-        return log_total(self._sentences, log_probs, self._whole(self._sentences, batch))
+        roots = self._whole(self._sentences, self._sentences_of_lengths, batch)
+        return log_total(self._sentences, log_probs, roots)
 
-    def _whole(self, circuit: Circuit, batch: Batch) -> Edges:
+    def _whole(self, circuit: Circuit, of_lengths: RootTable, batch: Batch) -> Edges:
         """The root of all sentences of each example's length."""
         if batch.lengths.is_cuda and self._all_have_sentences:
-            return circuit.whole(batch.lengths)
+            return of_lengths[batch.lengths]
         return circuit.select([circuit.root(n) for n in self.examples.lengths[batch.numbers].tolist()])
 
     @cached_property
@@ -203,18 +220,32 @@ class Tabled(BackSearching):
         return value_circuit(self.grammar, self.semantics, self.examples.time, self.budget)
 
     @cached_property
-    def _answer_roots(self) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    def _answer_roots(self) -> list[int | None]:
+        """of each example"""
         pairs = zip(self.examples.lengths.tolist(), self.examples.answers, strict=True)
-        roots = np.empty(len(self.examples), dtype=object)
-        roots[:] = [self._circuit.root(length, answer) for length, answer in pairs]
-        return roots
+        return [self._circuit.root(length, answer) for length, answer in pairs]
+
+    @cached_property
+    def _answer_table(self) -> RootTable | None:
+        return root_table(self._circuit, self._answer_roots)
 
     def _roots(self, batch: Batch) -> Edges:
-        return self._circuit.select(self._answer_roots[batch.numbers].tolist())
+        """Of the sentences that give each example's answer."""
+        if batch.examples.is_cuda and self._answer_table is not None:
+            return self._answer_table[batch.examples]
+        return self._known_roots(batch)
+
+    def _known_roots(self, batch: Batch) -> Edges:
+        """The same by the CPU: no edges but theirs."""
+        return self._circuit.select([self._answer_roots[number] for number in batch.numbers.tolist()])
 
     @property
     def waits(self) -> bool:
         return self._waits
+
+    @property
+    def posterior_waits(self) -> bool:
+        return self._answer_table is None
 
     @cached_property
     def _waits(self) -> bool:
@@ -231,9 +262,10 @@ class Tabled(BackSearching):
         return log_total(self._circuit, log_probs, self._roots(batch))
 
     def likeliest(self, log_probs: Tensor, batch: Batch, k: int) -> Tensor:
-        scores, roots = log_probs.detach(), self._roots(batch)
+        scores = log_probs.detach()
         if k == 1:
-            return best_columns(self._circuit, scores, roots)[:, None]
+            return best_columns(self._circuit, scores, self._roots(batch))[:, None]
+        roots = self._known_roots(batch)
         if not len(roots.out):  # no sentence gives any of the answers
             return batch.lengths.new_full((len(batch.examples), k, batch.time), PAD)
         columns, totals = k_best_sentences(self._circuit, scores, roots, k)

@@ -119,24 +119,6 @@ class Circuit:
         lefts, rights = [level.left for level in self.levels], [level.right for level in self.levels]
         return Resident(torch.cat([torch.cat([none, *counts]).cumsum(0), *lefts, *rights]).int())
 
-    @cached_property
-    def _whole(self) -> Resident:
-        """[left or right, length, edge]: the edges of the root of each length, in a circuit without values;
-        NOTHING where one has fewer than the others."""
-        roots = self.select([self.roots.get(length, {}).get(()) for length in range(self.time + 1)])
-        counts = torch.bincount(roots.out, minlength=self.time + 1)
-        table = torch.full((2, self.time + 1, int(counts.max())), NOTHING)
-        place = torch.arange(len(roots.out)) - (counts.cumsum(0) - counts)[roots.out]
-        table[:, roots.out, place] = torch.stack([roots.left, roots.right])
-        return Resident(table)
-
-    def whole(self, lengths: Tensor) -> Edges:
-        """The edges of one root for each example, of all sentences of its length: `select` where the lengths
-        [batch] are, without looking at them. What has no sentences has edges that are impossible."""
-        left, right = self._whole.on(lengths.device)[:, lengths]  # [batch, edge]
-        example = torch.arange(len(lengths), device=lengths.device)[:, None].expand_as(left)
-        return Edges(left.reshape(-1), right.reshape(-1), example.reshape(-1), len(lengths))
-
     def to(self, device: torch.device) -> Circuit:
         """The same circuit with its levels on `device`; the roots stay, batches select from them."""
         if device.type == "cpu":

@@ -17,6 +17,7 @@ from ngs.experiments.catalogue import (
     hwf_curves,
     hwf_leak,
     hwf_lengths,
+    hwf_steps,
     hwf_table,
 )
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
@@ -164,6 +165,16 @@ def test_the_table_of_questions_has_the_papers_settings(data: Data) -> None:
 
 
 # What experiments share is run once
+
+
+def test_the_curve_of_five_steps_is_that_of_m_bs(data: Data) -> None:
+    (five,) = (
+        cell
+        for cell in hwf_steps.full(data.means(3))
+        if (cell.row, cell.column) == ("m = 5", hwf_steps.WHOLE)
+    )
+    (m_bs,) = (cell for cell in hwf_curves.full(data.means(3)) if cell.row == "NGS-m-BS")
+    assert addresses(five.jobs) == addresses(m_bs.jobs)
 
 
 @pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])

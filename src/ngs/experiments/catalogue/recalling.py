@@ -45,8 +45,8 @@ def recalled(
     if lost := len(runs.keys() - addresses):
         raise NGSError(
             f"{record} holds {lost} of {len(runs)} runs that are none of this experiment's with these data "
-            f"and as many seeds, and would lose them; give the --seeds and data that it was made with, or "
-            f"another --record"
+            f"and as many seeds, and would lose them; give the --seeds, --device and data that it was made "
+            f"with, or another --record"
         )
     return {**shared, **runs}
 
