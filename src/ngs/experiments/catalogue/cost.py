@@ -124,9 +124,9 @@ EXPERIMENT = Experiment(
     "Median seconds of a step that is waited for, and the most that tensors take during the first step of a "
     "fresh training, as one thing grows; the exponents are least squares of logarithms. A step trains the "
     "small network on 64 examples, or as many as the batch has; for precedence and digits, it parses 64 "
-    "sentences. *Beyond tables* formulas are too long for all their values to be listed. At the commit "
-    "named below no step was recorded as a whole ([learning](learning.md#the-loop)), and products were not "
-    "rounded; now supervised steps on programs would be recorded, and all products rounded.",
+    "sentences. *Beyond tables* formulas are too long for all their values to be listed. On a GPU products "
+    "are rounded as in a run, and what a run would record is recorded: here supervised steps on programs "
+    "([learning](learning.md#the-loop)).",
     (),
     full,
     quick,
