@@ -22,7 +22,8 @@ from ngs.learning.processes import own_seed
 from ngs.learning.reasoner import BEAM, Reasoner, Substituting, reasoner
 from ngs.learning.scores import Scores, measure
 from ngs.perception.augmentation import Augmentation, Handwriting
-from ngs.perception.lenet import NETWORKS
+from ngs.perception.first_use import used_meanwhile
+from ngs.perception.lenet import NETWORKS, SIDE
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.residues import residues
 from ngs.search.compiled import BUDGET
@@ -33,6 +34,9 @@ from ngs.tasks.hwf.source import EMBEDDED, divided, load
 
 PRETRAIN_STEPS = 2000
 """Pre-training that has not reached its accuracy by then is over anyway."""
+
+FIRST_SHOWN = 16, 1, SIDE, SIDE
+"""Images by which a GPU gets ready."""
 
 LONGEST_TABLED = 9
 """Symbols of the longest formulas whose tables fit the budget. `reasoner` would take seconds to find out."""
@@ -90,7 +94,8 @@ class HWFCourse:
 
     def __init__(self, config: TrainHWF, device: torch.device) -> None:
         self.config, self.device = config, device
-        self.parts = parts_of(config, device)
+        with used_meanwhile(self.network, FIRST_SHOWN, device):
+            self.parts = parts_of(config, device)
         self.data_name, self.digest = self.parts.data.name, self.parts.data.digest
         self.augment: Augmentation | None = Handwriting() if config.augments else None
 

@@ -92,17 +92,22 @@ def train(
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(config.seed)
-    course = course_of(config, device)
-    trainer = Trainer(
-        course.network(), course.lessons(), config.settings, augment=course.augment, accelerator=accelerator
-    )
-    run = _Run(config, folder, course, trainer)
-    with closing(run.record), TASKS[config.task].products():
-        if resume and (folder / CHECKPOINT).exists():
-            run.restore()
-        else:
-            run.begin(command)
-        yield from run.go()
+    with TASKS[config.task].products():
+        course = course_of(config, device)
+        trainer = Trainer(
+            course.network(),
+            course.lessons(),
+            config.settings,
+            augment=course.augment,
+            accelerator=accelerator,
+        )
+        run = _Run(config, folder, course, trainer)
+        with closing(run.record):
+            if resume and (folder / CHECKPOINT).exists():
+                run.restore()
+            else:
+                run.begin(command)
+            yield from run.go()
 
 
 class _Run:

@@ -1,0 +1,56 @@
+"""What a network waits for when it first meets a GPU: libraries that load, and kernels that are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+
+import torch
+from torch import nn
+from torch.nn.modules.dropout import _DropoutNd
+
+
+def first_use(make: Callable[[], nn.Module], shape: Sequence[int], device: torch.device) -> None:
+    """One pass forwards and one back, of a network that knows nothing, over inputs of this shape that show
+    nothing: what it loads stays loaded for the next one. No random number is drawn."""
+    with torch.device("meta"):  # where weights have a shape, and no values that somebody has to draw
+        network = make()
+    network.to_empty(device=device)
+    with torch.no_grad():
+        for tensor in (*network.parameters(), *network.buffers()):
+            tensor.zero_()
+    for layer in network.modules():
+        if isinstance(layer, _DropoutNd):
+            layer.eval()
+    network(torch.zeros(tuple(shape), device=device)).sum().backward()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+@contextmanager
+def used_meanwhile(
+    make: Callable[[], nn.Module], shape: Sequence[int], device: torch.device
+) -> Iterator[None]:
+    """`first_use` of a GPU while the body goes on, loading data for instance.
+
+    Triton reads all of itself to know its version, and CUDA's libraries load what they need when it is
+    needed: without this, the first ten steps of a training took 1.1 to 1.4 s longer on an H200 than the next
+    ten (`python benchmarks/peers/run.py`, 7ed84a4).
+    """
+
+    def use() -> None:
+        with torch.cuda.device(device):  # a thread begins with the first GPU
+            first_use(make, shape, device)
+
+    with meanwhile(use) if device.type == "cuda" else nullcontext():
+        yield
+
+
+@contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Work in a thread while the body goes on; it ends with both, and raises what the work raised."""
+    with ThreadPoolExecutor(1, work.__name__) as thread:
+        done = thread.submit(work)
+        yield
+        done.result()
