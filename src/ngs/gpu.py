@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 HAS_TRITON = find_spec("triton") is not None
@@ -36,6 +38,14 @@ class Resident:
             with torch.inference_mode(False):  # or a copy made there could be of no use elsewhere
                 self._copies[device] = next(iter(self._copies.values())).to(device)
         return self._copies[device]
+
+
+def sent(arrays: Sequence[NDArray[np.int64]], device: torch.device) -> tuple[Tensor, ...]:
+    """Arrays on a device, by one copy for all of them, which does not wait for the GPU."""
+    flat = torch.from_numpy(np.concatenate(arrays))
+    if device.type == "cuda":
+        flat = flat.pin_memory()  # what may move in memory is copied when the GPU is done with all before
+    return flat.to(device, non_blocking=True).split_with_sizes([len(array) for array in arrays])
 
 
 def products_are_rounded() -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.errors import NGSError, ShapeError
+from ngs.gpu import sent
 from ngs.parsing.decode import PAD
 from ngs.reasoning.operation import Value, check_answers
 
@@ -139,13 +140,10 @@ class Examples:
 
     def batch(self, numbers: NDArray[np.int64]) -> Batch:
         """The examples of these numbers."""
-        device = self.inputs.device
         where = self._where[numbers]
         filled = where != PAD
-        slots = torch.from_numpy(np.flatnonzero(filled)).to(device, non_blocking=True)
-        rows = torch.from_numpy(where[filled]).to(device, non_blocking=True)
-        chosen = torch.from_numpy(numbers).to(device, non_blocking=True)
-        lengths = torch.from_numpy(self.lengths[numbers]).to(device, non_blocking=True)
+        parts = numbers, self.lengths[numbers], np.flatnonzero(filled), where[filled]
+        chosen, lengths, slots, rows = sent(parts, self.inputs.device)
         labels = None if self.labels is None else self.labels[chosen]
         return Batch(chosen, lengths, self.view(self.inputs[rows]), slots, self.time, labels, numbers)
 
