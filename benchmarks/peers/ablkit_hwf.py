@@ -106,6 +106,8 @@ def first_use(classes: int, device: torch.device) -> None:
         other = network(classes).to(device)
     scores = other(torch.zeros(BATCH, 1, SIDE, SIDE, device=device))
     nn.functional.cross_entropy(scores, torch.zeros(BATCH, dtype=torch.int64, device=device)).backward()
+    if device.type == "cuda":
+        torch.cuda.synchronize()
 
 
 def bridge_of(symbols: list[str], device: torch.device) -> SimpleBridge:
@@ -162,6 +164,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="what run.py wrote: formulas.npz")
     parser.add_argument("out", type=Path, help="the JSON file to write")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--began", type=float, required=True, help="when this was started, by time.time()")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -172,12 +175,15 @@ def main() -> None:
     parts = [part_of(arrays, pixels, name) for name in ("train", "test")]
     known = np.unique(arrays["symbols"]).tolist()  # without 0 on HWF, as in the example
     first_use(len(known), device)
-    curve = train(bridge_of(known, device), *parts, device)
+    bridge = bridge_of(known, device)
+    before = time.time() - options.began
+    curve = train(bridge, *parts, device)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     facts = {
         "seed": options.seed,
         "answers": curve[-1]["answers"],
         "symbols": curve[-1]["symbols"],
+        "seconds_before_training": before,
         "training_seconds": curve[-1]["seconds"],
         "curve": curve,
         "peak_memory_mb": peak / (2**20 if sys.platform == "darwin" else 2**10),

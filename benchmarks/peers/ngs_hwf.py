@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from pathlib import Path
 
 import torch
@@ -39,17 +40,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--lengths", type=int, nargs="*", default=[])
+    parser.add_argument("--began", type=float, required=True, help="when this was started, by time.time()")
     options = parser.parse_args()
     config = settings(options.data, options.seed, options.steps, tuple(options.lengths))
     folder = options.out.with_suffix("")
     remove(folder)  # of an earlier comparison
-    *measured, result = [event.row for event in train(config, folder)]
+    events = train(config, folder)
+    first = next(events).row  # before any test
+    before = time.time() - options.began - first["seconds"]
+    *measured, result = [first, *(event.row for event in events)]
     tests = [row for row in measured if "test" in row]
     on_gpu = torch.cuda.is_available()
     facts = {
         "seed": options.seed,
         "answers": result["test"]["calculation"],
         "symbols": result["test"]["symbol"],
+        "seconds_before_training": before,
         "training_seconds": result["training_seconds"],
         "curve": [
             {

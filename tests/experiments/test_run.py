@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments import hwf, record
@@ -35,10 +37,12 @@ from ngs.experiments.folder import (
 from ngs.experiments.hwf import load_network, parts_of
 from ngs.experiments.record import METRICS, Record, read_rows
 from ngs.experiments.run import evaluate_run, load_config, train
+from ngs.gpu import products_are_rounded
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
 from ngs.learning.reasoner import Reasoner, Substituting, Tabled
 from ngs.learning.scores import Score, Scores, measure
+from ngs.perception.lenet import PaperLeNet
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
 from ngs.tasks.hwf.embedded import embedded
@@ -82,6 +86,30 @@ def done(data: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # What a run leaves.
+
+
+def test_a_gpu_gets_ready_while_formulas_are_loaded(
+    config: TrainHWF, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the network, the precision and the products of the run."""
+    told: list[object] = []
+
+    @contextmanager
+    def used(
+        make: Callable[[], nn.Module], _: object, device: torch.device, precision: torch.dtype
+    ) -> Iterator[None]:
+        told.append((type(make()), device, precision, products_are_rounded()))
+        yield
+        told.append("ready and loaded")
+
+    def loading(config: TrainHWF, device: torch.device) -> hwf.Parts:
+        told.append("loading")
+        return parts_of(config, device)
+
+    monkeypatch.setattr(hwf, "used_meanwhile", used)
+    monkeypatch.setattr(hwf, "parts_of", loading)
+    next(train(replace(config, network="paper", precision="bfloat16"), tmp_path / "run"))
+    assert told == [(PaperLeNet, CPU, torch.bfloat16, True), "loading", "ready and loaded"]
 
 
 def test_the_folder_says_what_ran_and_what_came_of_it(done: Path, data: str) -> None:

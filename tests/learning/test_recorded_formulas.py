@@ -89,7 +89,7 @@ def test_a_recorded_training_goes_on_where_it_was(method: str, dropout: bool) ->
 
 @needs_gpu
 def test_what_needs_the_cpu_is_not_recorded() -> None:
-    """The k best are found level by level there."""
+    """It chooses the roots of the k best."""
     trainer = training("posterior-k-best")
     with rounded_products():
         for _ in trainer:

@@ -14,7 +14,7 @@ from ngs.parsing import root_table as module
 from ngs.parsing.chart import log_total
 from ngs.parsing.circuit import NOTHING, Circuit, Edges, sentence_circuit
 from ngs.parsing.decode import best_columns
-from ngs.parsing.root_table import RootTable, most_edges, root_table, roots_of_lengths
+from ngs.parsing.root_table import RootTable, entries, root_table, roots_of_lengths
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET, value_circuit
 from tests.grammars import NAMED
@@ -60,7 +60,7 @@ def test_roots_of_answers_are_those_that_are_selected(seed: int) -> None:
         circuit.select([roots[k] for k in numbers.tolist()]),
     )
     assert_same(chosen, selected)
-    assert len(chosen.out) == 40 * most_edges(circuit, roots) > len(selected.out)
+    assert len(chosen.out) == 40 * entries(circuit, roots) / len(set(roots)) > len(selected.out)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -99,8 +99,7 @@ def test_nothing_but_answers_that_there_are_not() -> None:
 
 def test_there_is_no_table_beyond_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
     circuit, roots = answers()
-    entries = len(set(roots)) * most_edges(circuit, roots)
-    monkeypatch.setattr(module, "MOST_ENTRIES", entries)
+    monkeypatch.setattr(module, "MOST_ENTRIES", entries(circuit, roots))
     assert isinstance(root_table(circuit, roots), RootTable)
-    monkeypatch.setattr(module, "MOST_ENTRIES", entries - 1)
+    monkeypatch.setattr(module, "MOST_ENTRIES", entries(circuit, roots) - 1)
     assert root_table(circuit, roots) is None

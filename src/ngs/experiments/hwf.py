@@ -35,8 +35,9 @@ from ngs.tasks.hwf.source import EMBEDDED, divided, load
 PRETRAIN_STEPS = 2000
 """Pre-training that has not reached its accuracy by then is over anyway."""
 
-FIRST_SHOWN = 16, 1, SIDE, SIDE
-"""Images by which a GPU gets ready."""
+FIRST_SHOWN = 12, 1, SIDE, SIDE
+"""Images by which a GPU gets ready: like those of most batches, no multiple of 16, for which Triton has other
+kernels."""
 
 LONGEST_TABLED = 9
 """Symbols of the longest formulas whose tables fit the budget. `reasoner` would take seconds to find out."""
@@ -94,7 +95,7 @@ class HWFCourse:
 
     def __init__(self, config: TrainHWF, device: torch.device) -> None:
         self.config, self.device = config, device
-        with used_meanwhile(self.network, FIRST_SHOWN, device):
+        with used_meanwhile(self.network, FIRST_SHOWN, device, config.settings.precision):
             self.parts = parts_of(config, device)
         self.data_name, self.digest = self.parts.data.name, self.parts.data.digest
         self.augment: Augmentation | None = Handwriting() if config.augments else None

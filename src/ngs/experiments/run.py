@@ -92,7 +92,7 @@ def train(
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(config.seed)
-    with TASKS[config.task].products():
+    with TASKS[config.task].products():  # a GPU gets ready with the course, and must load the same products
         course = course_of(config, device)
         trainer = Trainer(
             course.network(),

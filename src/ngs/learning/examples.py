@@ -142,8 +142,9 @@ class Examples:
         """The examples of these numbers."""
         where = self._where[numbers]
         filled = where != PAD
-        parts = numbers, self.lengths[numbers], np.flatnonzero(filled), where[filled]
-        chosen, lengths, slots, rows = sent(parts, self.inputs.device)
+        # Lengths first: kernels read them, and Triton has others for what begins anywhere in memory.
+        parts = self.lengths[numbers], numbers, np.flatnonzero(filled), where[filled]
+        lengths, chosen, slots, rows = sent(parts, self.inputs.device)
         labels = None if self.labels is None else self.labels[chosen]
         return Batch(chosen, lengths, self.view(self.inputs[rows]), slots, self.time, labels, numbers)
 

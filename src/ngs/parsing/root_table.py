@@ -12,7 +12,7 @@ from ngs.parsing.circuit import NOTHING, Circuit, Edges
 
 MOST_ENTRIES = 2**22
 """Edges that a table has room for, 64 MB of them. The answers to HWF's formulas are 1,956 roots of at most
-500 edges: a million."""
+500 edges, a million in all; a formula's own has 40 on average."""
 
 
 class RootTable:
@@ -27,7 +27,7 @@ class RootTable:
         edges = circuit.select(list(rows))
         counts = torch.bincount(edges.out, minlength=len(rows))
         place = torch.arange(len(edges.out)) - (counts.cumsum(0) - counts)[edges.out]
-        table = torch.full((2, len(rows), most_edges(circuit, list(rows))), NOTHING)
+        table = torch.full((2, len(rows), max(1, int(counts.max()))), NOTHING)
         table[:, edges.out, place] = torch.stack([edges.left, edges.right])
         self._table = Resident(table)
         self._rows = Resident(torch.tensor([rows[root] for root in roots], dtype=torch.int64))
@@ -39,13 +39,6 @@ class RootTable:
         return Edges(left.reshape(-1), right.reshape(-1), example.reshape(-1), len(numbers))
 
 
-def most_edges(circuit: Circuit, roots: Sequence[int | None]) -> int:
-    """Of one of the roots; at least one."""
-    known = torch.tensor([root for root in roots if root is not None], dtype=torch.int64)
-    counts = circuit.root_first[known + 1] - circuit.root_first[known]
-    return max(1, *counts.tolist()) if len(known) else 1
-
-
 def roots_of_lengths(circuit: Circuit) -> RootTable:
     """The root of all sentences of each length [0 ... time], in a circuit without values."""
     return RootTable(circuit, [circuit.roots.get(length, {}).get(()) for length in range(circuit.time + 1)])
@@ -53,6 +46,12 @@ def roots_of_lengths(circuit: Circuit) -> RootTable:
 
 def root_table(circuit: Circuit, roots: Sequence[int | None]) -> RootTable | None:
     """A table of these roots; None where it would have more than MOST_ENTRIES."""
-    if len(set(roots)) * most_edges(circuit, roots) > MOST_ENTRIES:
-        return None
-    return RootTable(circuit, roots)
+    return RootTable(circuit, roots) if entries(circuit, roots) <= MOST_ENTRIES else None
+
+
+def entries(circuit: Circuit, roots: Sequence[int | None]) -> int:
+    """Of a table of these roots: as many for each as the largest has edges."""
+    distinct = set(roots)
+    known = torch.tensor([root for root in distinct if root is not None], dtype=torch.int64)
+    counts = circuit.root_first[known + 1] - circuit.root_first[known]
+    return len(distinct) * max(1, int(counts.max()) if len(known) else 0)

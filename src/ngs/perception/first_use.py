@@ -11,9 +11,15 @@ from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
 
-def first_use(make: Callable[[], nn.Module], shape: Sequence[int], device: torch.device) -> None:
-    """One pass forwards and one back, of a network that knows nothing, over inputs of this shape that show
-    nothing: what it loads stays loaded for the next one. No random number is drawn."""
+def first_use(
+    make: Callable[[], nn.Module],
+    shape: Sequence[int],
+    device: torch.device,
+    precision: torch.dtype = torch.float32,
+) -> None:
+    """One pass forwards, in this precision, and one back, of a network that knows nothing, over inputs that
+    show nothing: what they load stays loaded for the next. Dropout is left out, so that no random number is
+    drawn."""
     with torch.device("meta"):  # where weights have a shape, and no values that somebody has to draw
         network = make()
     network.to_empty(device=device)
@@ -23,25 +29,29 @@ def first_use(make: Callable[[], nn.Module], shape: Sequence[int], device: torch
     for layer in network.modules():
         if isinstance(layer, _DropoutNd):
             layer.eval()
-    network(torch.zeros(tuple(shape), device=device)).sum().backward()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    with torch.autocast(device.type, precision) if precision != torch.float32 else nullcontext():
+        scores = network(torch.zeros(tuple(shape), device=device))
+    scores.float().sum().backward()
 
 
 @contextmanager
 def used_meanwhile(
-    make: Callable[[], nn.Module], shape: Sequence[int], device: torch.device
+    make: Callable[[], nn.Module],
+    shape: Sequence[int],
+    device: torch.device,
+    precision: torch.dtype = torch.float32,
 ) -> Iterator[None]:
     """`first_use` of a GPU while the body goes on, loading data for instance.
 
     Triton reads all of itself to know its version, and CUDA's libraries load what they need when it is
-    needed: without this, the first ten steps of a training took 1.1 to 1.4 s longer on an H200 than the next
-    ten (`python benchmarks/peers/run.py`, 7ed84a4).
+    needed. That was part of what made the first ten steps of a training take 1.1 to 1.4 s longer on an H200
+    than the next ten (`python benchmarks/peers/run.py`, 7ed84a4, which did without this).
     """
 
     def use() -> None:
         with torch.cuda.device(device):  # a thread begins with the first GPU
-            first_use(make, shape, device)
+            first_use(make, shape, device, precision)
+            torch.cuda.current_stream().synchronize()
 
     with meanwhile(use) if device.type == "cuda" else nullcontext():
         yield
@@ -49,8 +59,9 @@ def used_meanwhile(
 
 @contextmanager
 def meanwhile(work: Callable[[], None]) -> Iterator[None]:
-    """Work in a thread while the body goes on; it ends with both, and raises what the work raised."""
-    with ThreadPoolExecutor(1, work.__name__) as thread:
+    """Work in a thread while the body goes on; it ends with both, and raises what the work raised. What the
+    body raises comes first: then nobody hears of the work."""
+    with ThreadPoolExecutor(1, "meanwhile") as thread:
         done = thread.submit(work)
         yield
         done.result()

@@ -89,12 +89,12 @@ EXPERIMENT = Experiment(
     "87%; what ours do otherwise is said under `hwf-table`. The released logs of NGS-MAPO and "
     "NGS-MAPO-Pretrain are at 3% and 74% after 15,000 iterations, where the paper's table has 71.7% and "
     "95.6%; the others agree with it. Learning from all right formulas (`posterior`) or from the symbols "
-    "themselves (`supervised`) is no better than NGS-m-BS with this network: all three are within a "
-    "deviation of each other, so that it is the network that sets the limit ([with another](#handwritten-"
-    "formulas-methods-and-data): 99.3%). On an H200, three runs each of NGS-RL, NGS-MAPO and NGS-RL-Pretrain "
-    "that shared it made 1,480 steps a second together, tests included (91f5761); three of `posterior` and "
-    "nine of `hwf-steps`, 1,350 (7ed84a4); three of NGS-m-BS, for the first half with three others, took "
-    "299 s each (cae72c8).",
+    "themselves (`supervised`) is no better than NGS-m-BS with this network and these settings: the three "
+    "are 0.2 points apart, with deviations of 0.2 to 0.3 ([another network and other settings]("
+    "#handwritten-formulas-methods-and-data) come to 99.3%). On an H200, three runs each of NGS-RL, NGS-MAPO "
+    "and NGS-RL-Pretrain that shared it made 1,480 steps a second together, tests included (91f5761); three "
+    "of `posterior` and nine of `hwf-steps`, 1,350 (7ed84a4); three of NGS-m-BS, for the first half with "
+    "three others, took 299 s each (cae72c8).",
     ("hwf",),
     full,
     quick,
