@@ -29,6 +29,7 @@ from ngs.experiments.results.outcome import tested as share_of
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
 from ngs.experiments.run import Progress
+from ngs.experiments.sweep.event import Began, Event
 from ngs.experiments.sweep.store import Store
 
 
@@ -152,6 +153,17 @@ def test_a_real_experiment_names_its_data(tmp_path: Path, monkeypatch: pytest.Mo
     result = ngs("reproduce", "hwf-leak")
     assert result.exit_code == 1
     assert result.output.startswith("ngs: data/HWF.ngs, data/HWF-clean.ngs: there is no such file")
+
+
+def test_whoever_interrupts_it_is_told_that_it_goes_on(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(jobs: Sequence[Job], store: Store, workers: int | None) -> Iterator[Event]:
+        yield Began(jobs[0])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproduce_commands, "WHERE", {"here": interrupted})
+    result = ngs("reproduce", "tiny", "--quick", "--results", "mine")
+    assert result.exit_code == 130
+    assert "interrupted; what is done is in mine, and the same command goes on" in result.output
 
 
 # Running

@@ -123,7 +123,11 @@ def reproduce(
             check_nothing_is_lost(paths[name], cells, jobs, store)
     failed = 0
     if not only_gather:
-        failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
+        try:
+            failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
+        except KeyboardInterrupt:
+            typer.echo(f"interrupted; what is done is in {results}, and the same command goes on", err=True)
+            raise
     for each, cells in wanted.values():
         outcome = gathered(each, cells, store, quick=quick, known=known[each.name])
         _write_down(each, outcome, results, paths[each.name])

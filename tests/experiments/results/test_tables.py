@@ -71,10 +71,11 @@ def test_rows_that_we_do_not_run_come_last() -> None:
 def test_provenance_counts_what_was_asked_for() -> None:
     made = outcome(place("a", "x", 0.5, wanted=3), place("a", "y", 0.1, 0.2, wanted=3, instead=True))
     assert provenance(made) == (
-        "`ngs reproduce some`: 1 of 6 runs done. †: `ngs reproduce some --instead`. On cpu; commit 0123456."
+        "`ngs reproduce some`: 1 of 6 runs done. 3 seeds of each setting. †: `ngs reproduce some --instead`. "
+        "On cpu; commit 0123456."
     )
-    assert provenance(outcome(place("a", "x", wanted=2), quick=True)) == (
-        "`ngs reproduce some --quick`: 0 of 2 runs done."
+    assert provenance(outcome(place("a", "x", wanted=1), quick=True)) == (
+        "`ngs reproduce some --quick`: 0 of 1 runs done."
     )
 
 

@@ -84,10 +84,10 @@ def _told(example: dict[str, Any]) -> str:
 HWF_EXAMPLES = Experiment(
     "hwf-examples",
     "Handwritten formulas: corrections",
-    "The paper's `fig_HME_examples`: what back-search makes of wrong answers of a network that has just "
-    "begun to learn (HWF, the small network, our settings). 1-BS sets a digit or an operator right; finds "
-    "nothing, but m-BS does in more steps, be it what is written or not; neither finds anything; or 1-BS "
-    "finds a spurious correction, which gives the answer but is not what is written.",
+    "The paper's `fig_HME_examples` and `fig_mBS_example`: what back-search makes of wrong answers of a "
+    "network that has just begun to learn (HWF, the small network, our settings). 1-BS sets a digit or an "
+    "operator right; finds nothing, but m-BS does in more steps, be it what is written or not; neither finds "
+    "anything; or 1-BS finds a spurious correction, which gives the answer but is not what is written.",
     ("hwf",),
     full_formulas,
     quick_formulas,
@@ -96,8 +96,11 @@ HWF_EXAMPLES = Experiment(
 CLEVR_EXAMPLES = Experiment(
     "clevr-examples",
     "CLEVR: corrections",
-    "The same for programs, of embedded questions like CLEVR's (drawings show scenes, and those of a data "
-    "set are not ours to publish) and the small network.",
+    "The paper's `fig_BS_CLEVR_example`: what back-search makes of wrong programs of a network that has just "
+    "begun to learn (embedded questions like CLEVR's, since drawings show scenes, and those of a data set "
+    "are not ours to publish; the small network). The kinds are those of formulas, but that 1-BS finds a "
+    "program that means what the true one means, or one that gives the answer and means something else; "
+    "*unjudged* are those whose true program nobody knows.",
     (),
     full_questions,
     quick_questions,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from statistics import mean
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import our_hwf, quick_hwf
+from ngs.experiments.comparison import Spread
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.results.outcome import Outcome, Place, Run, tested
 from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import plain, rows_of, share
+from ngs.experiments.results.tables import in_percent, plain, rows_of, share
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
 TRAINED, READ = "trained", "read"
@@ -71,12 +71,12 @@ def _trained(place: Place) -> list[str]:
 
 
 def _read(place: Place) -> str:
-    """Means over the runs, by length."""
+    """Mean and spread over the runs, by length."""
     lengths = list(place.runs[0].result["by_length"])
 
-    def of(name: str, length: str) -> float:
+    def of(name: str, length: str) -> str:
         values: list[float] = [run.result["by_length"][length][name] for run in place.runs]
-        return mean(values)
+        return in_percent(Spread.of(values))
 
     named = {
         "symbols right": "symbol",
@@ -84,7 +84,7 @@ def _read(place: Place) -> str:
         "as the symbols predict": "predicted",
         "read without mistake": "formula",
     }
-    rows = [[title, *(f"{100 * of(name, n):.2f}" for n in lengths)] for title, name in named.items()]
+    rows = [[title, *(of(name, n) for n in lengths)] for title, name in named.items()]
     return rows_of(["length", *lengths], rows)
 
 

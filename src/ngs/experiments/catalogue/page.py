@@ -16,15 +16,18 @@ PAGE, IMAGES = "results.md", "images/results"
 DATA = {"hwf": "HWF", "hwf_clean": "HWF-clean", "clevr": "CLEVR-25k"}
 """What people call the `Means`."""
 
+STAND_INS = """ †: not what was asked for, see the text above the table; it is neither
+counted among the runs that are done nor compared with the paper."""
+
 HEAD = """# Results
 
 Every table and curve of the paper (Li et al., ICML 2020) and of our own experiments, as far as they have been
 run: mean and standard deviation of the seeds, with the paper's value and the difference beside it. **Bold**:
-more than a point below the paper. †: not what was asked for, see the text above the table; it is neither
-counted among the runs that are done nor compared with the paper. `ngs results` makes tables and
-figures from the records in [results/](results/), which hold every run's settings (those that are not the
-default), scores, curve, commit and machine; the words between them are the catalogue's. A commit with + had
-changes that were not committed.
+more than a point below the paper.{stand_ins} Lines of figures are means of the seeds, in a shade from the
+worst of them to the best. `ngs results` makes tables and figures from the records in [results/](results/),
+which hold every run's settings (those that are not the default), scores, curve, commit and machine; the words
+between them are written by hand, in `ngs.experiments.catalogue`. A commit with + had changes that were not
+committed.
 
 The checkpoint of every run is chosen on training data held out for that, never on the test. How to run or
 extend any of this, on one machine or several: [several_machines.md](several_machines.md#many-runs).
@@ -39,7 +42,8 @@ def records(folder: Path) -> dict[str, Outcome]:
 
 def write_page(outcomes: Mapping[str, Outcome], docs: Path) -> Path:
     """Write the page and its figures into the folder of the documentation."""
-    parts = [HEAD]
+    marked = any(place.instead for outcome in outcomes.values() for place in outcome.places)
+    parts = [HEAD.format(stand_ins=STAND_INS if marked else "")]
     for name, experiment in EXPERIMENTS.items():
         parts.append(f"## {experiment.title}\n\n{experiment.about}")
         if name in outcomes:

@@ -79,6 +79,8 @@ def provenance(outcome: Outcome) -> str:
     done = sum(len(place.runs) for place in outcome.places if not place.instead)
     scale = " --quick" if outcome.quick else ""
     lines = [f"`ngs reproduce {outcome.experiment}{scale}`: {done} of {wanted} runs done."]
+    if (seeds := max((place.wanted for place in outcome.places), default=1)) > 1:
+        lines.append(f"{seeds} seeds of each setting.")
     if any(place.instead for place in outcome.places):
         lines.append(f"†: `ngs reproduce {outcome.experiment} --instead`.")
     if runs:
