@@ -41,13 +41,13 @@ def show(outcome: Outcome) -> Section:
 EXPERIMENT = Experiment(
     "clevr-curves",
     "CLEVR: learning curves",
-    "The paper's `fig_vqa_acc`, with the settings of the table above: Adam at 1e-5, 30,000 iterations of 64, "
-    "m = 10. The table has the networks that held-out training questions choose, the figure the validation "
-    "questions; the paper's figure has the training questions, too. As in the paper, back-search ends ahead "
-    "of REINFORCE, though it is level with it from 8,000 to 14,000 iterations, and that ends ahead of "
-    "learning without a grammar; ten steps of back-search gain nothing over one (in the paper, little). With "
-    "a grammar all of them learn far more slowly than there, where they end with 97% (NGS-RL) and 100% "
-    "(NGS-m-BS).",
+    "The paper's `fig_vqa_acc`, with the settings of the table above: Adam at 1e-5, 30,000 iterations of "
+    "64, m = 10. Table and figure are about the validation questions; the paper's figure has the training "
+    "questions, too. The table has the networks that held-out training questions choose. As in the paper, "
+    "back-search ends ahead of REINFORCE, though it is level with it from 8,000 to 14,000 iterations, and "
+    "REINFORCE ahead of learning without a grammar; ten steps of back-search gain nothing over one (in the "
+    "paper, little). With a grammar all of them learn far more slowly than there, where they end with 97% "
+    "(NGS-RL) and 100% (NGS-m-BS).",
     ("clevr",),
     full,
     quick,
