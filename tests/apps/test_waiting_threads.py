@@ -1,4 +1,4 @@
-"""How threads wait on a CPU is settled before PyTorch is loaded, and by whoever has said something already."""
+"""How threads wait on a CPU is settled before PyTorch is loaded, or by whoever has said something."""
 
 from __future__ import annotations
 
