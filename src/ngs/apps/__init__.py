@@ -5,7 +5,8 @@ from contextlib import suppress
 # Before PyTorch is loaded: threads that have nothing to do spin for a moment and then sleep. To wake them for
 # each of the small tensors of a chart takes longer than the work; to let them spin takes the core from others
 # that have some. On two cores 64 parses of seven symbols take 8 ms if they sleep at once, 2 ms like this, and
-# 1.2 ms if they spin as long as GNU's OpenMP has it; beside a program that uses both cores, 4, 11 and 1,000 ms.
+# 1.2 ms if they spin as long as GNU's OpenMP has it; beside a program that uses both cores 4, 11 and
+# 1,000 ms, in this order.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
