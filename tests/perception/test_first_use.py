@@ -70,6 +70,24 @@ def test_both_go_on_at_once() -> None:
         from_body.set()
 
 
+def test_where_the_work_makes_tensors_is_its_own_business() -> None:
+    """Weights without values are made on `meta`, and data that are loaded meanwhile are not."""
+    made, loaded = Event(), Event()
+    devices: list[str] = []
+
+    def work() -> None:
+        with torch.device("meta"):
+            made.set()
+            assert loaded.wait(60)
+            devices.append(torch.zeros(1).device.type)
+
+    with meanwhile(work):
+        assert made.wait(60)
+        devices.append(torch.zeros(1).device.type)
+        loaded.set()
+    assert devices == ["cpu", "meta"]
+
+
 def test_it_ends_with_both() -> None:
     ended: list[str] = []
     go_on = Event()
