@@ -123,11 +123,7 @@ def reproduce(
             check_nothing_is_lost(paths[name], cells, jobs, store)
     failed = 0
     if not only_gather:
-        try:
-            failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
-        except KeyboardInterrupt:
-            typer.echo(f"interrupted; what is done is in {results}, and the same command goes on", err=True)
-            raise
+        failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
     for each, cells in wanted.values():
         outcome = gathered(each, cells, store, quick=quick, known=known[each.name])
         _write_down(each, outcome, results, paths[each.name])
@@ -169,11 +165,20 @@ def _run(
     jobs: Sequence[Job], store: Store, sweep: Sweep, workers: int | None, labels: Mapping[str, str]
 ) -> int:
     """Do the jobs, telling what happens; how many failed."""
-    failed = done = 0
-    told = time.monotonic()
     number = len(addressed(jobs, store.has))
     typer.echo(f"{number} runs; interrupt them at any time, and the same command goes on")
-    for event in sweep(jobs, store, workers):
+    try:
+        return _tell(sweep(jobs, store, workers), number, labels)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; what is done is in {store.root}, and the same command goes on", err=True)
+        raise
+
+
+def _tell(events: Iterator[Event], number: int, labels: Mapping[str, str]) -> int:
+    """Tell what happens to so many runs; how many failed."""
+    failed = done = 0
+    told = time.monotonic()
+    for event in events:
         label = labels.get(address(event.job), "a run that others need")
         match event:
             case Done() | Found():

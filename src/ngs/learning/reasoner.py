@@ -132,33 +132,24 @@ class Parsing:
         return derivation_circuit(self.grammar, self.examples.time)
 
     @cached_property
-    def _derivations_of_lengths(self) -> RootTable:
-        return roots_of_lengths(self._derivations)
-
-    @cached_property
     def _sentences(self) -> Circuit:
         return sentence_circuit(self.grammar, self.examples.time)
 
-    @cached_property
-    def _sentences_of_lengths(self) -> RootTable:
-        return roots_of_lengths(self._sentences)
-
     def read(self, log_probs: Tensor, batch: Batch) -> Tensor:
-        roots = self._whole(self._derivations, self._derivations_of_lengths, batch)
+        roots = self._whole(self._derivations, batch)
         return best_columns(self._derivations, log_probs.detach(), roots)
 
     def sample(self, log_probs: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
-        roots = self._whole(self._sentences, self._sentences_of_lengths, batch)
+        roots = self._whole(self._sentences, batch)
         return sampled_columns(self._sentences, log_probs.detach(), roots, generator)
 
     def log_partition(self, log_probs: Tensor, batch: Batch) -> Tensor:
-        roots = self._whole(self._sentences, self._sentences_of_lengths, batch)
-        return log_total(self._sentences, log_probs, roots)
+        return log_total(self._sentences, log_probs, self._whole(self._sentences, batch))
 
-    def _whole(self, circuit: Circuit, of_lengths: RootTable, batch: Batch) -> Edges:
+    def _whole(self, circuit: Circuit, batch: Batch) -> Edges:
         """The root of all sentences of each example's length."""
         if batch.lengths.is_cuda and self._all_have_sentences:
-            return of_lengths[batch.lengths]
+            return roots_of_lengths(circuit)[batch.lengths]
         return circuit.select([circuit.root(n) for n in self.examples.lengths[batch.numbers].tolist()])
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -39,6 +40,7 @@ class RootTable:
         return Edges(left.reshape(-1), right.reshape(-1), example.reshape(-1), len(numbers))
 
 
+@lru_cache(maxsize=128)
 def roots_of_lengths(circuit: Circuit) -> RootTable:
     """The root of all sentences of each length [0 ... time], in a circuit without values."""
     return RootTable(circuit, [circuit.roots.get(length, {}).get(()) for length in range(circuit.time + 1)])

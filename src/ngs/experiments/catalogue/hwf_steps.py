@@ -21,10 +21,11 @@ BEGINNING, WHOLE, COST = "beginning", "whole", "cost"
 alone."""
 AFTER, QUICKLY_AFTER = (200, 300), (25, 75)
 """Steps after which the runs that are tested often are looked at."""
-Settings = Callable[..., TrainHWF]
 
 
-def cells(beginning: Settings, whole: Settings, number: int, cost: StepCost) -> list[Cell]:
+def cells(
+    beginning: Callable[..., TrainHWF], whole: Callable[..., TrainHWF], number: int, cost: StepCost
+) -> list[Cell]:
     runs = [
         Cell(f"m = {steps}", column, seeds(config(method="m-bs", walk_steps=steps), number))
         for column, config in ((BEGINNING, beginning), (WHOLE, whole))
