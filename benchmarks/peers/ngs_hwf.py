@@ -1,4 +1,4 @@
-"""NGS learns to read handwritten formulas, with the settings A of docs/handwriting.md and fewer steps.
+"""NGS learns to read handwritten formulas as A of docs/handwriting.md does, in fewer and larger steps.
 
 Run by run.py; the folder of the run itself is left beside OUT.
 """
@@ -22,8 +22,8 @@ def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> Trai
     """With a test at each validation, every 10 steps, off the clock; nothing is chosen by it."""
     return TrainHWF(
         data=data,
-        batch_size=256,
-        learning_rate=4e-3,
+        batch_size=512,
+        learning_rate=8e-3,
         steps=steps,
         augment=False,
         validate_every=10,
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("data", help="what `ngs data import` made")
     parser.add_argument("out", type=Path, help="the JSON file to write")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--lengths", type=int, nargs="*", default=[])
     parser.add_argument("--began", type=float, required=True, help="when this was started, by time.time()")
     options = parser.parse_args()

@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("--environment", type=Path, help="where ABLkit is, or is installed; default: in OUT")
     parser.add_argument("--site", type=Path, help="a folder that has ABLkit, for this Python; no installing")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of each contestant")
-    parser.add_argument("--steps", type=int, default=400, help="ours; fewer to try the script")
+    parser.add_argument("--steps", type=int, default=250, help="ours; fewer to try the script")
     parser.add_argument("--lengths", type=int, nargs="*", default=[], help="only formulas of these")
     options = parser.parse_args()
     out = options.out.resolve()
