@@ -8,10 +8,15 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import torch
 
+from ngs.experiments import hwf
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import peak_memory_mb
 from ngs.experiments.folder import remove
@@ -33,6 +38,18 @@ def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> Trai
     )
 
 
+def first_used_by_training() -> AbstractContextManager[Any]:
+    """While this lasts, no network is used while data are loaded: the first step meets a cold GPU."""
+    return patch.object(hwf, "used_meanwhile", lambda *_: nullcontext())
+
+
+def rows(config: TrainHWF, folder: Path, cold: bool) -> Iterator[dict[str, Any]]:
+    """What a run measures, as it goes."""
+    with first_used_by_training() if cold else nullcontext():
+        for event in train(config, folder):
+            yield dict(event.row)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", help="what `ngs data import` made")
@@ -41,14 +58,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--lengths", type=int, nargs="*", default=[])
     parser.add_argument("--began", type=float, required=True, help="when this was started, by time.time()")
+    parser.add_argument("--cold", action="store_true", help="leave the first use of a GPU on the clock")
     options = parser.parse_args()
     config = settings(options.data, options.seed, options.steps, tuple(options.lengths))
     folder = options.out.with_suffix("")
     remove(folder)  # of an earlier comparison
-    events = train(config, folder)
-    first = next(events).row  # before any test
+    going = rows(config, folder, options.cold)
+    first = next(going)  # before any test
     before = time.time() - options.began - first["seconds"]
-    *measured, result = [first, *(event.row for event in events)]
+    *measured, result = [first, *going]
     tests = [row for row in measured if "test" in row]
     on_gpu = torch.cuda.is_available()
     facts = {

@@ -201,6 +201,7 @@ def contestants(options: argparse.Namespace, out: Path) -> list[Contestant]:
     else:
         python = make_environment(options.environment or out / "environment").absolute()
     lengths = ["--lengths", *map(str, options.lengths)] if options.lengths else []
+    cold = ["--cold"] if options.cold else []
     data = str(Path(options.data).resolve()) if Path(options.data).exists() else options.data
     own = Contestant(
         "NGS",
@@ -208,7 +209,7 @@ def contestants(options: argparse.Namespace, out: Path) -> list[Contestant]:
         [sys.executable, str(HERE.resolve() / "ngs_hwf.py")],
         ours,
         data,
-        ["--steps", str(options.steps), *lengths],
+        ["--steps", str(options.steps), *lengths, *cold],
     )
     peer = Contestant(
         f"ABLkit {ABLKIT}",
@@ -216,7 +217,7 @@ def contestants(options: argparse.Namespace, out: Path) -> list[Contestant]:
         [str(python), str(HERE.resolve() / "ablkit_hwf.py")],
         peers,
         str(out / "formulas.npz"),
-        [],
+        cold,
     )
     return [own, peer]
 
@@ -231,6 +232,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of each contestant")
     parser.add_argument("--steps", type=int, default=250, help="ours; fewer to try the script")
     parser.add_argument("--lengths", type=int, nargs="*", default=[], help="only formulas of these")
+    parser.add_argument("--cold", action="store_true", help="leave the first use of a GPU on both clocks")
     options = parser.parse_args()
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -243,7 +245,8 @@ def main() -> None:
     for seed in range(options.seeds):
         for contestant in entered:
             runs[contestant.name].append(contestant.run(seed, out))
-            facts = {"data": data.name, "goal": GOAL, **machine(options.threads), "runs": runs}
+            asked = {"data": data.name, "goal": GOAL, "cold": options.cold}
+            facts = {**asked, **machine(options.threads), "runs": runs}
             (out / "results.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
             (out / "table.md").write_text(table(runs), encoding="utf-8")  # after each: it may be stopped
             print(f"{contestant.name}, seed {seed}: {runs[contestant.name][-1]['answers']:.2%}", flush=True)
