@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
@@ -44,3 +45,11 @@ def test_the_verdict_counts_seeds_that_reach_the_goal(peers: ModuleType) -> None
     assert from_start == "Ours reaches 98.5% 1.0 times as fast from its start, of the seeds that reach it."
     assert peers.verdict({"ours": ours, "peer": []}) == []
     assert len(peers.verdict({"ours": ours, "peer": peer[1:]})) == 1
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_both_clocks_are_cold_or_none(peers: ModuleType, cold: bool, tmp_path: Path) -> None:
+    options = Namespace(
+        threads=1, site=tmp_path, environment=None, lengths=[], data="embedded", steps=5, cold=cold
+    )
+    assert [("--cold" in each.options) for each in peers.contestants(options, tmp_path)] == [cold, cold]

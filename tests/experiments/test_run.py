@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import subprocess
@@ -152,6 +153,15 @@ def test_progress_is_told_as_it_is_recorded(config: TrainHWF, tmp_path: Path) ->
     assert [event.step for event in events] == [5, 5, 10, 10, 12, 12, 12]
     assert {event.steps for event in events} == {12}
     assert events[-1].row == json.loads((tmp_path / "run" / RESULT).read_text())
+
+
+def test_what_a_run_is_made_of_is_not_searched_for_garbage(config: TrainHWF, tmp_path: Path) -> None:
+    events = train(config, tmp_path / "run")
+    assert gc.get_freeze_count() == 0
+    next(events)
+    assert gc.get_freeze_count() > 0
+    events.close()  # type: ignore[attr-defined]
+    assert gc.get_freeze_count() == 0
 
 
 def test_the_network_of_a_run_can_be_used_again(done: Path) -> None:

@@ -32,6 +32,7 @@ from ngs.experiments.folder import (
     check_there,
     kept_config,
 )
+from ngs.experiments.garbage import spared
 from ngs.experiments.record import Record
 from ngs.gpu import rounded_products
 from ngs.learning import tensor_file
@@ -92,7 +93,8 @@ def train(
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(config.seed)
-    with TASKS[config.task].products():  # a GPU gets ready with the course, and must load the same products
+    # The products come first: a GPU gets ready with the course, and must load the same ones.
+    with TASKS[config.task].products(), spared() as spare:
         course = course_of(config, device)
         trainer = Trainer(
             course.network(),
@@ -107,6 +109,7 @@ def train(
                 run.restore()
             else:
                 run.begin(command)
+            spare()
             yield from run.go()
 
 

@@ -168,7 +168,7 @@ class Order:
     def _shuffled(self, random: np.random.Generator) -> NDArray[np.int64]:
         """The examples of each length in random order, spread evenly over the epoch."""
         moment = np.empty(len(self.lengths))
-        for length in sorted(set(self.lengths.tolist())):
+        for length in sorted(set(self.lengths.tolist())):  # the first `np.unique` imports masked arrays
             group = np.flatnonzero(self.lengths == length)
             moment[group] = (random.permutation(len(group)) + random.random()) / len(group)
         return np.argsort(moment, kind="stable")

@@ -44,8 +44,8 @@ def used_meanwhile(
     """`first_use` of a GPU while the body goes on, loading data for instance.
 
     Triton reads all of itself to know its version, and CUDA's libraries load what they need when it is
-    needed: the first ten steps of a training took 0.9 to 1.5 s on H200s where the next ten take 0.06 s, and
-    0.4 to 0.5 s after this (`python benchmarks/peers/run.py`, with and without `--cold`).
+    needed: the first ten steps of a training took 1.2 to 1.5 s on H200s where the next ten take 0.06 s, and
+    0.4 to 0.5 s after this (docs/benchmarks.md, beside ABLkit).
     """
 
     def use() -> None:

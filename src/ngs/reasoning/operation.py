@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -15,6 +16,10 @@ from ngs.errors import SemanticsError, ShapeError
 
 Value = Any
 """Any hashable Python value, or UNDEFINED."""
+
+
+SOUND = frozenset([bool, int, str, Fraction])
+"""Types of values that need not be looked at: they are finite, or no numbers, and can be looked up."""
 
 
 class Special(Enum):
@@ -102,8 +107,9 @@ class Operation:
 
     def apply(self, *arguments: Value) -> Value:
         """The function's value; UNDEFINED if an argument is, or if it divides by zero."""
-        if UNDEFINED in arguments:
-            return UNDEFINED
+        for argument in arguments:  # `in` would ask every argument whether it equals UNDEFINED
+            if argument is UNDEFINED:
+                return UNDEFINED
         value = _call(self.name, self.function, arguments)
         if value is ANY or isinstance(value, OneOf):
             raise SemanticsError(
@@ -161,6 +167,8 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
             f"{_shown(name, arguments)} raised {type(error).__name__}: {error}; "
             f"return ngs.UNDEFINED for arguments that have no value{hint}"
         ) from error
+    if type(value) in SOUND:
+        return value
     for part in value.values if isinstance(value, OneOf) else (value,):
         if _is_no_number(part):
             raise SemanticsError(f"{_shown(name, arguments)} is {part!r}; return ngs.UNDEFINED instead")
@@ -174,7 +182,7 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
 
 def _is_no_number(value: Value) -> bool:
     """Whether it is NaN or an infinity."""
-    return isinstance(value, float | np.floating) and not isfinite(value)
+    return isinstance(value, (float, np.floating)) and not isfinite(value)
 
 
 def _is_hashable(value: Value) -> bool:
