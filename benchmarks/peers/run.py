@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ngs.errors import NGSError
 from ngs.experiments.comparison import Spread
 from ngs.experiments.environment import commit
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
@@ -147,9 +148,11 @@ def cell(column: Column, runs: Sequence[Run]) -> str:
     return f"{spread.mean:.{digits}f}{deviation}{missing}"
 
 
-def table(runs: Mapping[str, Sequence[Run]]) -> str:
-    """Markdown: a row for each contestant, and the sentences that matter."""
+def table(asked: Mapping[str, Any], runs: Mapping[str, Sequence[Run]]) -> str:
+    """Markdown: what was asked for, a row for each contestant, and the sentences that matter."""
     lines = [
+        ", ".join(f"{name}: {value}" for name, value in asked.items()),
+        "",
         "| | " + " | ".join(["seeds", *COLUMNS]) + " |",
         "|---" * (len(COLUMNS) + 2) + "|",
     ]
@@ -222,6 +225,19 @@ def contestants(options: argparse.Namespace, out: Path) -> list[Contestant]:
     return [own, peer]
 
 
+def checked(options: argparse.Namespace) -> HandwrittenFormulas:
+    """The formulas that were asked for; an error now rather than after ours has trained."""
+    if options.seeds < 1:
+        raise NGSError(f"--seeds is {options.seeds}; give one at least")
+    if options.site is not None and not (options.site / "ablkit").is_dir():
+        raise NGSError(f"--site is {options.site}, which has no ablkit; README.md says how to put it there")
+    data = load(options.data)
+    chosen = data.restricted(options.lengths) if options.lengths else data
+    if not len(chosen.train) or not len(chosen.test):
+        raise NGSError(f"{options.data} has no formulas of --lengths {options.lengths} to train or test on")
+    return chosen
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", default="data/HWF.ngs", help="made by `ngs data import`, or `embedded`")
@@ -234,23 +250,30 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="*", default=[], help="only formulas of these")
     parser.add_argument("--cold", action="store_true", help="leave the first use of a GPU on both clocks")
     options = parser.parse_args()
+    try:
+        data = checked(options)
+    except NGSError as error:
+        parser.error(str(error))
+    asked = {
+        "data": data.name,
+        "lengths": options.lengths or "all",
+        "steps of ours": options.steps,
+        "cold": options.cold,
+    }
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    data = load(options.data)
-    if options.lengths:
-        data = data.restricted(options.lengths)
     write_formulas(data, out / "formulas.npz")
     entered = contestants(options, out)
     runs: dict[str, list[Run]] = {contestant.name: [] for contestant in entered}
     for seed in range(options.seeds):
         for contestant in entered:
             runs[contestant.name].append(contestant.run(seed, out))
-            asked = {"data": data.name, "goal": GOAL, "cold": options.cold}
-            facts = {**asked, **machine(options.threads), "runs": runs}
+            facts = {"goal": GOAL, **asked, **machine(options.threads), "runs": runs}
             (out / "results.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-            (out / "table.md").write_text(table(runs), encoding="utf-8")  # after each: it may be stopped
+            # After each of them: it may be stopped.
+            (out / "table.md").write_text(table(asked, runs), encoding="utf-8")
             print(f"{contestant.name}, seed {seed}: {runs[contestant.name][-1]['answers']:.2%}", flush=True)
-    print(table(runs))
+    print(table(asked, runs))
 
 
 if __name__ == "__main__":
