@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from weakref import ref
 
 import pytest
 
@@ -34,8 +35,14 @@ def test_an_error_ends_it_too() -> None:
     assert gc.get_freeze_count() == 0
 
 
-def test_garbage_that_is_made_meanwhile_is_found() -> None:
+def test_only_what_existed_waits_for_the_end() -> None:
+    existed = Loop()
+    old = ref(existed)
     with spared():
+        made = Loop()
+        new = ref(made)
+        del existed, made
         gc.collect()
-        Loop()
-        assert gc.collect() > 0
+        assert old() is not None and new() is None
+    gc.collect()
+    assert old() is None

@@ -109,7 +109,7 @@ def train(
                 run.restore()
             else:
                 run.begin(command)
-            spare()
+            spare()  # the optimizer, too, and all that it imported
             yield from run.go()
 
 

@@ -107,9 +107,8 @@ class Operation:
 
     def apply(self, *arguments: Value) -> Value:
         """The function's value; UNDEFINED if an argument is, or if it divides by zero."""
-        for argument in arguments:  # `in` would ask every argument whether it equals UNDEFINED
-            if argument is UNDEFINED:
-                return UNDEFINED
+        if _has_undefined(arguments):
+            return UNDEFINED
         value = _call(self.name, self.function, arguments)
         if value is ANY or isinstance(value, OneOf):
             raise SemanticsError(
@@ -127,7 +126,7 @@ class Operation:
         `solve` of Algorithm 1 (Li et al. 2020); the value now at `arguments[hole]` plays no role.
         """
         others = (*arguments[:hole], *arguments[hole + 1 :])
-        if UNDEFINED in others:
+        if _has_undefined(others):
             return frozenset()
         if isinstance(target, Special):
             return ANY
@@ -153,6 +152,11 @@ class Operation:
             if result is not UNDEFINED and is_expected(result, target):
                 found.add(value)
         return frozenset(found)
+
+
+def _has_undefined(values: Sequence[Value]) -> bool:
+    """By identity: `in` would ask every value whether it equals UNDEFINED, which takes fractions a while."""
+    return id(UNDEFINED) in map(id, values)
 
 
 def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value]) -> Value:
