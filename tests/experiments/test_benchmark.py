@@ -7,6 +7,7 @@ import torch
 from ngs.experiments import benchmark
 from ngs.grammar.library import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.compiled import BUDGET, value_tables
 from ngs.search.posterior import posterior
 
 CPU = torch.device("cpu")
@@ -37,6 +38,13 @@ def test_every_speed_has_its_reference_and_scale() -> None:
     for speed in speeds:
         assert speed.per_second == benchmark.BATCH / speed.seconds
         assert speed.ratio == speed.seconds / speed.reference_seconds
+
+
+def test_table_entries_are_counted_one_by_one() -> None:
+    speed = benchmark.table_speed(1)
+    entries = value_tables(arithmetic(), Arithmetic, 7, BUDGET).entries
+    assert speed.per_second == entries / speed.seconds
+    assert speed.ratio == speed.seconds / speed.reference_seconds
 
 
 def test_all_objectives_train() -> None:

@@ -15,13 +15,16 @@ import torch
 from torch import Tensor, nn
 
 from ngs.grammar.library import arithmetic
+from ngs.grammar.normal_form import normal_form
 from ngs.parsing.chart import log_total
 from ngs.parsing.circuit import sentence_circuit
 from ngs.parsing.decode import Sentences, best, best_columns, sample
 from ngs.parsing.earley import parse_aligned
+from ngs.parsing.tables import compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.at_once import at_once
 from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.semantics import evaluate
+from ngs.reasoning.semantics import evaluate, interpret
 from ngs.search.batched import Batch, one_step_batch
 from ngs.search.batched_walk import multi_step_batch, walk_batch
 from ngs.search.compiled import BUDGET, value_circuit
@@ -103,11 +106,29 @@ def compare(
     *,
     rounds: int,
     part: int,
+    batch: int = BATCH,
 ) -> Speed:
     """Time `fast` on a batch against `slow` on `part` of its examples, scaled up to the batch."""
     seconds, slow_seconds = alternate(rounds, fast, slow)
-    whole = slow_seconds * BATCH / part
-    return Speed(name, seconds, BATCH / seconds, reference_name, whole, seconds / whole)
+    whole = slow_seconds * batch / part
+    return Speed(name, seconds, batch / seconds, reference_name, whole, seconds / whole)
+
+
+def table_speed(rounds: int) -> Speed:
+    """Entries of the value tables, by arrays against asking the functions for every pair of values."""
+    form, algebra = normal_form(GRAMMAR), interpret(GRAMMAR, Arithmetic)
+    by_arrays = partial(compile_tables, form, algebra, 7, BUDGET, at_once=partial(at_once, algebra))
+    pair_by_pair = partial(compile_tables, form, algebra, 7, BUDGET)
+    entries = by_arrays().entries
+    return compare(
+        "table entry, length 7",
+        by_arrays,
+        "pair by pair",
+        pair_by_pair,
+        rounds=rounds,
+        part=entries,
+        batch=entries,
+    )
 
 
 def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
@@ -296,6 +317,7 @@ def run(device: torch.device, rounds: int = 21) -> Results:
     """Every measurement, the machine it ran on, and the promises it keeps or misses."""
     compiled = compile_cost()  # first: nothing is cached yet
     speeds = [
+        table_speed(rounds),
         *parsing_speeds(device, rounds),
         *search_speeds(device, rounds),
         posterior_share(device, rounds),

@@ -8,7 +8,7 @@ posterior; with `Blank`, which forgets everything, they are the plain chart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,12 @@ from ngs.grammar.normal_form import Algebra, NormalForm, NormalSymbol, Step, Val
 from ngs.grammar.rules import Rule, Terminal
 
 Indices = npt.NDArray[np.int64]
+
+Combined = tuple[Sequence[Value], Indices]
+"""The different values f(b, c) in the order in which they first appear, and the number of each [b, c]."""
+
+AtOnce = Callable[[Step, Sequence[Value], Sequence[Value]], Combined | None]
+"""The same as `pair_by_pair` in one go; None where that is not to be had."""
 
 
 class Blank:
@@ -55,12 +61,25 @@ class Tables:
         return sum(table.out.size for tables in self.tables.values() for table in tables)
 
 
+def pair_by_pair(algebra: Algebra, step: Step, lefts: Sequence[Value], rights: Sequence[Value]) -> Combined:
+    """f(b, c) for all pairs of two lists."""
+    found: dict[Value, int] = {}
+    numbers = [found.setdefault(step.combine(algebra, b, c), len(found)) for b in lefts for c in rights]
+    return [*found], np.array(numbers).reshape(len(lefts), len(rights))
+
+
 def compile_tables(
-    form: NormalForm, algebra: Algebra, longest: int, budget: int, known: Tables | None = None
+    form: NormalForm,
+    algebra: Algebra,
+    longest: int,
+    budget: int,
+    known: Tables | None = None,
+    at_once: AtOnce = lambda *_: None,
 ) -> Tables:
     """All tables up to `longest`; a BudgetError before they would have more than `budget` entries.
 
     `known` are tables of the same form and algebra for shorter sentences, which need not be made again.
+    `at_once` is a quicker way through the algebra, where there is one.
     """
     values: dict[tuple[NormalSymbol, int], Mapping[Value, int]] = dict(known.values) if known else {}
     tables: dict[tuple[NormalSymbol, int], tuple[Table, ...]] = dict(known.tables) if known else {}
@@ -85,9 +104,10 @@ def compile_tables(
                     f"the exact tables for sentences of {longest} symbols need more than {budget} entries; "
                     f"raise the budget, shorten the sentences, or use the beam"
                 )
-            rights = [None] if right is None else right
-            out = [found.setdefault(step.combine(algebra, b, c), len(found)) for b in left for c in rights]
-            compiled.append(Table(step, left_length, np.array(out).reshape(len(left), len(rights))))
+            lefts, rights = [*left], [None] if right is None else [*right]
+            different, numbers = at_once(step, lefts, rights) or pair_by_pair(algebra, step, lefts, rights)
+            out = np.array([found.setdefault(value, len(found)) for value in different])[numbers]
+            compiled.append(Table(step, left_length, out))
         values[key], tables[key] = found, tuple(compiled)
         return found
 

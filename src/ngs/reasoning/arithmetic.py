@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ngs.errors import SemanticsError
+from ngs.reasoning.at_once import elementwise
+from ngs.reasoning.fraction_array import FractionArray
 from ngs.reasoning.operation import ANY, Value, inverses
 from ngs.reasoning.semantics import Semantics
 
@@ -21,21 +23,25 @@ class Arithmetic(Semantics):
 
     @staticmethod
     @inverses(lambda target, b: target - b, lambda target, a: target - a)
+    @elementwise(FractionArray)
     def add(a: Fraction, b: Fraction) -> Fraction:
         return a + b
 
     @staticmethod
     @inverses(lambda target, b: target + b, lambda target, a: a - target)
+    @elementwise(FractionArray)
     def subtract(a: Fraction, b: Fraction) -> Fraction:
         return a - b
 
     @staticmethod
     @inverses(lambda target, b: _quotient(target, b), lambda target, a: _quotient(target, a))
+    @elementwise(FractionArray)
     def multiply(a: Fraction, b: Fraction) -> Fraction:
         return a * b
 
     @staticmethod
     @inverses(lambda target, b: target * b, lambda target, a: _quotient(a, target))
+    @elementwise(FractionArray)
     def divide(a: Fraction, b: Fraction) -> Fraction:
         return a / b
 

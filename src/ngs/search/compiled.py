@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from typing import ParamSpec, TypeVar, cast
 
 from ngs.errors import BudgetError, SemanticsError
@@ -11,6 +11,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.parsing.circuit import Circuit, unroll
 from ngs.parsing.tables import Tables, compile_tables
+from ngs.reasoning.at_once import at_once
 from ngs.reasoning.semantics import Meaning, interpret
 
 BUDGET = 2_000_000
@@ -43,7 +44,8 @@ def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int
     form = normal_form(grammar)
     shorter = form.lengths(longest - 1)
     known = value_tables(grammar, semantics, shorter[-1], budget) if shorter else None
-    return compile_tables(form, interpret(grammar, semantics), longest, budget, known)
+    algebra = interpret(grammar, semantics)
+    return compile_tables(form, algebra, longest, budget, known, partial(at_once, algebra))
 
 
 @remembered

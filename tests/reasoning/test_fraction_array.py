@@ -1,0 +1,82 @@
+"""Arrays of fractions against fractions one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from operator import add, mul, sub, truediv
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ngs import UNDEFINED
+from ngs.reasoning.fraction_array import LIMIT, FractionArray
+from ngs.reasoning.operation import Operation, Value
+
+OPERATIONS = [add, sub, mul, truediv]
+LARGEST = LIMIT - 1
+
+small = st.fractions(-5, 5, max_denominator=4)
+large = st.builds(Fraction, st.integers(-LARGEST, LARGEST), st.integers(1, LARGEST))
+values = st.lists(small | large | st.just(UNDEFINED), max_size=5)
+small_values = st.lists(small | st.just(UNDEFINED), min_size=1, max_size=6)
+
+
+def array_of(values: list[Value]) -> FractionArray:
+    array = FractionArray.of(values)
+    assert array is not None
+    return array
+
+
+def is_large(value: Value) -> bool:
+    return value is not UNDEFINED and max(abs(value.numerator), value.denominator) >= LIMIT
+
+
+def all_pairs(
+    function: Callable[..., Value], lefts: list[Value], rights: list[Value]
+) -> tuple[list[Value], np.ndarray]:
+    different, numbers = function(array_of(lefts).along(0), array_of(rights).along(1)).distinct()
+    return list(different), numbers
+
+
+@given(st.sampled_from(OPERATIONS), values, values)
+@example(add, [Fraction(LARGEST)], [Fraction(0)])
+@example(add, [Fraction(1, LARGEST)], [Fraction(-LARGEST, LARGEST - 1)])
+@example(sub, [Fraction(LARGEST, LARGEST - 1)], [Fraction(-LARGEST, LARGEST - 2)])
+@example(truediv, [Fraction(1), UNDEFINED], [Fraction(0), Fraction(-LARGEST), UNDEFINED])
+def test_all_pairs_are_those_of_python_or_one_of_them_is_too_large(
+    function: Callable[..., Value], lefts: list[Value], rights: list[Value]
+) -> None:
+    operation = Operation(function.__name__, function)
+    wanted = [operation.apply(a, b) for a, b in product(lefts, rights)]
+    if any(map(is_large, wanted)):
+        with pytest.raises(OverflowError, match=f"is {LIMIT} or more"):
+            all_pairs(function, lefts, rights)
+        return
+    different, numbers = all_pairs(function, lefts, rights)
+    assert numbers.shape == (len(lefts), len(rights))
+    assert [different[k] for k in numbers.ravel()] == wanted
+    assert different == list(dict.fromkeys(wanted))  # each once, in the order in which they appear
+    assert all(type(value) is Fraction or value is UNDEFINED for value in different)
+
+
+@given(small_values, small_values)
+def test_operations_can_be_chained(lefts: list[Value], rights: list[Value]) -> None:
+    def chain(a: Value, b: Value) -> Value:
+        return (a - b) * (a + b) / (a * a + b)
+
+    different, numbers = all_pairs(chain, lefts, rights)
+    wanted = [Operation("chain", chain).apply(a, b) for a, b in product(lefts, rights)]
+    assert [different[k] for k in numbers.ravel()] == wanted
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1, 0.5, "1", True, (1,), None, Fraction(LIMIT), Fraction(-LIMIT), Fraction(1, LIMIT)],
+    ids=repr,
+)
+def test_what_is_no_small_fraction_makes_no_array(value: Value) -> None:
+    assert FractionArray.of([Fraction(1), value]) is None
