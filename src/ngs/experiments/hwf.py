@@ -40,7 +40,7 @@ FIRST_SHOWN = 12, 1, SIDE, SIDE
 kernels."""
 
 LONGEST_TABLED = 9
-"""Symbols of the longest formulas whose tables fit the budget. `reasoner` would take seconds to find out."""
+"""Symbols of the longest formulas whose tables fit the budget. `reasoner` would take a second to find out."""
 
 
 @dataclass(frozen=True, eq=False)
