@@ -21,9 +21,6 @@ from ngs.experiments.environment import peak_memory_mb
 from ngs.experiments.folder import remove
 from ngs.experiments.garbage import spared
 from ngs.experiments.run import train
-from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.compiled import BUDGET, exact_length
-from ngs.tasks.hwf.dataset import GRAMMAR
 
 
 def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> TrainHWF:
@@ -49,10 +46,11 @@ def first_used_by_training() -> AbstractContextManager[Any]:
 def seconds_of_compiling(config: TrainHWF) -> float:
     """For the tables of which formulas come to what: on the clock, though the run, which finds them made,
     would have them made with its data. ABLkit reasons while it trains."""
-    longest = hwf.formulas_of(config).train.where.shape[1]  # read once more than a run needs, off the clock
+    data = hwf.formulas_of(config)  # read once more than a run needs, off the clock
+    examples = data.examples(data.train)
     with spared():  # as in a run
         begin = time.perf_counter()
-        exact_length(GRAMMAR, Arithmetic, longest, BUDGET)
+        hwf.reasoner_of(examples)
         return time.perf_counter() - begin
 
 

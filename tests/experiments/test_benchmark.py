@@ -2,11 +2,13 @@
 
 from fractions import Fraction
 
+import pytest
 import torch
 
 from ngs.experiments import benchmark
 from ngs.grammar.library import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.elementwise import at_once
 from ngs.search.compiled import BUDGET, value_tables
 from ngs.search.posterior import posterior
 
@@ -40,8 +42,11 @@ def test_every_speed_has_its_reference_and_scale() -> None:
         assert speed.ratio == speed.seconds / speed.reference_seconds
 
 
-def test_table_entries_are_counted_one_by_one() -> None:
+def test_table_entries_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(benchmark, "at_once", lambda *given: asked.append(given) or at_once(*given))
     speed = benchmark.table_speed(1)
+    assert asked
     entries = value_tables(arithmetic(), Arithmetic, 7, BUDGET).entries
     assert speed.per_second == entries / speed.seconds
     assert speed.ratio == speed.seconds / speed.reference_seconds

@@ -44,6 +44,8 @@ def all_pairs(
 
 @given(st.sampled_from(OPERATIONS), values, values)
 @example(add, [Fraction(LARGEST)], [Fraction(0)])
+@example(add, [Fraction(LARGEST)], [Fraction(1)])
+@example(mul, [Fraction(LARGEST, LARGEST - 1)], [Fraction(LARGEST - 1, LARGEST - 2)])
 @example(add, [Fraction(1, LARGEST)], [Fraction(-LARGEST, LARGEST - 1)])
 @example(sub, [Fraction(LARGEST, LARGEST - 1)], [Fraction(-LARGEST, LARGEST - 2)])
 @example(truediv, [Fraction(1), UNDEFINED], [Fraction(0), Fraction(-LARGEST), UNDEFINED])
@@ -71,6 +73,12 @@ def test_operations_can_be_chained(lefts: list[Value], rights: list[Value]) -> N
     different, numbers = all_pairs(chain, lefts, rights)
     wanted = [Operation("chain", chain).apply(a, b) for a, b in product(lefts, rights)]
     assert [different[k] for k in numbers.ravel()] == wanted
+
+
+@pytest.mark.parametrize("question", [bool, lambda array: array == array, lambda array: array != 0])
+def test_an_array_is_neither_true_nor_equal(question: Callable[[FractionArray], object]) -> None:
+    with pytest.raises(TypeError, match="has no truth"):
+        question(array_of([Fraction(1), Fraction(2)]))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ngs.parsing.decode import Sentences, best, best_columns, sample
 from ngs.parsing.earley import parse_aligned
 from ngs.parsing.tables import compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.at_once import at_once
+from ngs.reasoning.elementwise import at_once
 from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.semantics import evaluate, interpret
 from ngs.search.batched import Batch, one_step_batch

@@ -84,6 +84,7 @@ def train(
 ) -> Iterator[Progress]:
     """Train and test, writing `folder` as it goes. Runs as it is iterated; `command` goes on record.
 
+    One at a time in a process: iterate to the end, or close what this returns, before the next begins.
     What is resumed must be the same run, but its data may have been moved.
     """
     if resume and replace(load_config(folder), data=config.data) != config:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ngs.errors import SemanticsError
-from ngs.reasoning.at_once import elementwise
+from ngs.reasoning.elementwise import elementwise
 from ngs.reasoning.fraction_array import FractionArray
 from ngs.reasoning.operation import ANY, Value, inverses
 from ngs.reasoning.semantics import Semantics

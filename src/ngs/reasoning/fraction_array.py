@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Never, Self
 
 import numpy as np
 
@@ -46,6 +46,12 @@ class FractionArray:
         shape = (-1, 1) if axis == 0 else (1, -1)
         return FractionArray(self.numerators.reshape(shape), self.denominators.reshape(shape))
 
+    def __eq__(self, other: object) -> Never:
+        raise TypeError("a FractionArray has no truth: its elements differ")
+
+    def __bool__(self) -> Never:
+        raise TypeError("a FractionArray has no truth: its elements differ")
+
     def __add__(self, other: FractionArray) -> FractionArray:
         return _reduced(
             self.numerators * other.denominators + other.numerators * self.denominators,
@@ -66,7 +72,7 @@ class FractionArray:
 
     def distinct(self) -> tuple[list[Value], Indices]:
         """The values in the order in which they first appear, and for each element which it is."""
-        keys = self.numerators * (2 * LIMIT) + self.denominators
+        keys = self.numerators * LIMIT + self.denominators
         _, first, number = np.unique(keys, return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)

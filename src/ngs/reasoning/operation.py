@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -110,11 +111,8 @@ class Operation:
         if _has_undefined(arguments):
             return UNDEFINED
         value = _call(self.name, self.function, arguments)
-        if value is ANY or isinstance(value, OneOf):
-            raise SemanticsError(
-                f"{_shown(self.name, arguments)} is {value!r}, which only an inverse may return; "
-                f"return one value, or ngs.UNDEFINED"
-            )
+        if type(value) not in SOUND:
+            check_value(value, partial(_shown, self.name, arguments))
         return value
 
     def invertible(self, hole: int) -> bool:
@@ -134,7 +132,10 @@ class Operation:
         assert solver is not None, "ask `invertible` first"
         found: set[Value] = set()
         for value in target:
-            answer = _call(f"the inverse of {self.name}", solver, (value, *others))
+            name, given = f"the inverse of {self.name}", (value, *others)
+            answer = _call(name, solver, given)
+            for part in answer.values if isinstance(answer, OneOf) else (answer,):
+                _check_sound(part, partial(_shown, name, given))
             if isinstance(answer, Special):
                 if answer is ANY:
                     return answer
@@ -161,7 +162,7 @@ def _has_undefined(values: Sequence[Value]) -> bool:
 
 def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value]) -> Value:
     try:
-        value = function(*arguments)
+        return function(*arguments)
     except ZeroDivisionError:
         return UNDEFINED
     except Exception as error:  # once, at the edge: the user sees their own call
@@ -171,17 +172,26 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
             f"{_shown(name, arguments)} raised {type(error).__name__}: {error}; "
             f"return ngs.UNDEFINED for arguments that have no value{hint}"
         ) from error
+
+
+def check_value(value: Value, call: Callable[[], str]) -> None:
+    """Refuse what no function may return; `call` says which call returned it."""
+    if value is ANY or isinstance(value, OneOf):
+        raise SemanticsError(
+            f"{call()} is {value!r}, which only an inverse may return; return one value, or ngs.UNDEFINED"
+        )
+    _check_sound(value, call)
+
+
+def _check_sound(value: Value, call: Callable[[], str]) -> None:
     if type(value) in SOUND:
-        return value
-    for part in value.values if isinstance(value, OneOf) else (value,):
-        if _is_no_number(part):
-            raise SemanticsError(f"{_shown(name, arguments)} is {part!r}; return ngs.UNDEFINED instead")
-        if isinstance(part, Tensor) or not _is_hashable(part):
-            raise SemanticsError(
-                f"{_shown(name, arguments)} is {part!r}, which cannot be looked up; "
-                f"return a number, string, tuple or frozenset"
-            )
-    return value
+        return
+    if _is_no_number(value):
+        raise SemanticsError(f"{call()} is {value!r}; return ngs.UNDEFINED instead")
+    if isinstance(value, Tensor) or not _is_hashable(value):
+        raise SemanticsError(
+            f"{call()} is {value!r}, which cannot be looked up; return a number, string, tuple or frozenset"
+        )
 
 
 def _is_no_number(value: Value) -> bool:

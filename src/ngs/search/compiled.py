@@ -11,7 +11,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.parsing.circuit import Circuit, unroll
 from ngs.parsing.tables import Tables, compile_tables
-from ngs.reasoning.at_once import at_once
+from ngs.reasoning.elementwise import at_once
 from ngs.reasoning.semantics import Meaning, interpret
 
 BUDGET = 2_000_000
