@@ -216,7 +216,7 @@ def test_a_function_that_looks_at_one_argument_has_a_value_for_all_of_the_others
         lambda a, b: a / b if b else Fraction(0),
         lambda a, b: Fraction(0) if b == 0 else a / b,
         lambda a, b: a if a != b else b,
-        lambda a, b: a + 2 * b,
+        lambda a, b: a + 0.5 * b,
         lambda a, b: Fraction(1),
     ],
     ids=["truth", "equal", "unequal", "a constant", "no array"],

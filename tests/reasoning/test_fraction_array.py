@@ -65,14 +65,33 @@ def test_all_pairs_are_those_of_python_or_one_of_them_is_too_large(
     assert all(type(value) is Fraction or value is UNDEFINED for value in different)
 
 
-@given(small_values, small_values)
-def test_operations_can_be_chained(lefts: list[Value], rights: list[Value]) -> None:
-    def chain(a: Value, b: Value) -> Value:
-        return (a - b) * (a + b) / (a * a + b)
-
+@pytest.mark.parametrize(
+    "chain",
+    [
+        lambda a, b: (a - b) * (a + b) / (a * a + b),
+        lambda a, b: (a + b) / 2,
+        lambda a, b: 2 * a * b + 1,
+        lambda a, b: -a + b - Fraction(2, 3),
+        lambda a, b: 1 - a * (1 / b),
+        lambda a, b: 0 * a / b,
+    ],
+    ids=["of arrays", "mean", "affine", "negative", "reciprocal", "zero"],
+)
+@given(lefts=small_values, rights=small_values)
+def test_operations_can_be_chained(
+    chain: Callable[..., Value], lefts: list[Value], rights: list[Value]
+) -> None:
     different, numbers = all_pairs(chain, lefts, rights)
     wanted = [Operation("chain", chain).apply(a, b) for a, b in product(lefts, rights)]
     assert [different[k] for k in numbers.ravel()] == wanted
+
+
+def test_constants_that_do_not_fit_are_refused() -> None:
+    array = array_of([Fraction(1)])
+    with pytest.raises(OverflowError, match=f"{LIMIT} is too large"):
+        array * LIMIT
+    with pytest.raises(TypeError, match=r"0\.5 is neither a fraction nor a FractionArray"):
+        0.5 + array
 
 
 @pytest.mark.parametrize("question", [bool, lambda array: array == array, lambda array: array != 0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 from typing import Never, Self
 
 import numpy as np
@@ -52,23 +53,34 @@ class FractionArray:
     def __bool__(self) -> Never:
         raise TypeError("a FractionArray has no truth: its elements differ")
 
-    def __add__(self, other: FractionArray) -> FractionArray:
+    def __neg__(self) -> FractionArray:
+        return FractionArray(-self.numerators, self.denominators)
+
+    def __add__(self, other: FractionArray | Rational) -> FractionArray:
+        other = _array(other)
         return _reduced(
             self.numerators * other.denominators + other.numerators * self.denominators,
             self.denominators * other.denominators,
         )
 
-    def __sub__(self, other: FractionArray) -> FractionArray:
-        return _reduced(
-            self.numerators * other.denominators - other.numerators * self.denominators,
-            self.denominators * other.denominators,
-        )
-
-    def __mul__(self, other: FractionArray) -> FractionArray:
+    def __mul__(self, other: FractionArray | Rational) -> FractionArray:
+        other = _array(other)
         return _reduced(self.numerators * other.numerators, self.denominators * other.denominators)
 
-    def __truediv__(self, other: FractionArray) -> FractionArray:
+    def __truediv__(self, other: FractionArray | Rational) -> FractionArray:
+        other = _array(other)
         return _reduced(self.numerators * other.denominators, self.denominators * other.numerators)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __sub__(self, other: FractionArray | Rational) -> FractionArray:
+        return self + -_array(other)
+
+    def __rsub__(self, other: Rational) -> FractionArray:
+        return _array(other) - self
+
+    def __rtruediv__(self, other: Rational) -> FractionArray:
+        return _array(other) / self
 
     def distinct(self) -> tuple[list[Value], Indices]:
         """The values in the order in which they first appear, and for each element which it is."""
@@ -81,6 +93,18 @@ class FractionArray:
         pairs = zip(self.numerators.flat[places], self.denominators.flat[places], strict=True)
         values = [Fraction(int(n), int(d)) if d else UNDEFINED for n, d in pairs]
         return values, rank[number].reshape(keys.shape)
+
+
+def _array(value: FractionArray | Rational) -> FractionArray:
+    """One number as an array that goes with any other."""
+    if isinstance(value, FractionArray):
+        return value
+    if not isinstance(value, Rational):
+        raise TypeError(f"{value!r} is neither a fraction nor a FractionArray")
+    array = FractionArray.of([Fraction(value)])
+    if array is None:
+        raise OverflowError(f"{value} is too large for a FractionArray")
+    return array.along(0)
 
 
 def _reduced(numerators: Indices, denominators: Indices) -> FractionArray:

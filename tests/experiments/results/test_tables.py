@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ngs.experiments.comparison import Spread
@@ -77,6 +79,24 @@ def test_provenance_counts_what_was_asked_for() -> None:
     assert provenance(outcome(place("a", "x", wanted=1), quick=True)) == (
         "`ngs reproduce some --quick`: 0 of 1 runs done."
     )
+
+
+def test_provenance_tells_rows_apart_that_other_code_made() -> None:
+    def made_by(commit: str, made: Place) -> Place:
+        runs = tuple(
+            replace(run, environment={**run.environment, "commit": commit * 20}) for run in made.runs
+        )
+        return replace(made, runs=runs)
+
+    first, second, third = place("a", "x", 0.5), place("a, too", "x", 0.5), place("b", "x", 0.5)
+    rows = [
+        made_by("1", first),
+        made_by("1", second),
+        made_by("2", third),
+        made_by("1", place("b", "y", 0.5)),
+    ]
+    assert provenance(outcome(*rows)).endswith("commit 1111111 (*a*, *a, too*); 1111111, 2222222 (*b*).")
+    assert provenance(outcome(*rows[:2], place("empty", "x"))).endswith("commit 1111111.")
 
 
 def test_beside_quick_runs_stands_nothing_published() -> None:

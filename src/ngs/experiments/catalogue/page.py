@@ -24,10 +24,12 @@ HEAD = """# Results
 Every table and curve of the paper (Li et al., ICML 2020) and of our own experiments, as far as they have been
 run: mean and standard deviation of the seeds, with the paper's value and the difference beside it. **Bold**:
 more than a point below the paper.{stand_ins} Lines of figures are means of the seeds, in a shade from the
-worst of them to the best. `ngs results` makes tables and figures from the records in [results/](results/),
-which hold every run's settings (those that are not the default), scores, curve, commit and machine; the words
-between them are written by hand, in `ngs.experiments.catalogue`. A commit with + had changes that were not
-committed.
+worst of them to the best. `ngs results` makes tables and figures from the records in [results/](results/);
+the words between them are written by hand, in `ngs.experiments.catalogue`. A record has `places`, by row and
+column, with the `runs` of each: `facts` are a run's settings (those that are not the default), `result` and
+`curve` its scores, `environment` its commit, machine and versions. Below a table stand its command, which
+makes one row with `--row NAME`, and its commits, with the rows they made where these differ; one with + had
+changes that were not committed.
 
 The checkpoint of every run is chosen on training data held out for that, never on the test. How to run or
 extend any of this, on one machine or several: [several_machines.md](several_machines.md#many-runs).
@@ -48,7 +50,8 @@ def write_page(outcomes: Mapping[str, Outcome], docs: Path) -> Path:
         parts.append(f"## {experiment.title}\n\n{experiment.about}")
         if name in outcomes:
             section = experiment.show(outcomes[name])
-            parts.append(f"{illustrated(section, docs / IMAGES, IMAGES)}\n\n{provenance(outcomes[name])}")
+            record = f"[All runs](results/{name}.json)."
+            parts += [illustrated(section, docs / IMAGES, IMAGES), f"{provenance(outcomes[name])} {record}"]
         else:
             parts.append(f"Not run yet: `ngs reproduce {name}`.")
     page = docs / PAGE

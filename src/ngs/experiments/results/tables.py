@@ -84,5 +84,19 @@ def provenance(outcome: Outcome) -> str:
     if any(place.instead for place in outcome.places):
         lines.append(f"†: `ngs reproduce {outcome.experiment} --instead`.")
     if runs:
-        lines.append(f"On {', '.join(devices(runs))}; commit {', '.join(commits(runs))}.")
+        lines.append(f"On {', '.join(devices(runs))}; commit {_commits_by_row(outcome)}.")
     return " ".join(lines)
+
+
+def _commits_by_row(outcome: Outcome) -> str:
+    """Each commit, or several, with the rows that were run with it; without them if all rows were."""
+    rows_of_commits: dict[str, list[str]] = {}
+    for row in outcome.rows:
+        runs = [run for place in outcome.places if place.row == row for run in place.runs]
+        if runs:
+            rows_of_commits.setdefault(", ".join(commits(runs)), []).append(row)
+    if len(rows_of_commits) == 1:
+        return next(iter(rows_of_commits))
+    return "; ".join(
+        f"{each} ({', '.join(f'*{row}*' for row in rows)})" for each, rows in rows_of_commits.items()
+    )
