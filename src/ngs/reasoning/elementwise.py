@@ -60,7 +60,7 @@ def at_once(
     if rule.function is None or not rule.arguments or production.empties or not renamed:
         return None
     operation = algebra.operation(rule.function)
-    kind = kind_of(operation.function)
+    kind = _kind_of(operation.function)
     if kind is None:
         return None
     arguments: list[ValueArray] = []
@@ -89,12 +89,12 @@ def at_once(
     for value in different:
         check_value(value, lambda: f"a value of {operation.name}, called with {kind.__name__},")
     numbers = np.broadcast_to(numbers, undefined.shape)  # a function need not look at all its arguments
-    if any(different[number] is not UNDEFINED for number in np.unique(numbers[undefined])):
+    if any(different[number] is not UNDEFINED for number in set(numbers[undefined].tolist())):
         return None  # undefined in, undefined out is not for functions to say
     return different, numbers
 
 
-def kind_of(function: Callable[..., Value]) -> type[ValueArray] | None:
+def _kind_of(function: Callable[..., Value]) -> type[ValueArray] | None:
     """The arrays that a function is declared to work on."""
     kind, declared = getattr(function, "__elementwise__", (None, None))
     return kind if declared is getattr(function, "__func__", function) else None
