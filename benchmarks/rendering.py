@@ -13,9 +13,9 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
-from ngs.tasks.clevr.camera import drawn_cameras
-from ngs.tasks.clevr.rendering.renderer import render
 from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.pictures.camera import drawn_cameras
+from ngs.tasks.pictures.rendering.renderer import render
 
 
 def main() -> None:

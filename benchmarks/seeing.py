@@ -21,8 +21,8 @@ import torch
 
 from ngs.experiments.environment import peak_memory_mb
 from ngs.experiments.scenes import load_scene_reader
-from ngs.tasks.clevr.rendered_pictures import rendered_pictures
-from ngs.tasks.clevr.seen_scene import scene_of
+from ngs.tasks.pictures.rendered_pictures import rendered_pictures
+from ngs.tasks.pictures.seen_scene import scene_of
 
 
 def per_second(number: int, work: Callable[[], object], rounds: int, device: torch.device) -> float:

@@ -9,9 +9,11 @@ from math import factorial
 import numpy as np
 import torch
 
-from ngs import clevr_grammar, clevr_tidy_grammar, execute, recognises, spoken, trace
+from ngs import recognises
 from ngs.parsing.arrangement import arrangements
 from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.execution import execute, spoken, trace
+from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program_text import description, shown_answer, tree
 from ngs.tasks.clevr.scene_sampling import scenes
@@ -28,18 +30,18 @@ print(QUESTION)
 for module, phrase in understood.reading:
     print(f"  {phrase:12} {module}")
 
-symbols = clevr_grammar().symbols
+symbols = clevr().symbols
 counts = torch.tensor([[understood.modules.count(symbol) for symbol in symbols]])
 
 
 def programs_of(language):
     """Every program of the language with these modules."""
     found = arrangements(language, counts, at_most=1000)
-    return [clevr_grammar().decode(row) for row in found.columns.tolist()]
+    return [clevr().decode(row) for row in found.columns.tolist()]
 
 
 free, tidy = programs_of(Programs()), programs_of(TidyPrograms())
-assert all(recognises(clevr_tidy_grammar(), program) for program in tidy)
+assert all(recognises(clevr_tidy(), program) for program in tidy)
 print(f"\norders of these modules: {factorial(len(understood.modules)):,}, of which {len(free)} are programs")
 print(f"programs that name the filters of a noun phrase in one order: {len(tidy)}\n")
 

@@ -17,11 +17,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from ngs.reasoning.scenes import ATTRIBUTES, Scene
-from ngs.tasks.clevr.camera import fitted_camera
 from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official_scene import as_scene
-from ngs.tasks.clevr.rendering.renderer import Rendering, render
+from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
+from ngs.tasks.pictures.camera import fitted_camera
+from ngs.tasks.pictures.rendering.renderer import Rendering, render
 
 Colors = Mapping[tuple[str, str], Tensor]
 """Mean red, green, blue of all pixels of objects of a colour and material."""

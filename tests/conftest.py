@@ -39,7 +39,7 @@ def kernels_on_any_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def rendering_once() -> Iterator[None]:
     """Runs that are trained in the tests of a module share their rendered pictures."""
     from ngs.experiments import scenes
-    from tests.tasks.clevr.picture_folders import rendered_once
+    from tests.tasks.pictures.picture_folders import rendered_once
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scenes, "rendered_pictures", rendered_once)

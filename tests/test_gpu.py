@@ -16,26 +16,20 @@ import ngs
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
 from ngs.gpu import rounded_products
-from ngs.grammar.library import clevr
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.objective import Supervised
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.learning.reasoner import BEAM, Substituting
-from ngs.learning.seeing import SceneTargets, Seeing
+from ngs.networks.decoding import Policy
+from ngs.networks.halving import Halving
+from ngs.networks.lenet import NETWORKS, FirstConvolution
+from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
 from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
 from ngs.parsing.chart import log_total, walked
 from ngs.parsing.circuit import derivation_circuit
 from ngs.parsing.decode import best_columns
-from ngs.perception.decoding import Policy
-from ngs.perception.halving import Halving
-from ngs.perception.lenet import NETWORKS, FirstConvolution
-from ngs.perception.picture_augmentation import Lighting
-from ngs.perception.pointer import Encoded, Memory, PointerNetwork, Size
-from ngs.perception.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
-from ngs.perception.seen_objects import seen_objects
-from ngs.reasoning.residues import residues
 from ngs.search.arrangement import multi_step
 from ngs.search.batched import Batch, correct
 from ngs.search.batched_walk import walk_batch
@@ -43,21 +37,27 @@ from ngs.search.compiled import BUDGET
 from ngs.search.evaluator import kernels_of
 from ngs.search.multi_step import Draws, Walk
 from ngs.search.substitution import Substitutions
+from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings, mirrored
-from ngs.tasks.clevr.picture_examples import PictureExamples
-from ngs.tasks.clevr.picture_images import JoinedImages, RawImages
-from ngs.tasks.clevr.rendered_pictures import rendered_pictures
 from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.modular_arithmetic import residues
+from ngs.tasks.pictures.picture_augmentation import Lighting
+from ngs.tasks.pictures.picture_examples import PictureExamples
+from ngs.tasks.pictures.picture_images import JoinedImages, RawImages
+from ngs.tasks.pictures.rendered_pictures import rendered_pictures
+from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
+from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
+from ngs.tasks.pictures.seen_objects import seen_objects
 from tests.experiments.finished_runs import finished
 from tests.learning import program_tasks
-from tests.perception import asked as asking
-from tests.perception.scene_maps import made_targets, perfect_maps
-from tests.tasks.clevr.picture_folders import few, packed_pictures, short_config
+from tests.networks import asked as asking
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
+from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
+from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 
-tiles = pytest.importorskip("ngs.perception.kernels.tiles", exc_type=ImportError)
+tiles = pytest.importorskip("ngs.networks.kernels.tiles", exc_type=ImportError)
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 GRAMMAR, ARITHMETIC = ngs.arithmetic_grammar(), ngs.Arithmetic

@@ -13,23 +13,23 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.errors import ShapeError
+from ngs.networks.decoding import Policy
+from ngs.networks.pointer import PointerNetwork, Size
 from ngs.parsing.arrangement import AnyOrder, legal_along
 from ngs.parsing.decode import PAD
-from ngs.perception.decoding import Policy
-from ngs.perception.pointer import PointerNetwork, Size
-from ngs.reasoning import batched_programs
-from ngs.reasoning.batched_programs import SceneTables, execute_batch
-from ngs.reasoning.programs import Unique, lenient, strict
 from ngs.search.arrangement import Corrected, drawn_along, one_step, walk_along
 from ngs.search.multi_step import Walk
+from ngs.tasks.clevr import batched_execution as batched_programs
+from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
+from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES
 from ngs.tasks.clevr.program import MODULES
 from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
-from tests.perception import asked as asking
-from tests.reasoning.test_programs import random_scene, random_source
+from tests.networks import asked as asking
 from tests.search.test_arrangement import NEAR, Table
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
+from tests.tasks.clevr.test_execution import random_scene, random_source
 
 pytestmark = [needs_triton, needs_the_interpreter, on_any_device, without_warnings]
 CPU = torch.device("cpu")
@@ -96,8 +96,8 @@ def test_back_search_by_switches(walk: Walk, known: bool) -> None:
 )
 @torch.no_grad()
 def test_walks_of_a_decoder(language: AnyOrder | Programs, layers: int, copies: bool) -> None:
-    from ngs.perception.kernels.decoder import MOST_ROWS, Decoder, by_chance, by_rank
-    from ngs.perception.kernels.recitation import recited
+    from ngs.networks.kernels.decoder import MOST_ROWS, Decoder, by_chance, by_rank
+    from ngs.networks.kernels.recitation import recited
 
     rng = random_source()
     programs = random_programs(rng, 10, 8)
@@ -132,8 +132,8 @@ def test_walks_of_a_decoder(language: AnyOrder | Programs, layers: int, copies: 
 @torch.no_grad()
 def test_long_arrangements_are_recited_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 16 modules at once, by few programs: each takes several rows, and each row several parts."""
-    from ngs.perception.kernels import recitation
-    from ngs.perception.kernels.decoder import Decoder
+    from ngs.networks.kernels import recitation
+    from ngs.networks.kernels.decoder import Decoder
 
     rng = random_source()
     programs = [*random_programs(rng, 15, 24), *random_programs(rng, 5, 24, shortest=17)]
@@ -151,7 +151,7 @@ def test_long_arrangements_are_recited_in_parts(monkeypatch: pytest.MonkeyPatch)
 
 @torch.no_grad()
 def test_a_decoder_that_has_diverged_chooses_something() -> None:
-    from ngs.perception.kernels.decoder import Decoder, by_chance, by_rank
+    from ngs.networks.kernels.decoder import Decoder, by_chance, by_rank
 
     rng = random_source()
     programs = random_programs(rng, 5, 8)
@@ -166,7 +166,7 @@ def test_a_decoder_that_has_diverged_chooses_something() -> None:
 
 @pytest.mark.parametrize("ragged", [True, False])
 def test_a_layer_of_an_lstm(ragged: bool) -> None:
-    from ngs.perception.kernels.recurrence import Layer
+    from ngs.networks.kernels.recurrence import Layer
 
     torch.manual_seed(random_source().randrange(2**32))
     rows, time, lstm = 19, 5, nn.LSTM(6, 16, batch_first=True)
@@ -188,8 +188,8 @@ def test_a_layer_of_an_lstm(ragged: bool) -> None:
 
 
 def test_first_convolution_and_halving() -> None:
-    from ngs.perception.kernels.first_convolution import Convolved
-    from ngs.perception.kernels.halving import Halved
+    from ngs.networks.kernels.first_convolution import Convolved
+    from ngs.networks.kernels.halving import Halved
 
     torch.manual_seed(random_source().randrange(2**32))
     ink, weight, bias = torch.rand(2, 1, 7, 6), torch.randn(3, 1, 3, 3), torch.randn(3)

@@ -25,7 +25,8 @@ LAYERS = (
     "parsing",
     "reasoning",
     "search",
-    "perception",
+    "explanations",
+    "networks",
     "learning",
     "tasks",
     "experiments",
@@ -138,7 +139,7 @@ def test_the_wheel_carries_the_whole_package(tmp_path: Path) -> None:
 
     files = (path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     assert carried == {path.relative_to(SOURCE.parent).as_posix() for path in files}
-    assert {"ngs/py.typed", "ngs/grammar/data/arithmetic.lark", "ngs/grammar/data/clevr.lark"} <= carried
+    assert {"ngs/py.typed", "ngs/grammar/data/arithmetic.lark", "ngs/tasks/clevr/data/clevr.lark"} <= carried
     assert "ngs = ngs.apps.cli:main" in scripts.splitlines()
 
 

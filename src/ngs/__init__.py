@@ -18,18 +18,18 @@ if TYPE_CHECKING:
         SemanticsError,
         ShapeError,
     )
+    from ngs.explanations.drawing import as_svg
+    from ngs.explanations.text import as_text
     from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
     from ngs.grammar.grammar import Grammar
     from ngs.grammar.library import arithmetic as arithmetic_grammar
-    from ngs.grammar.library import clevr as clevr_grammar
-    from ngs.grammar.library import clevr_tidy as clevr_tidy_grammar
     from ngs.grammar.tree import Leaf, Node, Tree, pretty
     from ngs.learning import methods
     from ngs.learning.examples import Examples
     from ngs.learning.fit import fit, score
     from ngs.learning.loop import Lesson, Settings, Step, Trainer
+    from ngs.learning.metrics import Score, Scores
     from ngs.learning.reasoner import Reasoner, reasoner
-    from ngs.learning.scores import Score, Scores
     from ngs.parsing.decode import PAD, Sentences, best, k_best, log_partition, marginals, sample
     from ngs.parsing.earley import (
         Parsed,
@@ -40,15 +40,10 @@ if TYPE_CHECKING:
     )
     from ngs.parsing.sentence import parse, recognises
     from ngs.reasoning.arithmetic import Arithmetic, exact
-    from ngs.reasoning.batched_programs import SceneTables, execute_batch
     from ngs.reasoning.operation import ANY, UNDEFINED, OneOf, inverses
-    from ngs.reasoning.programs import execute, spoken, trace
-    from ngs.reasoning.scenes import Scene, Thing
     from ngs.reasoning.semantics import Semantics, evaluate
     from ngs.search.batched import Corrections, one_step_batch
     from ngs.search.batched_walk import multi_step_batch
-    from ngs.search.drawing import as_svg
-    from ngs.search.explanation import as_text
     from ngs.search.multi_step import Chain, Walk, multi_step
     from ngs.search.one_step import Action, Correction, Event, one_step
     from ngs.search.posterior import Posterior, posterior
@@ -58,8 +53,6 @@ __all__ = [
     "Grammar",
     "PrefixAutomaton",
     "arithmetic_grammar",
-    "clevr_grammar",
-    "clevr_tidy_grammar",
     "prefix_automaton",
     # what was most likely said
     "PAD",
@@ -82,20 +75,13 @@ __all__ = [
     "Leaf",
     "Node",
     "OneOf",
-    "Scene",
-    "SceneTables",
     "Semantics",
-    "Thing",
     "Tree",
     "UNDEFINED",
     "evaluate",
     "exact",
-    "execute",
-    "execute_batch",
     "inverses",
     "pretty",
-    "spoken",
-    "trace",
     # what could have been said instead
     "Action",
     "Chain",
@@ -143,15 +129,12 @@ _HOME = {
     "ngs.parsing.earley": "Parsed Segmentation parse_aligned parse_unsegmented sentences_by_probability",
     "ngs.parsing.sentence": "parse recognises",
     "ngs.reasoning.arithmetic": "Arithmetic exact",
-    "ngs.reasoning.batched_programs": "SceneTables execute_batch",
     "ngs.reasoning.operation": "ANY UNDEFINED OneOf inverses",
-    "ngs.reasoning.programs": "execute spoken trace",
-    "ngs.reasoning.scenes": "Scene Thing",
     "ngs.reasoning.semantics": "Semantics evaluate",
     "ngs.search.batched": "Corrections one_step_batch",
     "ngs.search.batched_walk": "multi_step_batch",
-    "ngs.search.drawing": "as_svg",
-    "ngs.search.explanation": "as_text",
+    "ngs.explanations.drawing": "as_svg",
+    "ngs.explanations.text": "as_text",
     "ngs.search.multi_step": "Chain Walk multi_step",
     "ngs.search.one_step": "Action Correction Event one_step",
     "ngs.search.posterior": "Posterior posterior",
@@ -159,12 +142,10 @@ _HOME = {
     "ngs.learning.fit": "fit score",
     "ngs.learning.loop": "Lesson Settings Step Trainer",
     "ngs.learning.reasoner": "Reasoner reasoner",
-    "ngs.learning.scores": "Score Scores",
+    "ngs.learning.metrics": "Score Scores",
 }
 _RENAMED = {
     "arithmetic_grammar": ("ngs.grammar.library", "arithmetic"),
-    "clevr_grammar": ("ngs.grammar.library", "clevr"),
-    "clevr_tidy_grammar": ("ngs.grammar.library", "clevr_tidy"),
 }
 _WHERE = {name: (module, name) for module, names in _HOME.items() for name in names.split()} | _RENAMED
 

@@ -20,7 +20,6 @@ from ngs.apps.formula_reading import as_answer, likeliest, shown_value
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.run import train
-from ngs.grammar.enumeration import sentences
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED
@@ -29,6 +28,7 @@ from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.segmentation import Grey
+from tests.enumeration import sentences
 from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
 
 app = typer.Typer(pretty_exceptions_enable=False)

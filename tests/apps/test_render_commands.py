@@ -15,8 +15,8 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from ngs.apps.render_commands import render
-from ngs.tasks.clevr.picture_folder import read_folder
-from tests.tasks.clevr.picture_folders import few
+from ngs.tasks.pictures.picture_folder import read_folder
+from tests.tasks.pictures.picture_folders import few
 
 app = Typer()
 app.command()(render)

@@ -21,23 +21,24 @@ from ngs.apps.train_commands import VIEWS
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.run import train
 from ngs.experiments.scenes import SceneMarks
-from ngs.perception.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
-from ngs.perception.seen_objects import SeenObjects
-from ngs.reasoning.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
-from ngs.tasks.clevr import packed, picture_packed
+from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.official import read_scene
-from ngs.tasks.clevr.picture_data import PictureData, digest_of
-from ngs.tasks.clevr.picture_file import as_image
-from ngs.tasks.clevr.picture_images import EncodedImages
-from ngs.tasks.clevr.pictures import Pictures, joined
 from ngs.tasks.clevr.program_text import description
-from ngs.tasks.clevr.rendered_pictures import without_others
-from ngs.tasks.clevr.rendering.renderer import render
-from ngs.tasks.clevr.scene_reading import SceneReader
-from ngs.tasks.clevr.scene_scores import SceneScores
-from ngs.tasks.clevr.seen_scene import in_jitters
-from tests.tasks.clevr.picture_folders import few, image_folder, packed_pictures
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
+from ngs.tasks.pictures import picture_packed
+from ngs.tasks.pictures.picture_data import PictureData, digest_of
+from ngs.tasks.pictures.picture_file import as_image
+from ngs.tasks.pictures.picture_images import EncodedImages
+from ngs.tasks.pictures.pictures import Pictures, joined
+from ngs.tasks.pictures.rendered_pictures import without_others
+from ngs.tasks.pictures.rendering.renderer import render
+from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
+from ngs.tasks.pictures.scene_reading import SceneReader
+from ngs.tasks.pictures.scene_scores import SceneScores
+from ngs.tasks.pictures.seen_objects import SeenObjects
+from ngs.tasks.pictures.seen_scene import in_jitters
 from tests.tasks.clevr.readers import some_questions
+from tests.tasks.pictures.picture_folders import few, image_folder, packed_pictures
 
 SHORT = ("--rendered", "3", "--rendered-steps", "1", "--steps", "1", "--batch-size", "2")
 SHORT = (*SHORT, "--validate-every", "1", "--validation", "0.2", "--threads", "1")

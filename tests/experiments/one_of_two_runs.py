@@ -12,8 +12,8 @@ from torch import nn
 
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.run import Config, train
-from ngs.perception.lenet import NETWORKS
-from ngs.perception.pointer import SIZES, Size
+from ngs.networks.lenet import NETWORKS
+from ngs.networks.pointer import SIZES, Size
 
 STOPPED_AT = 6
 TINY = Size(16, 8)

@@ -31,16 +31,16 @@ from ngs.experiments.record import METRICS, TENSORBOARD, read_rows
 from ngs.experiments.run import evaluate_run, train
 from ngs.learning import tensor_file
 from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.networks.pointer import SIZES, Size
 from ngs.parsing.decode import PAD
-from ngs.perception.pointer import SIZES, Size
-from ngs.reasoning.programs import execute, spoken
-from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import NO_ANSWER, UNKNOWN, QuestionRecord, Questions, Ragged, VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.program import Kind
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.clevr.scores import ProgramScore, ProgramScores, measure
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded

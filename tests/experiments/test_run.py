@@ -42,9 +42,9 @@ from ngs.gpu import products_are_rounded
 from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
+from ngs.learning.metrics import Score, Scores, measure
 from ngs.learning.reasoner import Reasoner, Substituting, Tabled
-from ngs.learning.scores import Score, Scores, measure
-from ngs.perception.lenet import PaperLeNet
+from ngs.networks.lenet import PaperLeNet
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
 from ngs.tasks.hwf.embedded import embedded

@@ -23,13 +23,13 @@ from ngs.experiments.run import evaluate_run, train
 from ngs.experiments.scenes import ScenesCourse, load_scene_reader, parts_of
 from ngs.experiments.seen_questions import Cause, ask_about_pictures
 from ngs.experiments.weights import write_weights
-from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork
-from ngs.reasoning.programs import Unique, strict
-from ngs.reasoning.scenes import Scene
-from ngs.tasks.clevr import picture_packed, rendered_pictures
+from ngs.tasks.clevr.execution import Unique, strict
 from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.pictures import picture_packed, rendered_pictures
+from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
 from tests.experiments.finished_runs import facts_of, finished
-from tests.tasks.clevr.picture_folders import (
+from tests.tasks.pictures.picture_folders import (
     CPU,
     few,
     packed_pictures,

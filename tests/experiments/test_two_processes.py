@@ -19,8 +19,8 @@ from ngs.experiments.folder import A_CHECKPOINT, A_NETWORK, BEST, CHECKPOINT, RE
 from ngs.experiments.record import TENSORBOARD
 from ngs.experiments.run import train
 from ngs.learning import tensor_file
-from ngs.perception.lenet import NETWORKS
-from ngs.perception.pointer import SIZES
+from ngs.networks.lenet import NETWORKS
+from ngs.networks.pointer import SIZES
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.embedded import synthetic

@@ -12,10 +12,10 @@ from hypothesis import given
 
 from ngs.errors import GrammarError
 from ngs.grammar.ambiguity import refuse_ambiguity, unambiguous
-from ngs.grammar.enumeration import derivations
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.tree import sentence_of
+from tests.enumeration import derivations
 from tests.grammars import (
     ARITHMETIC,
     CATALAN,

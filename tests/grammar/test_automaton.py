@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from ngs.errors import ParseError
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.multisets import symbol_classes
+from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, NAMED, PALINDROMES, PROGRAMS, QUESTIONS, RIGHT_LINEAR, grammars
 
 LONGEST = 5

@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from ngs.grammar.enumeration import derivations, sentences
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic, clevr, clevr_tidy
+from ngs.grammar.library import arithmetic
 from ngs.grammar.rules import Nonterminal, Symbol, Terminal
 from ngs.grammar.tree import sentence_of
 from ngs.grammar.validation import nullable
+from ngs.tasks.clevr.grammars import clevr, clevr_tidy
+from tests.enumeration import derivations, sentences
 
 
 def trees(grammar: Grammar, sentence: str) -> int:

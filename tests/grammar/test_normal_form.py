@@ -11,7 +11,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ngs.errors import GrammarError
-from ngs.grammar.enumeration import _derive, derivations, sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import (
     Algebra,
@@ -25,6 +24,7 @@ from ngs.grammar.normal_form import (
 )
 from ngs.grammar.rules import Nonterminal, Rule, Terminal
 from ngs.grammar.tree import Leaf, sentence_of
+from tests.enumeration import _derive, derivations, sentences
 from tests.grammars import ARITHMETIC, CATALAN, NAMED, NULLABLE_LIST, grammars
 
 MOST = 1_000  # derivations that are worth building one by one

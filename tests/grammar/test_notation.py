@@ -11,10 +11,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ngs.errors import GrammarError
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.notation import LARGEST, read_rules
 from ngs.grammar.rules import Nonterminal, Rule, Terminal
+from tests.enumeration import sentences
 
 
 def written(text: str) -> list[str]:

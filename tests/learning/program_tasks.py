@@ -10,19 +10,19 @@ import torch
 from torch import Tensor
 
 from ngs.learning.questions import QuestionBatch, QuestionExamples
+from ngs.networks.decoding import Policy
+from ngs.networks.pointer import PointerNetwork
 from ngs.parsing.arrangement import arrangements
 from ngs.parsing.decode import PAD
-from ngs.perception.decoding import Policy
-from ngs.perception.pointer import PointerNetwork
-from ngs.reasoning.batched_programs import SceneTables, execute_batch
 from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.programs import execute, spoken
-from ngs.reasoning.scenes import ANSWERS, Scene
+from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs
 from ngs.tasks.clevr.program import Program
-from tests.perception.asked import questions
-from tests.reasoning.test_programs import random_scene
+from ngs.tasks.clevr.scenes import ANSWERS, Scene
+from tests.networks.asked import questions
 from tests.tasks.clevr.programs import LANGUAGES, arranged, counts_of, encoded, random_programs
+from tests.tasks.clevr.test_execution import random_scene
 
 NEVER = -2
 """An answer that no program gives."""

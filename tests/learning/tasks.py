@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Batch, Examples
@@ -19,6 +18,7 @@ from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
+from tests.enumeration import sentences
 
 GRAMMAR = Grammar.parse("""
     expr: expr "+" term -> add | term

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Batch, Examples
 from ngs.learning.policy_gradient import Baseline, Mapo, Memory, Reinforce
 from ngs.parsing.decode import PAD
+from tests.enumeration import sentences
 from tests.learning.tasks import (
     GRAMMAR,
     SIZE,

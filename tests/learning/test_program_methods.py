@@ -16,7 +16,7 @@ from ngs.learning.program_posterior import ProgramPosterior
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import TIDY_EDITS, TIDY_SWITCHES, meanings
 from tests.learning.program_tasks import Task, beliefs, task, whole
-from tests.perception.asked import network
+from tests.networks.asked import network
 
 
 @pytest.fixture(scope="module")

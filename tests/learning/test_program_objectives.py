@@ -21,13 +21,13 @@ from ngs.learning.program_objectives import (
     the_likeliest,
 )
 from ngs.learning.questions import QuestionBatch
-from ngs.perception.decoding import Policy
-from ngs.perception.pointer import PointerNetwork
+from ngs.networks.decoding import Policy
+from ngs.networks.pointer import PointerNetwork
 from ngs.search.arrangement import Corrected, multi_step, one_step
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import TIDY_EDITS, TIDY_SWITCHES
 from tests.learning.program_tasks import Task, beliefs, gradient, task, whole
-from tests.perception.asked import network
+from tests.networks.asked import network
 
 CPU = torch.device("cpu")
 

@@ -12,7 +12,7 @@ from ngs.errors import ShapeError
 from ngs.learning.questions import QuestionExamples, spoken_of
 from ngs.parsing.decode import PAD
 from tests.learning.program_tasks import Task, beliefs, task, whole
-from tests.perception.asked import network
+from tests.networks.asked import network
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError, ParseError
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.learning.examples import Batch, Examples
 from ngs.learning.reasoner import Reasoner, Substituting, Tabled, Untabled, reasoner
@@ -21,6 +20,7 @@ from ngs.reasoning.semantics import Semantics
 from ngs.search.batched import one_step_batch
 from ngs.search.batched_walk import multi_step_batch
 from ngs.search.multi_step import Walk
+from tests.enumeration import sentences
 from tests.learning.tasks import (
     GRAMMAR,
     SIZE,

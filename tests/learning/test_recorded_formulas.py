@@ -17,8 +17,8 @@ from ngs.learning.methods import is_recordable
 from ngs.learning.objective import Loss
 from ngs.learning.reasoner import Tabled
 from ngs.learning.recorded_step import PLAIN_STEPS
+from ngs.networks.lenet import NETWORKS
 from ngs.parsing import root_table
-from ngs.perception.lenet import NETWORKS
 
 RECORDED = ["supervised", "posterior", "posterior-hard", "reinforce", "mapo", "1-bs", "m-bs"]
 CONFIG = TrainHWF(network="paper", steps=12, batch_size=16, augment=False)

@@ -21,14 +21,14 @@ from ngs.learning.program_methods import PROGRAM_METHODS, Searching, is_recordab
 from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.questions import QuestionExamples
 from ngs.learning.recorded_step import PLAIN_STEPS
-from ngs.perception.pointer import PointerNetwork, Size
+from ngs.networks.pointer import PointerNetwork, Size
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, meanings
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.scores import read_programs
 from tests.learning.program_tasks import moved, task
-from tests.perception.asked import WORDS
+from tests.networks.asked import WORDS
 
 needs_gpu = pytest.mark.skipif(
     not (torch.cuda.is_available() and HAS_TRITON), reason="needs a GPU and Triton"

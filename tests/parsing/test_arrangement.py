@@ -10,8 +10,8 @@ import torch
 
 from ngs.parsing.arrangement import AnyOrder, arrangements, legal_along, without
 from ngs.parsing.decode import PAD
-from tests.reasoning.test_programs import random_source
 from tests.tasks.clevr.programs import LANGUAGES, arranged, counts_of, decoded, encoded, random_programs
+from tests.tasks.clevr.test_execution import random_source
 
 MANY_WAYS = (
     *("exist", "filter_color[red]", "relate[left]", "unique", "filter_shape[cube]"),

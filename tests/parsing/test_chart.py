@@ -13,7 +13,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ngs.grammar.enumeration import derivations
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.tree import sentence_of
@@ -21,6 +20,7 @@ from ngs.parsing.chart import inside, log_total, outside
 from ngs.parsing.circuit import Circuit, Edges, unroll
 from ngs.parsing.semiring import LOG, MAX, drawing, exponential
 from ngs.parsing.tables import Blank, compile_tables
+from tests.enumeration import derivations
 from tests.grammars import CATALAN, DANGLING_ELSE, NAMED, NULLABLE_LIST, grammars, lattices
 
 

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from ngs.errors import ParseError
 from ngs.grammar.automaton import prefix_automaton
-from ngs.grammar.enumeration import derivations, sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Value, normal_form
 from ngs.grammar.tree import Sentence, sentence_of
@@ -27,6 +26,7 @@ from ngs.parsing.sentence import parse
 from ngs.parsing.tables import Blank, compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate, interpret
+from tests.enumeration import derivations, sentences
 from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NAMED, PALINDROMES, grammars
 
 PLENTY = 10**7

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs.errors import BudgetError, ParseError, ShapeError
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.parsing.decode import PAD, Sentences, best, k_best, log_partition, marginals, sample
 from ngs.parsing.earley import parse_aligned
 from ngs.parsing.sentence import parse
+from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, DANGLING_ELSE, NAMED, NULLABLE_LIST, PALINDROMES, grammars, lattices
 
 SEED = 1966

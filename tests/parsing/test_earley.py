@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs.errors import BudgetError, ParseError, ShapeError
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing import earley
@@ -26,6 +25,7 @@ from ngs.parsing.earley import (
     parse_unsegmented,
     sentences_by_probability,
 )
+from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, NAMED, NULLABLE_LIST, PALINDROMES, QUESTIONS, grammars, lattices
 
 Spans = tuple[tuple[int, int], ...]

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs.errors import ShapeError
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.parsing.decode import PAD, best, k_best
 from ngs.parsing.earley import sentences_by_probability
+from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NAMED, grammars, lattices
 
 

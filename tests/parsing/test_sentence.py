@@ -11,12 +11,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ngs.errors import ParseError
-from ngs.grammar.enumeration import derivations
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import TreeAlgebra, fold, normal_form
 from ngs.grammar.rules import Rule, Terminal
 from ngs.grammar.tree import Leaf, Sentence, Tree, leaves, sentence_of
 from ngs.parsing.sentence import derive, find_tree, parse, recognises
+from tests.enumeration import derivations
 from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NAMED, PALINDROMES, grammars
 
 MOST = 1_000  # derivations that are worth enumerating

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import BudgetError
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
@@ -21,6 +20,7 @@ from ngs.parsing.tables import Blank, compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import interpret
+from tests.enumeration import sentences
 from tests.grammars import CATALAN, NAMED, grammars
 
 PLENTY = 10**7

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs import UNDEFINED, Grammar, Leaf, Node, Semantics, SemanticsError, Tree, evaluate, parse, posterior
-from ngs.grammar.enumeration import derivations
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning, interpret
+from tests.enumeration import derivations
 from tests.grammars import grammars
 from tests.search.semantics import lengths_of, random_semantics
 

@@ -11,7 +11,6 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ngs.grammar.enumeration import sentences
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.tree import Sentence
@@ -19,6 +18,7 @@ from ngs.parsing.sentence import find_tree, parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, Semantics, evaluate
+from tests.enumeration import sentences
 from tests.grammars import grammars, lattices
 
 FORMULAS = Grammar.parse("""

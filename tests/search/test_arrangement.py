@@ -31,8 +31,8 @@ from ngs.search.arrangement import (
 )
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES
-from tests.reasoning.test_programs import random_source
 from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
+from tests.tasks.clevr.test_execution import random_source
 
 EDITS = {
     "switches": SWITCHES,

@@ -15,13 +15,13 @@ from ngs.parsing.decode import PAD, best, score_of
 from ngs.parsing.sentence import find_tree
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
-from ngs.reasoning.residues import residues
 from ngs.reasoning.semantics import Meaning, evaluate
 from ngs.search.batched import Batch, correct
 from ngs.search.batched_walk import walk_batch
 from ngs.search.multi_step import Draws, Walk, walk_along
 from ngs.search.one_step import one_step
 from ngs.search.substitution import Compile, Substitutions
+from ngs.tasks.hwf.modular_arithmetic import residues
 from tests.search.semantics import FORMULAS
 from tests.search.slow_values import slow
 

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from ngs.gpu import HAS_TRITON
 from ngs.parsing.decode import PAD
-from ngs.reasoning.batched_programs import SceneTables, judged_batch
-from ngs.reasoning.programs import Unique, lenient, strict
 from ngs.search.arrangement import Corrected, Drawn, drawn_along, multi_step, one_step, walk_along
 from ngs.search.multi_step import Walk
+from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
+from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.noun_phrases import SWITCHES
-from tests.reasoning.test_programs import random_scene, random_source
 from tests.search.test_arrangement import CHAINS, FAR, LIMIT, NEAR, Space, Table, drawn
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
+from tests.tasks.clevr.test_execution import random_scene, random_source
 
 pytestmark = pytest.mark.skipif(
     not (torch.cuda.is_available() and HAS_TRITON), reason="needs a GPU and Triton"

@@ -22,14 +22,14 @@ from ngs.experiments.clevr import load_config, load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import CONFIG
 from ngs.experiments.report.programs import about_objects
-from ngs.reasoning.programs import lenient
-from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.correction import correct, tidy_switches
 from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
 from ngs.tasks.clevr.correction_text import as_text
+from ngs.tasks.clevr.execution import lenient
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import Executed, description, shown_answer
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
+from ngs.tasks.clevr.scenes import Scene
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 SceneFile = Annotated[

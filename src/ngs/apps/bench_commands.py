@@ -17,7 +17,7 @@ from ngs.errors import NGSError
 from ngs.experiments import benchmark
 from ngs.experiments.clevr_speed import clevr_speed
 from ngs.experiments.step_times import step_times
-from ngs.perception.lenet import NETWORKS
+from ngs.networks.lenet import NETWORKS
 
 
 @reporting_errors

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.scenes import Scene
 
 EMBEDDED_SCENES = 200
 """How many there are."""

@@ -14,12 +14,12 @@ from rich.table import Table
 
 from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
-from ngs.reasoning.scenes import ATTRIBUTES
-from ngs.tasks.clevr import picture_packed
-from ngs.tasks.clevr.picture_data import PictureData
-from ngs.tasks.clevr.picture_folder import holds_images, read_folder
-from ngs.tasks.clevr.pictures import Pictures
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.hwf.archive import LISTS
+from ngs.tasks.pictures import picture_packed
+from ngs.tasks.pictures.picture_data import PictureData
+from ngs.tasks.pictures.picture_folder import holds_images, read_folder
+from ngs.tasks.pictures.pictures import Pictures
 
 PARTS = ("train", "test")
 

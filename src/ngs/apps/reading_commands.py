@@ -29,12 +29,12 @@ from ngs.apps.plain_text import plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
 from ngs.experiments.hwf import LONGEST_TABLED, load_network
+from ngs.explanations.drawing import as_svg
+from ngs.explanations.text import as_text, shown_ratio
 from ngs.grammar.tree import pretty, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET
-from ngs.search.drawing import as_svg
-from ngs.search.explanation import as_text, shown_ratio
 from ngs.search.one_step import Correction, one_step
 from ngs.search.posterior import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR

@@ -20,15 +20,15 @@ from torch import Tensor
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError, NGSError
-from ngs.reasoning.scenes import Scene
-from ngs.tasks.clevr.camera import drawn_cameras
 from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
-from ngs.tasks.clevr.picture_folder import camera_of
-from ngs.tasks.clevr.rendered_pictures import Purpose, drawn_scenes, photographed
-from ngs.tasks.clevr.rendering.blender import blender, photograph
-from ngs.tasks.clevr.rendering.lighting import drawn_lamps
-from ngs.tasks.clevr.rendering.renderer import render as rendered
+from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.pictures.camera import drawn_cameras
+from ngs.tasks.pictures.picture_folder import camera_of
+from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed
+from ngs.tasks.pictures.rendering.blender import blender, photograph
+from ngs.tasks.pictures.rendering.lighting import drawn_lamps
+from ngs.tasks.pictures.rendering.renderer import render as rendered
 
 NUMBER = 100
 """Pictures of sampled scenes, where no other number is given."""

@@ -19,10 +19,10 @@ from ngs.experiments.scenes import load_scene_reader
 from ngs.experiments.weights import card_of, write_weights
 from ngs.learning.whole_file import replacing
 from ngs.tasks.clevr.official_scene import scene_to_official
-from ngs.tasks.clevr.picture_file import read_picture
 from ngs.tasks.clevr.program_text import description
-from ngs.tasks.clevr.scene_reading import SeenPicture
-from ngs.tasks.clevr.seen_scene import seen_camera
+from ngs.tasks.pictures.picture_file import read_picture
+from ngs.tasks.pictures.scene_reading import SeenPicture
+from ngs.tasks.pictures.seen_scene import seen_camera
 
 Eyes = Annotated[
     Path,

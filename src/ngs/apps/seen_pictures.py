@@ -8,9 +8,9 @@ from pathlib import Path
 from ngs.errors import NGSError
 from ngs.experiments.scenes import load_scene_reader
 from ngs.learning.whole_file import replacing
-from ngs.tasks.clevr.picture_drawing import annotated
-from ngs.tasks.clevr.picture_file import read_picture
-from ngs.tasks.clevr.scene_reading import SeenPicture
+from ngs.tasks.pictures.picture_drawing import annotated
+from ngs.tasks.pictures.picture_file import read_picture
+from ngs.tasks.pictures.scene_reading import SeenPicture
 
 
 def seen_with(image: Path | None, eyes: Path | None) -> SeenPicture:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ngs.reasoning.operation import UNDEFINED, Special
-from ngs.reasoning.programs import Step, Type, modules, spoken
+from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 
 
 def step_facts(step: Step) -> dict[str, Any]:

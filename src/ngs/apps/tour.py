@@ -6,13 +6,13 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
+from ngs.explanations.text import as_text
 from ngs.grammar.library import arithmetic
 from ngs.grammar.tree import pretty
 from ngs.parsing.decode import best
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
-from ngs.search.explanation import as_text
 from ngs.search.one_step import Correction, one_step
 from ngs.search.posterior import posterior
 

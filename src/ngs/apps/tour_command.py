@@ -11,7 +11,7 @@ from rich.console import Console
 from ngs.apps.errors import reporting_errors
 from ngs.apps.tour import take_tour
 from ngs.apps.written_files import write_drawing
-from ngs.search.drawing import as_svg
+from ngs.explanations.drawing import as_svg
 
 
 @reporting_errors

@@ -17,10 +17,10 @@ from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.processes import own_seed
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching, is_recordable
-from ngs.perception.augmentation import Augmentation
-from ngs.perception.pointer import SIZES, PointerNetwork, Size
-from ngs.reasoning.batched_programs import SceneTables
+from ngs.networks.augmentation import Augmentation
+from ngs.networks.pointer import SIZES, PointerNetwork, Size
 from ngs.search.arrangement import Switches
+from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import MODULES

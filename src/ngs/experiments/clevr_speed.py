@@ -20,10 +20,10 @@ from ngs.experiments.timed_steps import program_steps
 from ngs.gpu import rounded_products
 from ngs.learning.loop import Step
 from ngs.learning.program_methods import PROGRAM_METHODS
-from ngs.reasoning.batched_programs import SceneTables, execute_batch
-from ngs.reasoning.programs import execute
+from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.execution import execute
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.source import load

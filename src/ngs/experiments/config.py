@@ -16,16 +16,16 @@ from ngs.learning.methods import METHODS, Method, k_likeliest, mapo, multi_step,
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.schedule import SCHEDULES
+from ngs.networks.lenet import NETWORKS
+from ngs.networks.pointer import SIZES
 from ngs.parsing.arrangement import AnyOrder, Arranging
-from ngs.perception.lenet import NETWORKS
-from ngs.perception.pointer import SIZES
-from ngs.perception.scene_network import SCENE_NETWORKS
-from ngs.reasoning.programs import Unique, lenient, strict
 from ngs.search.multi_step import Walk
+from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
-from ngs.tasks.clevr.rendered_pictures import RENDERED
 from ngs.tasks.hwf.source import EMBEDDED
+from ngs.tasks.pictures.rendered_pictures import RENDERED
+from ngs.tasks.pictures.scene_network import SCENE_NETWORKS
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from torch import nn
 
 from ngs.learning.loop import Lesson
-from ngs.perception.augmentation import Augmentation
+from ngs.networks.augmentation import Augmentation
 
 
 class Marks(Protocol):

@@ -17,19 +17,19 @@ from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
 from ngs.learning.methods import is_recordable
+from ngs.learning.metrics import Scores, measure
 from ngs.learning.objective import Supervised
 from ngs.learning.processes import own_seed
 from ngs.learning.reasoner import BEAM, Reasoner, Substituting, reasoner
-from ngs.learning.scores import Scores, measure
-from ngs.perception.augmentation import Augmentation, Handwriting
-from ngs.perception.first_use import used_meanwhile
-from ngs.perception.lenet import NETWORKS, SIDE
+from ngs.networks.augmentation import Augmentation, Handwriting
+from ngs.networks.first_use import used_meanwhile
+from ngs.networks.lenet import NETWORKS, SIDE
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.residues import residues
 from ngs.search.compiled import BUDGET
 from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import TOLERANCE
+from ngs.tasks.hwf.modular_arithmetic import residues
 from ngs.tasks.hwf.source import EMBEDDED, divided, load
 
 PRETRAIN_STEPS = 2000

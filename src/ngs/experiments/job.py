@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Protocol
 from ngs.experiments.config import TASKS, Config
 from ngs.experiments.folder import CONFIG
 from ngs.experiments.run import Progress, train
-from ngs.tasks.clevr.picture_source import imported as load_pictures
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.source import load as load_formulas
+from ngs.tasks.pictures.picture_source import imported as load_pictures
 
 DEFAULTS = 1
 """To be counted up when a default of a training run changes: runs that relied on it are others then."""

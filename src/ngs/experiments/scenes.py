@@ -17,24 +17,24 @@ from ngs.experiments.config import TrainScenes, config_of
 from ngs.experiments.folder import check_data, kept_config, network_of, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
-from ngs.learning.seeing import Seeing
-from ngs.perception.augmentation import Augmentation
-from ngs.perception.picture_augmentation import Lighting
-from ngs.perception.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
-from ngs.reasoning.scenes import ATTRIBUTES
-from ngs.tasks.clevr.mirrored_pictures import MirroredPictures
-from ngs.tasks.clevr.picture_data import PictureData
-from ngs.tasks.clevr.picture_examples import PictureExamples
-from ngs.tasks.clevr.picture_source import imported
-from ngs.tasks.clevr.pictures import Pictures, divided, joined
-from ngs.tasks.clevr.rendered_pictures import (
+from ngs.networks.augmentation import Augmentation
+from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.mirrored_pictures import MirroredPictures
+from ngs.tasks.pictures.picture_augmentation import Lighting
+from ngs.tasks.pictures.picture_data import PictureData
+from ngs.tasks.pictures.picture_examples import PictureExamples
+from ngs.tasks.pictures.picture_source import imported
+from ngs.tasks.pictures.pictures import Pictures, divided, joined
+from ngs.tasks.pictures.rendered_pictures import (
     RENDERED,
     digest_of_rendered,
     rendered_pictures,
     rendered_test_pictures,
 )
-from ngs.tasks.clevr.scene_reading import SceneReader
-from ngs.tasks.clevr.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
+from ngs.tasks.pictures.scene_loss import Seeing
+from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
+from ngs.tasks.pictures.scene_reading import SceneReader
+from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
 
 KEPT_BYTES, KEPT_SHARE = 2**30, 0.25
 """Of imported images that are decoded once and kept: so many bytes, or on a GPU such a share of what is free.

@@ -20,8 +20,8 @@ from ngs.learning.methods import Method
 from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.learning.questions import QuestionExamples
 from ngs.learning.reasoner import Reasoner
-from ngs.perception.lenet import NETWORKS
-from ngs.perception.pointer import SIZES, PointerNetwork
+from ngs.networks.lenet import NETWORKS
+from ngs.networks.pointer import SIZES, PointerNetwork
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.hwf.dataset import GRAMMAR
 

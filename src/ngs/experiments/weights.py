@@ -19,7 +19,7 @@ from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT
 from ngs.experiments.scenes import load_config
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
-from ngs.tasks.clevr.rendered_pictures import RENDERED
+from ngs.tasks.pictures.rendered_pictures import RENDERED
 
 MOST_BYTES = 40_000_000
 

@@ -14,11 +14,11 @@ from ngs.grammar.grammar import Grammar
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
 from ngs.learning.methods import Method, posterior
+from ngs.learning.metrics import Scores, measure
 from ngs.learning.processes import mean_over_processes, own_seed
 from ngs.learning.reasoner import reasoner
-from ngs.learning.scores import Scores, measure
+from ngs.networks.augmentation import Augmentation
 from ngs.parsing.decode import PAD
-from ngs.perception.augmentation import Augmentation
 from ngs.reasoning.semantics import Meaning
 from ngs.search.substitution import Compile
 

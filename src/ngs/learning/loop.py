@@ -20,7 +20,7 @@ from ngs.learning.objective import Drawing, Objective
 from ngs.learning.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
 from ngs.learning.recorded_step import RecordedStep
 from ngs.learning.schedule import Schedule, one_cycle
-from ngs.perception.augmentation import Augmentation
+from ngs.networks.augmentation import Augmentation
 
 
 @dataclass(frozen=True)

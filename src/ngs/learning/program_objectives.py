@@ -13,8 +13,8 @@ from ngs.errors import NGSError
 from ngs.learning.objective import Drawing, Loss, Objective, Stateless
 from ngs.learning.policy_gradient import Baseline
 from ngs.learning.questions import QuestionBatch
+from ngs.networks.decoding import Policy
 from ngs.parsing.decode import PAD
-from ngs.perception.decoding import Policy
 from ngs.search.arrangement import Corrected, Edits, LogProbs, Switches, multi_step, one_step
 from ngs.search.multi_step import Walk
 

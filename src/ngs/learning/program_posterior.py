@@ -22,9 +22,9 @@ from ngs.errors import NGSError
 from ngs.learning.objective import Drawing, Loss
 from ngs.learning.processes import gathered
 from ngs.learning.questions import QuestionBatch, QuestionExamples
+from ngs.networks.decoding import Policy
 from ngs.parsing.arrangement import arrangements
 from ngs.parsing.decode import PAD
-from ngs.perception.decoding import Policy
 from ngs.search.arrangement import Candidates, Edits, distinct, joined, places
 
 AT_ONCE = 1024

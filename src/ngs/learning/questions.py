@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.errors import ShapeError
+from ngs.networks.decoding import Policy
+from ngs.networks.pointer import Asked, Encoded
 from ngs.parsing.arrangement import Arranging
 from ngs.parsing.decode import PAD
-from ngs.perception.decoding import Policy
-from ngs.perception.pointer import Asked, Encoded
 
 QuestionJudge = Callable[[Tensor, Tensor], Tensor]
 """(questions [program], programs [program, time]) -> bool [program]: whether f(z) = y."""

@@ -20,7 +20,7 @@ from ngs.grammar.tree import Sentence, Tree
 from ngs.parsing.chart import Chart, inside, log_total, outside, walked
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.k_best import k_best_sentences
-from ngs.parsing.lattice import check_lattice, check_lengths
+from ngs.parsing.scores import check_lattice, check_lengths
 from ngs.parsing.semiring import MAX, drawing, exponential
 from ngs.parsing.sentence import parse
 

@@ -20,8 +20,8 @@ from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import PAD, Lengths, Sentences, best, checked_scores, score_of
-from ngs.parsing.lattice import check_normalised
 from ngs.parsing.replay import Tensors
+from ngs.parsing.scores import check_normalised
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import BUDGET, exact_length

@@ -27,7 +27,7 @@ from ngs.grammar.normal_form import fold
 from ngs.grammar.rules import Nonterminal, Symbol, Terminal
 from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.parsing.decode import best
-from ngs.parsing.lattice import check_lattice, check_normalised
+from ngs.parsing.scores import check_lattice, check_normalised
 from ngs.parsing.sentence import find_tree, parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice

@@ -33,7 +33,7 @@ from ngs.parsing.decode import (
     score_of,
 )
 from ngs.parsing.k_best import k_best_sentences
-from ngs.parsing.lattice import check_normalised
+from ngs.parsing.scores import check_normalised
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.beam import beam_circuit

@@ -13,7 +13,7 @@ from ngs.apps.formula_reading import Seen
 from ngs.learning.fit import fit
 from ngs.learning.loop import Settings
 from ngs.learning.methods import supervised
-from ngs.perception.lenet import small
+from ngs.networks.lenet import small
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded

@@ -10,7 +10,7 @@ from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import A_NETWORK, BEST, CONFIG, RESULT
 from ngs.experiments.record import METRICS
 from ngs.learning import tensor_file
-from ngs.perception.lenet import NETWORKS
+from ngs.networks.lenet import NETWORKS
 from ngs.tasks.hwf.dataset import GRAMMAR
 
 

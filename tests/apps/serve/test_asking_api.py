@@ -18,10 +18,10 @@ from ngs.apps.serve.app import create_app, endpoints
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
 from ngs.apps.serve.playground import Playground
 from ngs.parsing.arrangement import AnyOrder
-from ngs.reasoning.programs import execute, spoken
-from ngs.reasoning.scenes import ANSWERS
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.program import kind_of
 from ngs.tasks.clevr.reading import QuestionReader, understand
+from ngs.tasks.clevr.scenes import ANSWERS
 from tests.tasks.clevr.readers import random_reader
 
 CUBES = "How many cubes are there?"

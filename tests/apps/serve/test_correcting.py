@@ -10,7 +10,6 @@ import pytest
 from ngs.apps.formula_reading import Seen
 from ngs.apps.serve.correcting import Corrected, correct, right_formulas, written
 from ngs.errors import NGSError
-from ngs.grammar.enumeration import sentences
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
@@ -18,6 +17,7 @@ from ngs.search.one_step import Action, one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
 from tests.apps.serve.drawings import seen_as
 from tests.apps.serve.test_reading import nodes
+from tests.enumeration import sentences
 
 KINDS = {
     Action.PUSH: ("push",),

@@ -14,7 +14,7 @@ from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import ProgramLength
 from ngs.experiments.run import Config
-from ngs.perception.pointer import Size
+from ngs.networks.pointer import Size
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.embedded import synthetic

@@ -21,7 +21,7 @@ from ngs.experiments.results.section import Section
 from ngs.experiments.sweep.event import Done, Found
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store, addressed
-from ngs.perception.pointer import SIZES
+from ngs.networks.pointer import SIZES
 from tests.experiments.catalogue.small import NETWORK, SIZE, Data, smaller
 
 NOT_RUN = "Not run yet: `ngs reproduce"

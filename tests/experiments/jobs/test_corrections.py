@@ -23,7 +23,7 @@ from ngs.experiments.jobs.corrections import CorrectedFormulas, Corrections, Kin
 from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.report.corrections import Searches
 from ngs.experiments.run import train
-from ngs.learning.scores import read_all
+from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate

@@ -13,8 +13,8 @@ from torch import nn
 
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, POSTERIOR, Fate, Fates, corrections
 from ngs.experiments.report.gallery import Gallery
+from ngs.learning.metrics import read_all
 from ngs.learning.reasoner import Reasoner
-from ngs.learning.scores import read_all
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate

@@ -12,7 +12,7 @@ from torch import nn
 from ngs.experiments.hwf import load_network
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.mistakes import mistakes
-from ngs.learning.scores import read_all
+from ngs.learning.metrics import read_all
 from ngs.parsing.decode import PAD, best
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic

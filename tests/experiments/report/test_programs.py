@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ngs.experiments.report.programs import Working, about_objects, differing, program_table
-from ngs.reasoning.programs import strict, trace
-from ngs.reasoning.scenes import RELATIONS, Scene, Thing
+from ngs.tasks.clevr.execution import strict, trace
 from ngs.tasks.clevr.program_text import Executed
+from ngs.tasks.clevr.scenes import RELATIONS, Scene, Thing
 from tests.experiments.report.documents import rows_of, said
 
 SCENE = Scene(

@@ -11,9 +11,9 @@ from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.question_gallery import QuestionGallery
 from ngs.experiments.report.questions import Readings, sample, wrong_answers
-from ngs.reasoning.programs import spoken, trace
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.equivalence import equivalent
+from ngs.tasks.clevr.execution import spoken, trace
 from ngs.tasks.clevr.program import Program
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ngs.experiments.report.scene_drawing import drawing, seen_from_above
-from ngs.reasoning.scenes import ATTRIBUTES, COLORS, Scene
 from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.clevr.scenes import ATTRIBUTES, COLORS, Scene
 from tests.experiments.report.documents import Document
 
 SCENES = scenes(8, np.random.default_rng(0))

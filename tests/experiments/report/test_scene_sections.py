@@ -17,12 +17,12 @@ from ngs.experiments.report.picture_figure import figure, told_faults
 from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery, confusion, faults, scene_gallery
 from ngs.experiments.run import train
 from ngs.experiments.scenes import SceneMarks
-from ngs.perception.seen_objects import SeenObjects
-from ngs.reasoning.scenes import ATTRIBUTES, RELATIONS, Scene
-from ngs.tasks.clevr.scene_scores import PictureOutcome
-from ngs.tasks.clevr.seen_scene import in_jitters
+from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
+from ngs.tasks.pictures.scene_scores import PictureOutcome
+from ngs.tasks.pictures.seen_objects import SeenObjects
+from ngs.tasks.pictures.seen_scene import in_jitters
 from tests.experiments.report.documents import Document, facts, rows_of, said
-from tests.tasks.clevr.picture_folders import few, packed_pictures, short_config
+from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 
 pytestmark = pytest.mark.usefixtures("rendering_once")
 

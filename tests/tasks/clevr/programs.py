@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
-from ngs.grammar.library import clevr, clevr_tidy
 from ngs.parsing.arrangement import AnyOrder, Arranging
 from ngs.parsing.decode import PAD
-from ngs.reasoning.programs import modules
-from ngs.reasoning.scenes import ATTRIBUTES, RELATIONS
+from ngs.tasks.clevr.execution import modules
+from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS
 
 LANGUAGES: Mapping[str, Arranging] = {
     "any order": AnyOrder(),

@@ -6,15 +6,15 @@ from functools import cache
 
 import torch
 
+from ngs.networks.pointer import PointerNetwork, Size
 from ngs.parsing.arrangement import Arranging
-from ngs.perception.pointer import PointerNetwork, Size
-from ngs.reasoning.programs import Unique, strict
-from ngs.reasoning.scenes import Scene, Thing
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.execution import Unique, strict
 from ngs.tasks.clevr.language import TidyPrograms
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.scenes import Scene, Thing
 
 
 @cache

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ngs.reasoning.scenes import MOST_OBJECTS, Scene
-from ngs.tasks.clevr.camera import drawn_cameras, project
-from ngs.tasks.clevr.picture_images import RawImages
-from ngs.tasks.clevr.pictures import Pictures
-from ngs.tasks.clevr.rendered_pictures import as_released
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH, scenes
+from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
+from ngs.tasks.pictures.camera import drawn_cameras, project
+from ngs.tasks.pictures.picture_images import RawImages
+from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.rendered_pictures import as_released
 
 
 def sampled_scenes(number: int, seed: int) -> tuple[Scene, ...]:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import DataError, ParseError
-from ngs.reasoning.scenes import ANSWERS, RELATIONS, Scene, Thing
 from ngs.tasks.clevr.dataset import (
     NO_ANSWER,
     UNKNOWN,
@@ -23,6 +22,7 @@ from ngs.tasks.clevr.dataset import (
     VisualQuestions,
 )
 from ngs.tasks.clevr.program import MODULES, Kind
+from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene, Thing
 
 EMPTY = Scene((), dict.fromkeys(RELATIONS, ()), {})
 

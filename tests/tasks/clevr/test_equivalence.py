@@ -9,12 +9,12 @@ import pytest
 
 from ngs.errors import ParseError
 from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.programs import execute, lenient, modules, strict
 from ngs.tasks.clevr.equivalence import SYMMETRIC, equivalent, normal
+from ngs.tasks.clevr.execution import execute, lenient, modules, strict
 from ngs.tasks.clevr.program import Program
-from tests.reasoning.test_programs import random_scene, random_source
 from tests.tasks.clevr.programs import arranged, random_programs
 from tests.tasks.clevr.readers import some_questions
+from tests.tasks.clevr.test_execution import random_scene, random_source
 
 Tree = tuple["str | Tree", ...]
 """A module and the trees of its arguments."""

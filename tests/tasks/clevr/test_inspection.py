@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from ngs.errors import ParseError
-from ngs.reasoning.programs import execute, spoken
 from ngs.tasks.clevr import official
 from ngs.tasks.clevr.dataset import Understood, VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.inspection import Count, Inspection, inspect
 from tests.tasks.clevr.official_files import published_data, sound_files, sound_question, sound_scene, written
 

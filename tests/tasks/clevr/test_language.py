@@ -9,9 +9,9 @@ from ngs.parsing.arrangement import legal_along, without
 from ngs.parsing.decode import PAD
 from ngs.tasks.clevr.language import ORDER, RANK
 from ngs.tasks.clevr.program import MODULES
-from tests.reasoning.test_programs import random_source
 from tests.tasks.clevr.official_files import published_data
 from tests.tasks.clevr.programs import AUTOMATA, LANGUAGES, counts_of, random_programs
+from tests.tasks.clevr.test_execution import random_source
 
 
 @pytest.mark.parametrize("uneven", [0.0, 4.0], ids=["fair", "with favourites"])

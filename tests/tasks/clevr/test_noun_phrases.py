@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.programs import execute, groups
 from ngs.search.arrangement import Candidates, Edits
+from ngs.tasks.clevr.execution import execute, groups
 from ngs.tasks.clevr.language import ORDER
 from ngs.tasks.clevr.noun_phrases import (
     SWITCHES,
@@ -27,7 +27,6 @@ from ngs.tasks.clevr.noun_phrases import (
     turns,
 )
 from ngs.tasks.clevr.program import Program
-from tests.reasoning.test_programs import random_scene, random_source
 from tests.tasks.clevr.official_files import published_data
 from tests.tasks.clevr.programs import (
     arranged,
@@ -38,6 +37,7 @@ from tests.tasks.clevr.programs import (
     random_set,
     recognised,
 )
+from tests.tasks.clevr.test_execution import random_scene, random_source
 
 Made = Callable[[Program], Iterable[Program]]
 """What some change makes of a program, a module at a time."""

@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import save_file
 
 from ngs.errors import DataError
-from ngs.reasoning.scenes import RELATIONS, Scene, Thing
 from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import Questions, Ragged, VisualQuestions, tensors_of
 from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.scenes import RELATIONS, Scene, Thing
 from tests.tasks.clevr.official_files import published_data, sound_files, written
 
 

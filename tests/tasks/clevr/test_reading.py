@@ -10,7 +10,7 @@ import torch
 
 from ngs.errors import ParseError
 from ngs.parsing.arrangement import AnyOrder, arrangements
-from ngs.reasoning.batched_programs import SceneTables
+from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.language import Programs
 from ngs.tasks.clevr.program import program_of

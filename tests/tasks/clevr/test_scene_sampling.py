@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from ngs.errors import NGSError
-from ngs.reasoning.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.clevr.scene_sampling import (
     BLOCK,
     DISTANCE,
@@ -29,6 +28,7 @@ from ngs.tasks.clevr.scene_sampling import (
     scenes,
     view_from,
 )
+from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from ngs.errors import NGSError
 from ngs.parsing.arrangement import AnyOrder, Arranging
-from ngs.reasoning.batched_programs import SceneTables
-from ngs.reasoning.programs import execute, spoken
 from ngs.tasks.clevr import scores
+from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import Kind, program_of
 from ngs.tasks.clevr.scores import (

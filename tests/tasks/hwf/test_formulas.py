@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import BudgetError, NGSError, ParseError
-from ngs.grammar.enumeration import derivations
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.rules import Rule
@@ -22,6 +21,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formulas import PAPER_LENGTHS, mixed, sample_formula, sample_formulas
+from tests.enumeration import derivations
 from tests.grammars import CATALAN, NAMED, NULLABLE_LIST, grammars
 
 MOST = 2_000  # derivations that are worth building one by one

@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 
 from ngs.apps.embedded_scenes import embedded_scenes
-from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.dataset import QuestionRecord
 from ngs.tasks.clevr.program import Program, kind_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.reading import QuestionReader, understand
+from ngs.tasks.clevr.scenes import Scene
 
 SCENES = 12
 MADE_UP, SHOWN = 20, 6

@@ -25,10 +25,10 @@ from ngs.apps.serve.program_view import (
 from ngs.apps.serve.scene_picture import scene_picture
 from ngs.apps.serve.scene_view import PictureBox, SceneLine, SceneView, scene_line, scene_view
 from ngs.apps.step_facts import answer_facts
-from ngs.reasoning.scenes import ANSWERS
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
+from ngs.tasks.clevr.scenes import ANSWERS
 
 ALTERNATIVES = 5
 """Other programs of a question that are shown."""

@@ -14,12 +14,12 @@ from ngs.apps.formula_reading import Seen, likeliest
 from ngs.apps.serve.reading import SHOWN, Answer, Node, Reading, no_formula, node_of, plain_value, reading_of
 from ngs.errors import NGSError
 from ngs.experiments.hwf import LONGEST_TABLED
+from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
 from ngs.grammar.tree import Leaf, Sentence, Tree, leaves, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.compiled import BUDGET, value_circuit
-from ngs.search.explanation import reasoning_nodes, shown_expected, shown_ratio
 from ngs.search.one_step import Action, Correction, Event, Path, one_step, reasoning_parts
 from ngs.search.posterior import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR

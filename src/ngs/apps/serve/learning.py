@@ -26,9 +26,9 @@ from ngs.apps.serve.reading import no_formula
 from ngs.errors import NGSError
 from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.learning.examples import Examples
+from ngs.networks.augmentation import Handwriting
 from ngs.parsing.decode import best
 from ngs.parsing.sentence import parse
-from ngs.perception.augmentation import Handwriting
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.posterior import posterior

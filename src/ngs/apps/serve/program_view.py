@@ -9,11 +9,11 @@ from math import exp
 from pydantic import BaseModel, ConfigDict, Field
 
 from ngs.apps.step_facts import answer_facts, objects_found
-from ngs.reasoning.programs import Step
-from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.correction import Neighbour, ProgramCorrection
+from ngs.tasks.clevr.execution import Step
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.program_text import Executed, shown_value
+from ngs.tasks.clevr.scenes import Scene
 
 PROGRAM = "Modules in prefix notation."
 ANSWER = "What it gives; null where it gives nothing."

@@ -11,9 +11,9 @@ import torch
 from PIL import Image
 
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
-from ngs.tasks.clevr.camera import fitted_camera
-from ngs.tasks.clevr.rendering.renderer import boxes, render
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
+from ngs.tasks.pictures.camera import fitted_camera
+from ngs.tasks.pictures.rendering.renderer import boxes, render
 
 LEAST_SEEN = 20
 """Pixels of an object that show; of one with fewer, nobody sees what it is."""

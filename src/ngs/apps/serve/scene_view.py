@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ngs.apps.serve.asked_scenes import AskedScene, Example
 from ngs.experiments.report.scene_drawing import MARGIN, seen_from_above
-from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scene_sampling import RADIUS
+from ngs.tasks.clevr.scenes import Scene
 
 
 class SceneLine(BaseModel):

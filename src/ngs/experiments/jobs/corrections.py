@@ -28,13 +28,13 @@ from ngs.experiments.jobs.finish import finish
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate, Searches, in_turn
 from ngs.experiments.report.mistakes import labels_of, misreading
 from ngs.experiments.run import Progress
+from ngs.explanations.drawing import as_svg
+from ngs.explanations.text import shown
 from ngs.grammar.tree import Sentence
-from ngs.learning.scores import read_all
+from ngs.learning.metrics import read_all
 from ngs.learning.whole_file import replacing
 from ngs.parsing.decode import PAD
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.drawing import as_svg
-from ngs.search.explanation import shown
 from ngs.search.multi_step import Draws, Walk, walk_along
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR

@@ -23,13 +23,13 @@ from ngs.experiments.hwf import load_network
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.finish import finish
 from ngs.experiments.run import Progress
+from ngs.learning.metrics import measure
 from ngs.learning.reasoner import BEAM, Substituting
-from ngs.learning.scores import measure
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.residues import residues
 from ngs.search.compiled import BUDGET
 from ngs.tasks.hwf.composition import written
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
+from ngs.tasks.hwf.modular_arithmetic import residues
 from ngs.tasks.hwf.source import load
 
 

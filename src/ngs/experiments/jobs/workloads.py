@@ -26,8 +26,8 @@ from ngs.learning.methods import METHODS, Method, multi_step
 from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.decode import best, log_partition
-from ngs.reasoning.batched_programs import SceneTables
 from ngs.search.multi_step import Walk
+from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.embedded import embedded
 

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from ngs.experiments.report.mistakes import Misreading, labels_of, misreading
 from ngs.grammar.tree import Sentence
+from ngs.learning.metrics import Reading
 from ngs.learning.reasoner import Reasoner
-from ngs.learning.scores import Reading
 from ngs.parsing.decode import PAD, Sentences, score_of
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.multi_step import Walk

@@ -16,8 +16,8 @@ from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.report.corrections import Fates, corrections
 from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
 from ngs.learning.examples import Examples
+from ngs.learning.metrics import Reading, Scores, read_all, scores_of
 from ngs.learning.reasoner import Reasoner
-from ngs.learning.scores import Reading, Scores, read_all, scores_of
 from ngs.search.multi_step import Walk
 from ngs.tasks.hwf.dataset import GRAMMAR
 

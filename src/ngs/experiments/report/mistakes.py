@@ -10,7 +10,7 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples
-from ngs.learning.scores import Reading
+from ngs.learning.metrics import Reading
 from ngs.parsing.decode import PAD, score_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from ngs.experiments.report.markup import Html, element
 from ngs.experiments.report.scene_gallery import Mistaken
-from ngs.reasoning.scenes import ATTRIBUTES
-from ngs.tasks.clevr.picture_file import as_image
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
-from ngs.tasks.clevr.seen_scene import values_of
+from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.picture_file import as_image
+from ngs.tasks.pictures.seen_scene import values_of
 
 QUALITY = 88
 """Of the JPEG in the page."""

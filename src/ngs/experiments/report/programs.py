@@ -8,10 +8,10 @@ from difflib import SequenceMatcher
 
 from ngs.experiments.report.markup import Html, element, table_line
 from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.programs import Step, Type, modules, spoken
-from ngs.reasoning.scenes import Scene
+from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.program_text import Executed, shown_answer
+from ngs.tasks.clevr.scenes import Scene
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from torch import Tensor
 from ngs.experiments.clevr import part_of
 from ngs.experiments.config import UNIQUE, TrainCLEVR
 from ngs.experiments.report.corrections import in_turn
-from ngs.perception.pointer import PointerNetwork
-from ngs.reasoning.batched_programs import SceneTables
-from ngs.reasoning.programs import Unique
-from ngs.reasoning.scenes import Scene
+from ngs.networks.pointer import PointerNetwork
+from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.execution import Unique
 from ngs.tasks.clevr.program import Kind, program_of
 from ngs.tasks.clevr.program_text import Executed
+from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.scores import Outcome, outcomes, read_programs
 
 LUCKY = 4

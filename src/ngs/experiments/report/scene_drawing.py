@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from math import cos, hypot, pi, radians, sin
 
 from ngs.experiments.report.markup import Html, element
-from ngs.reasoning.scenes import COLORS, Scene, Thing
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scene_sampling import CAMERA, RADIUS
+from ngs.tasks.clevr.scenes import COLORS, Scene, Thing
 
 Point = tuple[float, float]
 

@@ -13,11 +13,11 @@ from torch import Tensor
 from ngs.experiments.config import TrainScenes
 from ngs.experiments.folder import BEST, step_of
 from ngs.experiments.scenes import SceneMarks, load_scene_reader, test_part
-from ngs.reasoning.scenes import ATTRIBUTES
-from ngs.tasks.clevr.picture_examples import PictureExamples
-from ngs.tasks.clevr.pictures import Pictures
-from ngs.tasks.clevr.scene_scores import PictureOutcome, outcomes, see_all
-from ngs.tasks.clevr.seen_scene import values_of
+from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.picture_examples import PictureExamples
+from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.scene_scores import PictureOutcome, outcomes, see_all
+from ngs.tasks.pictures.seen_scene import values_of
 
 SHOWN_MISTAKES = 12
 """At most."""

@@ -23,8 +23,8 @@ from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.picture_figure import figure, told_faults
 from ngs.experiments.report.recorded import Section, about, page_sections
 from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery
-from ngs.reasoning.scenes import ATTRIBUTES
-from ngs.tasks.clevr.rendered_pictures import RENDERED
+from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.rendered_pictures import RENDERED
 
 
 def scene_sections(run: Run[TrainScenes], data: str, shown: SceneGallery | None) -> Iterator[Section]:

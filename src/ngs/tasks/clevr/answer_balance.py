@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from random import Random
 
-from ngs.reasoning.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS
 
 SHARES = (1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 """How often each number is wanted as an answer, against the others: scenes seldom have ten red cubes."""

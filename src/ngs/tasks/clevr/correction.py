@@ -17,16 +17,16 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.networks.decoding import Policy
 from ngs.parsing.arrangement import arrangements
-from ngs.perception.decoding import Policy
 from ngs.reasoning.operation import Special
-from ngs.reasoning.programs import Type, groups, modules
-from ngs.reasoning.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.equivalence import Form, normal
+from ngs.tasks.clevr.execution import Type, groups, modules
 from ngs.tasks.clevr.language import RANK, TidyPrograms
 from ngs.tasks.clevr.program import MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
+from ngs.tasks.clevr.scenes import ANSWERS, Scene
 
 FEW = 2000
 """Arrangements up to which all are looked at."""

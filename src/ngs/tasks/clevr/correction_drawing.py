@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 from xml.etree import ElementTree
 
+from ngs.explanations.drawing import GAP, LETTER, LINE, MARGIN, SMALL, add, page
+from ngs.explanations.text import width
 from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.programs import Step, Type, modules
-from ngs.reasoning.scenes import COLORS, Scene, Thing
-from ngs.search.drawing import GAP, LETTER, LINE, MARGIN, SMALL, add, page
-from ngs.search.explanation import width
 from ngs.tasks.clevr.correction import ProgramCorrection
 from ngs.tasks.clevr.correction_text import result
+from ngs.tasks.clevr.execution import Step, Type, modules
 from ngs.tasks.clevr.program_text import Executed, description, shown_answer, shown_value
+from ngs.tasks.clevr.scenes import COLORS, Scene, Thing
 
 LEGEND = (
     "squares are cubes, circles are spheres, barrels are cylinders; shiny ones are metal; "

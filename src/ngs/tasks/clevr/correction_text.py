@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ngs.search.explanation import shown_ratio
+from ngs.explanations.text import shown_ratio
 from ngs.tasks.clevr.correction import ProgramCorrection
 from ngs.tasks.clevr.program_text import Executed, shown_answer
 from ngs.tasks.clevr.reading import QuestionReading

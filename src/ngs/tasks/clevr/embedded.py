@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 
 from ngs.errors import NGSError
-from ngs.reasoning.scenes import Scene
 from ngs.tasks.clevr.dataset import QuestionRecord, VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
+from ngs.tasks.clevr.scenes import Scene
 
 
 @cache

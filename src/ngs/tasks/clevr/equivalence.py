@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ngs.errors import ParseError
-from ngs.reasoning.programs import modules
+from ngs.tasks.clevr.execution import modules
 
 SYMMETRIC = frozenset(
     name for name in modules() if name in ("union", "intersect") or name.startswith("equal_")

@@ -10,10 +10,10 @@ from torch import Tensor
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.arrangement import Arranging
 from ngs.parsing.decode import PAD
-from ngs.reasoning.batched_programs import SceneTables, judged_batch
-from ngs.reasoning.programs import Unique, strict
 from ngs.search.arrangement import places
+from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
+from ngs.tasks.clevr.execution import Unique, strict
 from ngs.tasks.clevr.program import MODULES
 
 

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.reasoning.batched_programs import SceneTables, execute_batch
-from ngs.reasoning.scenes import ANSWERS, ATTRIBUTES, RELATIONS, Scene
+from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, NotUnderstood, Questions, Ragged, Understand, VisualQuestions
 from ngs.tasks.clevr.program import MODULES, Kind, kind_of
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, RELATIONS, Scene
 
 CHUNK = 1 << 16
 """Programs executed together."""

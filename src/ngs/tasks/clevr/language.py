@@ -26,9 +26,9 @@ from torch import Tensor
 from ngs.gpu import Resident
 from ngs.parsing.arrangement import Rule
 from ngs.parsing.decode import PAD
-from ngs.reasoning.programs import Type, modules
-from ngs.reasoning.scenes import ATTRIBUTES
+from ngs.tasks.clevr.execution import Type, modules
 from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 
 ORDER = tuple(reversed(tuple(ATTRIBUTES)))
 """Attributes in the order in which a tidy program names them: the last to be applied comes first."""

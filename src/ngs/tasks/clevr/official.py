@@ -16,11 +16,11 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from ngs.errors import DataError
-from ngs.reasoning.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, Understand, VisualQuestions
 from ngs.tasks.clevr.json_list import elements, whole
 from ngs.tasks.clevr.official_program import as_program, shown
 from ngs.tasks.clevr.official_scene import as_scene
+from ngs.tasks.clevr.scenes import ANSWERS, Scene
 
 PARTS = (("train",), ("val", "test"))
 """The names of what is to be learned from, and of what is to be tested on: the first that is found."""

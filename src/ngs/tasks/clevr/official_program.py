@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.reasoning.programs import ANSWER_TYPES, Step, modules, trace
-from ngs.reasoning.scenes import RELATIONS, Scene
+from ngs.tasks.clevr.execution import ANSWER_TYPES, Step, modules, trace
 from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.clevr.scenes import RELATIONS, Scene
 
 Node = dict[str, Any]
 """One step of an official program."""

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.learning import tensor_file
-from ngs.reasoning.scenes import ANSWERS
 from ngs.tasks.clevr import packed_scenes
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged, VisualQuestions, tensors_of
 from ngs.tasks.clevr.packed_scenes import as_bytes, as_texts, count
 from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.scenes import ANSWERS
 
 KIND = "a packed data set of questions about scenes"
 REMEDY = "pack official files with `ngs data import FOLDER`"

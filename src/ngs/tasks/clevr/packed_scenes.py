@@ -9,7 +9,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from ngs.reasoning.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
 
 LAYOUT: Mapping[str, tuple[torch.dtype, int]] = {
     "scenes.counts": (torch.int8, 1),

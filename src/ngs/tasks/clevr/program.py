@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import clevr
 from ngs.parsing.decode import PAD
+from ngs.tasks.clevr.grammars import clevr
 
 GRAMMAR: Grammar = clevr()
 

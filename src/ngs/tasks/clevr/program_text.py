@@ -8,9 +8,9 @@ from itertools import repeat
 
 from ngs.errors import ParseError
 from ngs.reasoning.operation import UNDEFINED, Special
-from ngs.reasoning.programs import Objects, Step, Type, Unique, modules, spoken, trace
-from ngs.reasoning.scenes import ATTRIBUTES, Scene, Thing
+from ngs.tasks.clevr.execution import Objects, Step, Type, Unique, modules, spoken, trace
 from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene, Thing
 
 LISTED = 6
 """Objects that are named; the others are counted."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 
 DESCRIPTIONS: tuple[tuple[str | None, ...], ...] = tuple(
     product(*((None, *values) for values in ATTRIBUTES.values()))

@@ -11,8 +11,8 @@ from random import Random
 from string import Formatter
 from typing import Any
 
-from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr.question_phrases import DESCRIPTIONS, Link, NounPhrase, Question
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 
 ONE, MANY = 0, 1
 """Which form of a noun, and of what agrees with it."""

@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 from ngs.errors import ParseError
+from ngs.networks.decoding import Policy
+from ngs.networks.pointer import Asked, PointerNetwork
 from ngs.parsing.arrangement import Arranging
-from ngs.perception.decoding import Policy
-from ngs.perception.pointer import Asked, PointerNetwork
-from ngs.reasoning.programs import Unique
-from ngs.reasoning.scenes import ATTRIBUTES
 from ngs.tasks.clevr.dataset import UNKNOWN
 from ngs.tasks.clevr.dictionary import Understood, modules_of
+from ngs.tasks.clevr.execution import Unique
 from ngs.tasks.clevr.language import CLOSES
 from ngs.tasks.clevr.official import LONGEST
 from ngs.tasks.clevr.program import COLUMN, MODULES, Program, program_of
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.clevr.words import words_of
 
 

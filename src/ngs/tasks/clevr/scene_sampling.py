@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngs.errors import NGSError
-from ngs.reasoning.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 
 FEWEST_OBJECTS = 3
 RADIUS = {"small": 0.35, "large": 0.7}

@@ -14,8 +14,8 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.learning.examples import Examples
+from ngs.networks.lenet import SIDE as SIDE  # part of what a data set is
 from ngs.parsing.decode import PAD
-from ngs.perception.lenet import SIDE as SIDE  # part of what a data set is
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""

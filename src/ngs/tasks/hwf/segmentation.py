@@ -35,7 +35,7 @@ from ngs.errors import DataError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
-from ngs.parsing.lattice import check_lattice
+from ngs.parsing.scores import check_lattice
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
 
 T = TypeVar("T")

@@ -1,0 +1,133 @@
+"""The pointer network (Vinyals et al. 2015; Li et al. 2020, supplement): arranges a question's modules.
+
+An encoder reads the words, a decoder names one module after another. At each step it looks at the words,
+
+    attention  a_w   = softmax over words w of  h . K m_w
+    context    c     = sum over w of a_w m_w
+    score      s_u   = v_u . tanh(W [h; c])  +  g * sum over w that speak of u of a_w
+
+and takes the softmax of s over the modules that are left and that the language allows. h is the decoder's
+state, m_w the encoder's at word w. The last term, the copy score, is ours: looking at "red" speaks for
+`filter_color[red]` before anything is learned. Without it, this is the network of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ngs.networks.recurrence import Recurrent, recurrent, recurrent_to_ends
+from ngs.parsing.decode import PAD
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of the two LSTMs and of the embeddings of words and modules."""
+
+    hidden: int
+    embedding: int
+    layers: int = 2
+
+
+SIZES: Mapping[str, Size] = {"small": Size(128, 64), "paper": Size(256, 300)}
+"""One that two CPU cores train in minutes, and that of the supplement."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions, and the modules that their programs are made of."""
+
+    words: Tensor
+    """int64 [question, word]: PAD behind the end"""
+    modules: Tensor
+    """int64 [question, module]: how many of each"""
+    keywords: Tensor
+    """float [question, word, module]: 1 where a word speaks of a module"""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the decoder looks back at, for each of some rows."""
+
+    keys: Tensor
+    """[row, word, hidden]"""
+    values: Tensor
+    """[row, word, hidden]"""
+    padding: Tensor
+    """bool [row, word]"""
+    keywords: Tensor
+    """[row, word, module]"""
+
+    def select(self, rows: Tensor) -> Memory:
+        return Memory(self.keys[rows], self.values[rows], self.padding[rows], self.keywords[rows])
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Questions as the network has read them."""
+
+    asked: Asked
+    memory: Memory
+    state: Recurrent
+    reader: PointerNetwork
+    """who has read them"""
+
+
+class PointerNetwork(nn.Module):
+    """Reads a question; then gives scores for the next module, given those before it."""
+
+    def __init__(
+        self,
+        words: int,
+        modules: int,
+        *,
+        size: Size = SIZES["paper"],
+        copies: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        hidden, embedding, layers = size.hidden, size.embedding, size.layers
+        self.beginning = modules
+        self.word_embedding = nn.Embedding(words, embedding)
+        self.module_embedding = nn.Embedding(modules + 1, embedding)  # the last stands before the first
+        between = dropout if layers > 1 else 0.0
+        self.encoder = nn.LSTM(embedding, hidden, layers, batch_first=True, dropout=between)
+        self.decoder = nn.LSTM(embedding, hidden, layers, batch_first=True, dropout=between)
+        self.dropout = nn.Dropout(dropout)
+        self.key = nn.Linear(hidden, hidden, bias=False)
+        self.combine = nn.Linear(2 * hidden, hidden)
+        self.score = nn.Linear(hidden, modules)
+        self.copy_gain = nn.Parameter(torch.tensor(4.0)) if copies else None
+
+    def forward(self, asked: Asked) -> Encoded:
+        embedded = self.dropout(self.word_embedding(asked.words.clamp(min=0)))
+        padding = asked.words == PAD
+        values, state = recurrent_to_ends(self.encoder, embedded, padding)
+        # Mixed precision ends here: the decoder is called later, with weights as they are.
+        own = self.key.weight.dtype
+        memory = Memory(self.key(values).to(own), values.to(own), padding, asked.keywords)
+        return Encoded(asked, memory, (state[0].to(own), state[1].to(own)), self)
+
+    def follow(self, memory: Memory, state: Recurrent, before: Tensor) -> tuple[Tensor, Recurrent]:
+        """Scores of the next module [row, time, module] after each of `before` [row, time].
+
+        PAD in `before` stands for the beginning. `memory` and `state` have one row for each of `before`.
+        """
+        inputs = self.module_embedding(torch.where(before == PAD, self.beginning, before))
+        hidden, state = recurrent(self.decoder, self.dropout(inputs), state)
+        attention = hidden @ memory.keys.transpose(1, 2)
+        attention = attention.masked_fill(memory.padding[:, None], -torch.inf).softmax(-1)
+        context = attention @ memory.values
+        combined = torch.tanh(self.combine(self.dropout(torch.cat([hidden, context], -1))))
+        scores: Tensor = self.score(combined)
+        if self.copy_gain is not None:
+            scores = scores + self.copy_gain * (attention @ memory.keywords)
+        return scores, state
+
+
+def of_rows(state: Recurrent, rows: Tensor) -> Recurrent:
+    """The recurrent states of some rows."""
+    return state[0][:, rows].contiguous(), state[1][:, rows].contiguous()

@@ -1,0 +1,413 @@
+"""What CLEVR programs say about scenes: all programs of a batch at once, on tensors.
+
+A value is one integer: its payload in the low ten bits (a set of objects as a bit mask, the number of an
+object or concept, an integer, 0 or 1) and above them one bit for its kind. Every module is then the same
+few operations, with numbers of its own, on the last value (its first argument) and on the one that
+waits below it on a stack (its second):
+
+    first  = last & mask                              the objects that a filter keeps
+    second = below & join                             the objects that a union adds
+    last   = values[start + (first & (below | keep) | second)]
+
+`keep` is zero for an intersection, all ones elsewhere; `values` has a part for each module (`start`), and
+for each scene where that matters. `mask` and `join` also have the bits of the kinds that a module does not
+take, and UNDEFINED is a kind that none takes: a program in which such a bit was ever met has no answer, and
+what it goes on to compute does not matter as long as it stays inside the tables.
+
+Nothing takes a truth value, so a comparison can only come first. It hands on its first argument, and is
+decided where the answers are looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ngs.errors import DataError, SemanticsError, ShapeError
+from ngs.gpu import has_kernels
+from ngs.parsing.decode import PAD
+from ngs.reasoning.operation import Special, Value
+from ngs.tasks.clevr.execution import Module, Type, Unique, lenient, modules, spoken, strict
+from ngs.tasks.clevr.grammars import clevr
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene
+
+UNDEFINED_ANSWER = -1
+"""The answer of a program that is undefined or does not type-check."""
+
+SLICE = 1 << 16
+"""Programs at a time on a CPU: enough for PyTorch to use all threads, and few enough for the cache."""
+
+_SETS = 1 << MOST_OBJECTS
+_PAYLOAD = _SETS - 1
+_NUMBERS = 16  # at least as many as there are objects, concepts or integers; a power of two
+
+
+class _Kind(IntEnum):
+    """The bits above the payload."""
+
+    OBJECTS = _SETS
+    OBJECT = _SETS << 1
+    INTEGER = _SETS << 2
+    CONCEPT = _SETS << 3
+    TRUTH = _SETS << 4
+    UNDEFINED = _SETS << 5
+    NOTHING = _SETS << 6  # what lies below the first value: behind a program nothing has been computed yet
+
+
+_KEEP = MOST_OBJECTS + len(_Kind)
+_CHANGE = _KEEP + MOST_OBJECTS
+"""Bits of a word: first the mask, from _KEEP on `keep`, from _CHANGE on how many more values there are."""
+
+_CONCEPTS = {value: k for k, value in enumerate(value for values in ATTRIBUTES.values() for value in values)}
+
+_OF_SCENE = (
+    "scene",
+    *(f"relate[{relation}]" for relation in RELATIONS),
+    *(f"same_{attribute}" for attribute in ATTRIBUTES),
+    *(f"query_{attribute}" for attribute in ATTRIBUTES),
+)
+"""Modules whose values depend on the scene: each has a row of MOST_OBJECTS values, by object."""
+
+
+@dataclass(frozen=True)
+class _Action:
+    """What a module does, as far as it is the same in every scene."""
+
+    word: int
+    """mask, keep, and the change in the number of values on the stack"""
+    join: int
+    values: tuple[int, ...]
+    """by payload; none where they depend on the scene"""
+
+
+def _action(name: str, unique: Unique = strict) -> _Action:
+    module = modules(unique)[name]
+    first, second = (*module.takes, None, None)[:2]
+    mask = 0 if first is None else _others(first) | (_payloads(first) - 1)
+    keep = 0 if name == "intersect" else _PAYLOAD
+    return _Action(
+        word=mask | keep << _KEEP | (1 - len(module.takes)) << _CHANGE,
+        join=0 if second is None else _others(second) | (_PAYLOAD if name == "union" else 0),
+        values=() if name in _OF_SCENE else _values(module, unique),
+    )
+
+
+def _others(taken: Type) -> int:
+    """The bits of all other kinds."""
+    return sum(kind for kind in _Kind if kind.name != taken.name)
+
+
+def _payloads(taken: Type) -> int:
+    return _SETS if taken is Type.OBJECTS else _NUMBERS
+
+
+def _values(module: Module, unique: Unique) -> tuple[int, ...]:
+    """By the payload of the first argument."""
+    if module.gives is Type.OBJECT:
+        return tuple(_the_object(unique, objects) for objects in range(_SETS))
+    first = module.takes[0]
+    payload = _PAYLOADS.get((first, module.gives), int)
+    return tuple(_Kind[module.gives.name] | payload(given) for given in range(_payloads(first)))
+
+
+_PAYLOADS: Mapping[tuple[Type, Type], Callable[[int], int]] = {
+    (Type.OBJECTS, Type.INTEGER): int.bit_count,
+    (Type.OBJECTS, Type.TRUTH): bool,
+}
+"""The payload that a module makes of the first it is given, where that is another one."""
+
+
+def _the_object(unique: Unique, objects: int) -> int:
+    found = unique(frozenset(k for k in range(MOST_OBJECTS) if objects >> k & 1))
+    return _Kind.UNDEFINED if isinstance(found, Special) else _Kind.OBJECT | found
+
+
+_PADDING = _Action(word=_PAYLOAD << _KEEP, join=0, values=(_Kind.NOTHING,))
+"""Makes nothing of whatever there was."""
+
+_MODULES = clevr().symbols
+
+_ACTIONS = (_PADDING, *map(_action, _MODULES), _action("unique", lenient))
+"""By column + 1, so that PAD comes first; behind the last column the other meaning of `unique`."""
+
+_UNIQUE: Mapping[Unique, int] = {strict: 1 + _MODULES.index("unique"), lenient: len(_ACTIONS) - 1}
+
+
+@dataclass(frozen=True)
+class SceneTables:
+    """Scenes as the tables that programs are executed with; all int32. An action is a column + 1."""
+
+    words: Tensor
+    """[scene, action]: masks with the objects that a filter keeps in the scene, keep, change of the stack"""
+    starts: Tensor
+    """[scene, action]: where in `values` those of the module begin"""
+    values: Tensor
+    """the values of modules that are the same in every scene, then those of the others, scene by scene"""
+    joins: Tensor
+    """[action]"""
+    answers: Tensor
+    """[action, first, second]: the answer of a program that begins with the module, by the payloads"""
+
+    @classmethod
+    def of(cls, scenes: Sequence[Scene]) -> SceneTables:
+        concepts, relations = _concepts(scenes), _relations(scenes)
+        shared = {action.values: 0 for action in _ACTIONS if action.values}
+        size = 0
+        for values in shared:
+            shared[values], size = size, size + len(values)
+        tables = (
+            _words(concepts),
+            _starts(len(scenes), shared, size),
+            np.concatenate([*shared, _values_of_scenes(concepts, relations).ravel(), _SPARE]),
+            [action.join for action in _ACTIONS],
+            _answers(),
+        )
+        return cls(*(torch.from_numpy(np.asarray(table, dtype=np.int32)) for table in tables))
+
+    @property
+    def all(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        return self.words, self.starts, self.values, self.joins, self.answers
+
+    def to(self, device: torch.device | str) -> SceneTables:
+        return SceneTables(*(table.to(device) for table in self.all))
+
+
+_Numbers = NDArray[np.int32]
+
+_BITS = 1 << np.arange(MOST_OBJECTS, dtype=np.int32)
+_SPARE = np.zeros(_NUMBERS - MOST_OBJECTS, dtype=np.int32)  # behind the last object, for garbage to point to
+
+
+def _concepts(scenes: Sequence[Scene]) -> _Numbers:
+    """[scene, attribute, object]: the numbers of concepts, -1 where there is no object."""
+    found = np.full((len(scenes), len(ATTRIBUTES), MOST_OBJECTS), -1, dtype=np.int32)
+    for number, scene in enumerate(scenes):
+        if len(scene.things) > MOST_OBJECTS:
+            raise DataError(
+                f"scene {number} has {len(scene.things)} objects; give scenes of at most {MOST_OBJECTS}"
+            )
+        for k, (attribute, values) in enumerate(ATTRIBUTES.items()):
+            names = [getattr(thing, attribute) for thing in scene.things]
+            for name in set(names).difference(values):
+                raise DataError(
+                    f"scene {number} has an object of {attribute} {name!r}; there are {', '.join(values)}"
+                )
+            found[number, k, : len(names)] = [_CONCEPTS[name] for name in names]
+    return found
+
+
+def _relations(scenes: Sequence[Scene]) -> _Numbers:
+    """[scene, relation, object]: the objects in this relation to the object, as a bit mask."""
+    found = np.zeros((len(scenes), len(RELATIONS), MOST_OBJECTS), dtype=np.int32)
+    for number, scene in enumerate(scenes):
+        for k, relation in enumerate(RELATIONS):
+            masks = [sum(1 << other for other in others) for others in scene.relations[relation]]
+            found[number, k, : len(masks)] = masks
+    return found
+
+
+def _words(concepts: _Numbers) -> _Numbers:
+    """[scene, action]"""
+    words = np.repeat(np.array([[action.word for action in _ACTIONS]], dtype=np.int32), len(concepts), 0)
+    for k, (attribute, values) in enumerate(ATTRIBUTES.items()):
+        for value in values:
+            having = (concepts[:, k] == _CONCEPTS[value]) @ _BITS
+            words[:, 1 + _MODULES.index(f"filter_{attribute}[{value}]")] ^= _PAYLOAD ^ having
+    return words
+
+
+def _starts(scenes: int, shared: Mapping[tuple[int, ...], int], size: int) -> _Numbers:
+    """[scene, action]"""
+    of_scene = size + MOST_OBJECTS * np.arange(scenes * len(_OF_SCENE), dtype=np.int32).reshape(scenes, -1)
+    starts = np.empty((scenes, len(_ACTIONS)), dtype=np.int32)
+    for k, action in enumerate(_ACTIONS):
+        starts[:, k] = (
+            shared[action.values] if action.values else of_scene[:, _OF_SCENE.index(_MODULES[k - 1])]
+        )
+    return starts
+
+
+def _values_of_scenes(concepts: _Numbers, relations: _Numbers) -> _Numbers:
+    """[scene, module of _OF_SCENE, object]; `scene` has its one value at 0."""
+    present = concepts[:, :1] >= 0
+    other = ~np.eye(MOST_OBJECTS, dtype=bool)
+    same = (concepts[..., None] == concepts[:, :, None]) & other
+    values = (
+        _Kind.OBJECTS | np.broadcast_to(present @ _BITS[:, None], present.shape),
+        _Kind.OBJECTS | relations,
+        _Kind.OBJECTS | (same @ _BITS),
+        _Kind.CONCEPT | np.maximum(concepts, 0),
+    )
+    return np.concatenate(values, axis=1)
+
+
+def _answers() -> _Numbers:
+    """[action, first, second]"""
+    answers = np.full((len(_ACTIONS), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
+    for k, name in enumerate(_MODULES, start=1):
+        if modules()[name].gives in _NAMED:
+            for payloads in np.ndindex(_NUMBERS, _NUMBERS):
+                answers[k, *payloads] = _answer(modules()[name], *payloads)
+    return answers
+
+
+def _answer(module: Module, first: int, second: int) -> int:
+    is_comparison = len(module.takes) == 2
+    value = module.function(None, first, second) if is_comparison else _NAMED[module.gives](first)
+    return _INDICES.get(spoken(value), UNDEFINED_ANSWER)
+
+
+_NAMED: Mapping[Type, Callable[[int], Value]] = {
+    Type.INTEGER: int,
+    Type.CONCEPT: dict(enumerate(_CONCEPTS)).get,
+    Type.TRUTH: bool,
+}
+"""The value that a payload stands for."""
+
+_INDICES: Mapping[str | Special, int] = {answer: index for index, answer in enumerate(ANSWERS)}
+
+
+def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique = strict) -> Tensor:
+    """The answers, int64 [program], as indices into ANSWERS; UNDEFINED_ANSWER where there is none.
+
+    `columns` [program, time] are modules in prefix notation, PAD behind the end; `scenes` [program] says
+    about which scene of the `tables` each program is. `unique` is `strict` or `lenient`. A program that does
+    not type-check has no answer, as one that is undefined.
+    """
+    _check(tables, columns, scenes)
+    if not columns.numel():
+        return torch.full_like(scenes, UNDEFINED_ANSWER, dtype=torch.int64)
+    if has_kernels(columns):
+        return _executed_by_kernel(tables, columns, scenes, unique)
+    actions = columns.to(torch.int16) - PAD
+    if unique is not strict:
+        actions.masked_fill_(actions == _UNIQUE[strict], _variant(unique))
+    if actions.device.type == "cpu":
+        return _execute_sorted(tables, actions, scenes.int())
+    # On other devices padding is cheap, and looking at the lengths would be waiting for them.
+    return _execute(tables, actions, scenes.int(), [len(actions)] * actions.shape[1])
+
+
+def judged_batch(
+    tables: SceneTables,
+    columns: Tensor,
+    questions: Tensor,
+    scenes: Tensor,
+    answers: Tensor,
+    unique: Unique = strict,
+) -> Tensor:
+    """bool [program]: whether `execute_batch` gives the recorded answers to the questions [program].
+
+    `scenes` [question] and `answers` [question] say of every question what it is about and what was recorded.
+    """
+    if has_kernels(columns) and columns.numel():
+        return _judged_by_kernel(tables, columns, questions, scenes, answers, unique)
+    return execute_batch(tables, columns, scenes[questions], unique) == answers[questions]
+
+
+def _executed_by_kernel(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique) -> Tensor:
+    from ngs.tasks.clevr.kernels.execution import executed
+
+    renamed = _UNIQUE[strict], _variant(unique)
+    return executed(tables.all, columns, scenes, renamed, _CONSTANTS)
+
+
+def _judged_by_kernel(
+    tables: SceneTables, columns: Tensor, questions: Tensor, scenes: Tensor, answers: Tensor, unique: Unique
+) -> Tensor:
+    from ngs.tasks.clevr.kernels.execution import judged
+
+    _check_shapes("questions", columns, questions)
+    renamed = _UNIQUE[strict], _variant(unique)
+    return judged(tables.all, columns, questions, scenes, answers, renamed, _CONSTANTS)
+
+
+_CONSTANTS = {
+    "ACTIONS": len(_ACTIONS),
+    "KEEP": _KEEP,
+    "CHANGE": _CHANGE,
+    "PAYLOAD": _PAYLOAD,
+    "NUMBERS": _NUMBERS,
+    "NOTHING": int(_Kind.NOTHING),
+    "NO_ANSWER": UNDEFINED_ANSWER,
+}
+"""What kernels have to know of the above."""
+
+
+def _execute_sorted(tables: SceneTables, actions: Tensor, scenes: Tensor) -> Tensor:
+    """Longest first, so that no time is spent on padding, and in slices."""
+    ends = torch.arange(1, actions.shape[1] + 1, dtype=torch.int16)
+    lengths = -(actions.clamp(max=1) * ends).amax(1).numpy()
+    order = np.argsort(lengths, kind="stable")  # ten times as fast as torch's
+    answers = torch.empty(len(order), dtype=torch.int64)
+    for start in range(0, len(order), SLICE):
+        here = order[start : start + SLICE]
+        active = np.searchsorted(lengths[here], -ends.numpy(), side="right").tolist()
+        part = torch.from_numpy(here)
+        these = actions.index_select(0, part), scenes.index_select(0, part)
+        answers.scatter_(0, part, _execute(tables, *these, [number for number in active if number]))
+    return answers
+
+
+def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor, active: Sequence[int]) -> Tensor:
+    """`actions` [program, time]; at each time the first `active` programs are not over yet."""
+    programs, time = len(actions), len(active)
+    # As many rows up and down from the bottom as a program has modules: none gets past the ends. Under the
+    # bottom are only programs that were refused before, so what is in the stack at first does not matter.
+    stack = scenes.new_empty((2 * time + 2) * programs)
+    bottom = torch.arange(time * programs, (time + 1) * programs, dtype=torch.int32, device=scenes.device)
+    places = bottom.clone()  # of the value below the last; that of the last is one row on
+    lasts = torch.full_like(scenes, _Kind.NOTHING)
+    belows, refused, rows = torch.zeros_like(scenes), torch.zeros_like(scenes), scenes * len(_ACTIONS)
+    words, starts = tables.words.view(-1), tables.starts.view(-1)
+    for t in reversed(range(time)):
+        n = active[t]
+        last, below, place = lasts[:n], belows[:n], places[:n]
+        action = actions[:n, t].int()
+        cell = rows[:n] + action
+        torch.index_select(stack, 0, place, out=below)
+        stack[programs:].scatter_(0, place.long(), last)
+        word = words.index_select(0, cell)
+        first = last & word
+        second = below & tables.joins.index_select(0, action)
+        refused[:n] |= first | second
+        payload = (first & (below | word >> _KEEP) | second) & _PAYLOAD
+        torch.index_select(tables.values, 0, payload + starts.index_select(0, cell), out=last)
+        place.add_(word >> _CHANGE, alpha=programs)
+    key = (actions[:, 0].int() * _NUMBERS + (lasts & (_NUMBERS - 1))) * _NUMBERS + (belows & (_NUMBERS - 1))
+    answers = tables.answers.view(-1).index_select(0, key).long()
+    return answers.masked_fill_((refused >= _SETS) | (places != bottom + programs), UNDEFINED_ANSWER)
+
+
+def _variant(unique: Unique) -> int:
+    if unique not in _UNIQUE:
+        raise SemanticsError(f"unique is {unique!r}; give `strict` or `lenient` of ngs.tasks.clevr.execution")
+    return _UNIQUE[unique]
+
+
+def _check(tables: SceneTables, columns: Tensor, scenes: Tensor) -> None:
+    _check_shapes("scenes", columns, scenes)
+    # On other devices, looking at the numbers would be waiting for them.
+    if columns.device.type == "cpu" and columns.numel():
+        _check_range("columns", columns, PAD, len(_MODULES) - 1)
+        _check_range("scenes", scenes, 0, len(tables.words) - 1)
+
+
+def _check_shapes(name: str, columns: Tensor, given: Tensor) -> None:
+    if columns.ndim != 2 or given.shape != columns.shape[:1]:
+        raise ShapeError(
+            f"columns {list(columns.shape)} and {name} {list(given.shape)} do not fit; "
+            f"give [program, time] and [program]"
+        )
+
+
+def _check_range(name: str, given: Tensor, least: int, most: int) -> None:
+    low, high = (int(bound) for bound in torch.aminmax(given))
+    if low < least or high > most:
+        raise ShapeError(f"the {name} are from {low} to {high}; give numbers from {least} to {most}")

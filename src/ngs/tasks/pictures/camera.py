@@ -1,0 +1,121 @@
+"""The camera of CLEVR images: where a place shows in the image, and which place shows at a pixel.
+
+A pinhole camera that looks at the origin, as in `scene_sampling`; here for many images at once, in PyTorch.
+Columns and rows are counted from the upper left corner of the image, so that the first pixel's centre is
+(0.5, 0.5).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngs.errors import DataError
+from ngs.tasks.clevr.scene_sampling import CAMERA, FOCAL, HEIGHT, JITTER, WIDTH, Floats, pixels, view_from
+from ngs.tasks.clevr.scenes import Scene
+
+
+class Axes(NamedTuple):
+    """Unit vectors of a camera, each float [n, 3]."""
+
+    right: Tensor
+    down: Tensor
+    forward: Tensor
+
+
+def axes(cameras: Tensor) -> Axes:
+    """Those of cameras [n, 3] that look at the origin and are not tilted."""
+    forward = -cameras / cameras.norm(dim=1, keepdim=True)
+    level = cameras[:, :2].norm(dim=1, keepdim=True)
+    right = torch.cat([-cameras[:, 1:2], cameras[:, :1], torch.zeros_like(level)], 1) / level
+    return Axes(right, torch.linalg.cross(forward, right), forward)
+
+
+def rays(cameras: Tensor, height: int = HEIGHT, width: int = WIDTH) -> Tensor:
+    """float [n, height, width, 3]: where each pixel's centre looks, with a depth of one.
+
+    A point on it is `camera + depth * ray`.
+    """
+    right, down, forward = axes(cameras)
+    focal = FOCAL * width / WIDTH
+    columns = (torch.arange(width, device=cameras.device) + 0.5 - width / 2) / focal
+    rows = (torch.arange(height, device=cameras.device) + 0.5 - height / 2) / focal
+    return (
+        forward[:, None, None]
+        + columns[None, None, :, None] * right[:, None, None]
+        + rows[None, :, None, None] * down[:, None, None]
+    )
+
+
+def project(cameras: Tensor, places: Tensor) -> Tensor:
+    """float [n, k, 3]: column, row and depth of places [n, k, 3], in an image of 480x320."""
+    seen = places - cameras[:, None]
+    across, below, depth = (torch.einsum("nkc,nc->nk", seen, axis) for axis in axes(cameras))
+    return torch.stack([WIDTH / 2 + FOCAL * across / depth, HEIGHT / 2 + FOCAL * below / depth, depth], -1)
+
+
+def lift(cameras: Tensor, columns: Tensor, rows: Tensor, heights: Tensor) -> Tensor:
+    """float [n, k, 2]: where the points stand that show at columns, rows [n, k] and are `heights` high.
+
+    The inverse of `project`: camera + t * ray has the height h for t = (h - camera_z) / ray_z. A pixel that
+    looks at the horizon or above it has no such point; the answer is then far away, not a number it is not.
+    """
+    right, down, forward = (axis[:, None] for axis in axes(cameras))
+    across, below = (columns - WIDTH / 2) / FOCAL, (rows - HEIGHT / 2) / FOCAL
+    ray = forward + across[..., None] * right + below[..., None] * down
+    depth = (heights - cameras[:, None, 2]) / ray[..., 2].clamp(max=-1e-3)
+    return cameras[:, None, :2] + depth[..., None] * ray[..., :2]
+
+
+def drawn_cameras(number: int, generator: torch.Generator) -> Tensor:
+    """float [number, 3]: as the release drew them, uniform around CAMERA, on the generator's device."""
+    shifts = 2 * torch.rand(number, 3, generator=generator, device=generator.device) - 1
+    return torch.tensor(CAMERA, device=generator.device) + JITTER * shifts
+
+
+FIT_STEPS = 20
+CONVERGED = 1e-7
+NEARBY = 5.0
+"""The search stays so near CAMERA, where no coordinate of the camera is zero."""
+DEPTH_WEIGHT = 1000.0
+"""Released depths are exact to 3 digits, columns and rows are rounded: 0.001 counts as much as a pixel."""
+TOLERANCE = 2.0
+"""pixels that a fitted camera may miss by: more than rounding, far less than any other camera"""
+
+
+def fitted_camera(scene: Scene) -> tuple[float, float, float]:
+    """Where the camera stood, from where the objects are and where they show (both in the scene).
+
+    Gauss-Newton from CAMERA on the sum of squared differences of column, row and weighted depth.
+    """
+    if not scene.things or any(thing.pixel[2] <= 0 for thing in scene.things):
+        missing = "pixel_coords" if scene.things else "objects"
+        raise DataError(
+            f"the scene {scene.name!r} has no {missing} to find its camera from; give it a camera_location"
+        )
+    places = np.array([[thing.position for thing in scene.things]])
+    shown = np.array([thing.pixel for thing in scene.things])
+
+    def misses(camera: Floats) -> Floats:
+        return np.asarray((pixels(view_from(camera[None]), places)[0] - shown) * [1, 1, DEPTH_WEIGHT])
+
+    camera, width = np.array(CAMERA), 1e-5
+    for _ in range(FIT_STEPS):
+        now = misses(camera).ravel()
+        slopes = np.stack([(misses(camera + width * axis).ravel() - now) / width for axis in np.eye(3)], 1)
+        step = np.linalg.lstsq(slopes, now, rcond=None)[0]
+        camera = np.clip(camera - step, np.array(CAMERA) - NEARBY, np.array(CAMERA) + NEARBY)
+        if np.abs(step).max() < CONVERGED:
+            break
+    worst = np.abs(misses(camera)[:, :2]).max()
+    if worst > TOLERANCE:
+        raise DataError(
+            f"no camera that looks at the origin shows the objects of {scene.name!r} where its pixel_coords "
+            f"say: the best misses by {worst:.1f} pixels, and rounding explains less than {TOLERANCE:.0f}; "
+            f"give it a camera_location"
+        )
+    x, y, z = camera.tolist()
+    return x, y, z

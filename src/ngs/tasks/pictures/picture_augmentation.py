@@ -1,0 +1,76 @@
+"""The same scene in another light: changes of a picture's colours that leave every object where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ngs.networks.augmentation import smooth
+
+
+@dataclass(frozen=True)
+class Lighting:
+    """Random light, colour balance, contrast, blur and noise for each picture.
+
+    Each is drawn uniformly up to what is given, to both sides. Nothing is moved, so that what is true of a
+    picture stays true.
+    """
+
+    brightness: float = 0.12
+    """added to all pixels, of a range from 0 to 1"""
+    contrast: float = 0.25
+    """share by which differences from the mean grow or shrink"""
+    saturation: float = 0.2
+    """share by which differences between the channels grow or shrink"""
+    gain: float = 0.08
+    """share by which each channel grows or shrinks"""
+    gamma: float = 0.2
+    """logarithm of the exponent"""
+    shading: float = 0.15
+    """share by which the light varies over the picture, smoothly"""
+    coarse: int = 4
+    """points of the shading along each side"""
+    blur: float = 0.8
+    """share of a blurred picture that is mixed in; below zero, it is sharpened by half as much"""
+    noise: float = 0.02
+    """standard deviation of the noise of a pixel"""
+    untouched: float = 0.1
+    """the share of pictures that stay as they are"""
+
+    def __call__(self, pictures: Tensor, generator: torch.Generator) -> Tensor:
+        """Changed pictures [picture, 3, height, width], floats from 0 to 1, of bytes or such floats."""
+        number, channels, height, width = pictures.shape
+
+        def uniform(*shape: int) -> Tensor:
+            drawn = torch.rand(number, *shape, generator=generator, device=generator.device)
+            return drawn.to(pictures.device)
+
+        def signed(*shape: int) -> Tensor:
+            return 2 * uniform(*shape) - 1
+
+        given = pictures if pictures.is_floating_point() else pictures.float().div_(255)
+        down, across = (
+            smooth(self.coarse, side, pictures.device, align_corners=False) for side in (height, width)
+        )
+        lit = down.T @ signed(1, self.coarse, self.coarse) @ across
+        gain = (1 + self.shading * lit) * (1 + self.gain * signed(channels, 1, 1))
+        changed = torch.lerp(given, blurred(given), self.blur * signed(1, 1, 1).clamp(min=-0.5))
+        # From here on in place: on a CPU, new memory for a batch of pictures costs more than the arithmetic.
+        changed.mul_(gain)
+        changed.lerp_(changed.mean(1, keepdim=True), self.saturation * signed(1, 1, 1))
+        changed.lerp_(changed.mean((1, 2, 3), keepdim=True), self.contrast * signed(1, 1, 1))
+        changed.add_(self.brightness * signed(1, 1, 1)).clamp_(0, 1)
+        changed.pow_((self.gamma * signed(1, 1, 1)).exp())
+        noise = torch.randn(changed.shape, generator=generator, device=generator.device).to(changed.device)
+        changed.addcmul_(noise, self.noise * uniform(1, 1, 1)).clamp_(0, 1)
+        return torch.where(uniform(1, 1, 1) < self.untouched, given, changed)
+
+
+def blurred(pictures: Tensor) -> Tensor:
+    """The mean of 3x3 pixels, weighted 1 2 1 along each side."""
+    wide = F.pad(pictures, (1, 1, 1, 1), mode="replicate")
+    wide = torch.add(wide[..., :-2], wide[..., 1:-1], alpha=2).add_(wide[..., 2:])
+    return torch.add(wide[..., :-2, :], wide[..., 1:-1, :], alpha=2).add_(wide[..., 2:, :]).div_(16)

@@ -1,0 +1,82 @@
+"""Objects drawn on the picture they were seen in: a box around each, its number and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from PIL import Image, ImageDraw, ImageFont
+
+from ngs.tasks.clevr.program_text import description
+from ngs.tasks.clevr.scenes import COLORS
+from ngs.tasks.pictures.picture_file import as_image
+from ngs.tasks.pictures.scene_reading import SeenPicture
+
+SCALE = 2
+"""The drawing is so much larger than the picture, for the words to be read."""
+LETTERS, MARGIN = 15, 3
+"""Pixels of the drawing."""
+THIN, THICK = 2, 6
+BEHIND_WORDS = "#1f2328"
+
+
+def annotated(given: SeenPicture, marked: Collection[int] = ()) -> Image.Image:
+    """The picture with what was seen in it; boxes of `marked` objects are thick."""
+    picture = as_image(given.picture)
+    drawing = picture.resize((SCALE * picture.width, SCALE * picture.height), Image.Resampling.LANCZOS)
+    pen = ImageDraw.Draw(drawing)
+    font = ImageFont.load_default(LETTERS)
+    boxes = [[SCALE * side for side in box] for box in given.seen.boxes.tolist()]
+    for k, (box, thing) in enumerate(zip(boxes, given.scene.things, strict=True)):
+        pen.rectangle(
+            _inside(box, drawing), outline=COLORS[thing.color], width=THICK if k in marked else THIN
+        )
+    words = [f"{k + 1} {description(thing)}" for k, thing in enumerate(given.scene.things)]
+    extents = [pen.textbbox((MARGIN, MARGIN), text, font=font) for text in words]
+    sizes = [(right + MARGIN, bottom + MARGIN) for _, _, right, bottom in extents]
+    for text, corner, size in zip(words, places_of_labels(boxes, sizes, drawing.size), sizes, strict=True):
+        _label(pen, font, text, corner, size)
+    return drawing
+
+
+def places_of_labels(
+    boxes: Sequence[Sequence[float]], sizes: Sequence[tuple[float, float]], picture: tuple[int, int]
+) -> list[tuple[float, float]]:
+    """The upper left corner of each label: above its box, or as near to that as the others leave room for.
+
+    Labels are put one after the other and moved up or down, within the picture.
+    """
+    taken: list[tuple[float, float, float, float]] = []
+    for box, (width, height) in zip(boxes, sizes, strict=True):
+        x = min(max(box[0], 0), picture[0] - width)
+        above = min(max(box[1] - height, 0), picture[1] - height)
+        rows = sorted(range(int(picture[1] - height) + 1), key=lambda y: abs(y - above))
+        free = (
+            y
+            for y in rows
+            if not any(
+                x < right and left < x + width and y < bottom and top < y + height
+                for left, top, right, bottom in taken
+            )
+        )
+        y = next(free, above)
+        taken.append((x, y, x + width, y + height))
+    return [(left, top) for left, top, _, _ in taken]
+
+
+def _inside(box: list[float], drawing: Image.Image) -> tuple[float, float, float, float]:
+    """The box without what is outside of the picture; at least a point."""
+    left, top = (min(max(side, 0), most - 1) for side, most in zip(box[:2], drawing.size, strict=True))
+    right, bottom = (min(side, most - 1) for side, most in zip(box[2:], drawing.size, strict=True))
+    return left, top, max(left, right), max(top, bottom)
+
+
+def _label(
+    pen: ImageDraw.ImageDraw,
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    text: str,
+    corner: tuple[float, float],
+    size: tuple[float, float],
+) -> None:
+    (x, y), (width, height) = corner, size
+    pen.rectangle((x, y, x + width - 1, y + height - 1), fill=BEHIND_WORDS)
+    pen.text((x + MARGIN, y + MARGIN), text, fill="white", font=font)

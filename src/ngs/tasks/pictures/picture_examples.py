@@ -1,0 +1,100 @@
+"""Pictures of scenes as what a network learns to see from: images, and what is true of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
+from ngs.tasks.pictures.camera import project
+from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.scene_loss import SceneTargets
+from ngs.tasks.pictures.scene_network import SceneMaps
+from ngs.tasks.pictures.seen_scene import in_jitters
+
+PIXELS_TO_LEARN = 100
+"""Of an object that is to be learned from, so many show at least; others may be seen or not."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PictureExamples:
+    """Pictures, and what is true of them on the device of the network."""
+
+    pictures: Pictures
+    targets: SceneTargets
+
+    @classmethod
+    def of(cls, pictures: Pictures, device: torch.device) -> PictureExamples:
+        return cls(pictures, targets_of(pictures).to(device))
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    @property
+    def device(self) -> torch.device:
+        return self.targets.columns.device
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """[picture]: how many objects there are"""
+        return np.array([len(scene.things) for scene in self.pictures.scenes], dtype=np.int64)
+
+    def batch(self, numbers: NDArray[np.int64]) -> PictureBatch:
+        images = self.pictures.decoded(numbers).to(self.device)
+        return PictureBatch(images, self.targets.select(torch.from_numpy(numbers).to(self.device)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PictureBatch:
+    """Some of the pictures."""
+
+    inputs: Tensor
+    """uint8 [picture, 3, height, width]"""
+    targets: SceneTargets
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def beliefs(self, maps: SceneMaps) -> SceneMaps:
+        """The maps themselves: the loss is made of them."""
+        return maps
+
+
+def targets_of(pictures: Pictures) -> SceneTargets:
+    """What is true of each picture; centres are where the camera sees the objects' places."""
+    places, attributes, there = _padded(pictures.scenes)
+    cameras = pictures.cameras.cpu()
+    columns, rows, _ = project(cameras.double(), places).float().unbind(-1)
+    inside = (columns >= 0) & (columns < WIDTH) & (rows >= 0) & (rows < HEIGHT)
+    enough = (pictures.visible.cpu() >= PIXELS_TO_LEARN) & inside
+    return SceneTargets(
+        columns,
+        rows,
+        pictures.boxes.float().cpu(),
+        attributes,
+        shown=there & enough,
+        hidden=there & ~enough,
+        cameras=in_jitters(cameras).float(),
+    )
+
+
+def _padded(scenes: tuple[Scene, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """Places [picture, object, 3], numbers of values [picture, object, attribute], and who is there."""
+    places = torch.zeros(len(scenes), MOST_OBJECTS, 3, dtype=torch.float64)
+    attributes = torch.zeros(len(scenes), MOST_OBJECTS, len(ATTRIBUTES), dtype=torch.int64)
+    there = torch.zeros(len(scenes), MOST_OBJECTS, dtype=torch.bool)
+    for k, scene in enumerate(scenes):
+        if not scene.things:
+            continue
+        count = len(scene.things)
+        there[k, :count] = True
+        places[k, :count] = torch.tensor([thing.position for thing in scene.things], dtype=torch.float64)
+        values = [[v.index(getattr(thing, a)) for a, v in ATTRIBUTES.items()] for thing in scene.things]
+        attributes[k, :count] = torch.tensor(values)
+    return places, attributes, there

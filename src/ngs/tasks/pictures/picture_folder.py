@@ -1,0 +1,234 @@
+"""A folder of CLEVR images with the file of their scenes, read as a data set of pictures.
+
+An image belongs to the scene whose `image_filename` has the same stem: images/real/CLEVR_train_000000.png to
+that of CLEVR_train_000000.png, wherever in the folder it lies. Boxes and visible pixels are found by casting
+rays at the shapes of the scene, so nothing but images and scenes is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from math import hypot, inf
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ngs.errors import DataError
+from ngs.tasks.clevr.json_list import elements
+from ngs.tasks.clevr.official import listed
+from ngs.tasks.clevr.official_program import shown
+from ngs.tasks.clevr.official_scene import as_scene, vector
+from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
+from ngs.tasks.pictures.picture_data import PictureData, digest_of
+from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
+from ngs.tasks.pictures.picture_images import EncodedImages
+from ngs.tasks.pictures.pictures import Pictures, deal
+from ngs.tasks.pictures.rendering.renderer import boxes, instances
+
+TEST_SHARE = 0.1
+"""Of the scenes, where no list says which pictures are kept aside."""
+
+AT_ONCE = 16
+"""Scenes at which rays are cast together."""
+
+Progress = Callable[[int, int], None]
+"""Told how many images of how many are done."""
+
+
+def unwatched(done: int, images: int) -> None:
+    """Nobody is told."""
+
+
+@dataclass(frozen=True)
+class Photographed:
+    """A scene with the camera that saw it."""
+
+    scene: Scene
+    camera: tuple[float, float, float]
+
+
+def read_folder(
+    folder: Path, scenes: Path, *, name: str, held_out: Path | None = None, progress: Progress = unwatched
+) -> PictureData:
+    """The pictures of a folder. Those of a scene are all learned from, or all tested on."""
+    paths = images_in(folder)
+    photographed = _photographed(scenes, {path.stem for path in paths})
+    missing = [str(path.relative_to(folder)) for path in paths if path.stem not in photographed]
+    if missing:
+        raise DataError(
+            f"{scenes} has no scene for {len(missing)} of {len(paths)} images; give the scenes of all, "
+            f"or take these out:\n{listed(missing)}"
+        )
+    kept_aside = _kept_aside(sorted(photographed), held_out)
+    train = [path for path in paths if path.stem not in kept_aside]
+    test = [path for path in paths if path.stem in kept_aside]
+    if not train:
+        raise DataError(f"all {len(paths)} images of {folder} are kept aside; some are needed to learn from")
+    number = len(paths)
+    learn = _part(folder, train, photographed, lambda done: progress(done, number))
+    judge = _part(folder, test, photographed, lambda done: progress(len(train) + done, number))
+    return PictureData(name, learn[0], judge[0], digest_of([learn, judge]))
+
+
+def images_in(folder: Path) -> list[Path]:
+    """The image files in a folder and all folders inside, in order; hidden ones are passed over."""
+    seen = sorted(_images(folder))
+    if not seen:
+        raise DataError(f"{folder} holds no images ({' '.join(SUFFIXES)}); give the folder that has them")
+    return seen
+
+
+def holds_images(folder: Path) -> bool:
+    """Whether there is an image in a folder or any folder inside."""
+    return any(True for _ in _images(folder))
+
+
+def _images(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.suffix.lower() in SUFFIXES and path.is_file() and not _is_hidden(path.relative_to(folder)):
+            yield path
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+# Scenes
+
+
+def _photographed(path: Path, wanted: Collection[str]) -> dict[str, Photographed]:
+    """The scenes of a file that are wanted, by the stems of their images."""
+    found: dict[str, Photographed] = {}
+    for index, value in elements(path, "scenes"):
+        stem = _stem(value)
+        if stem not in wanted:
+            continue
+        if stem in found:
+            raise DataError(f"{path}: scene {index}: there was a scene of {stem} before; one is needed")
+        try:
+            scene = as_scene(value)
+            found[stem] = Photographed(scene, camera_of(value, scene))
+        except DataError as error:
+            raise DataError(f"{path}: scene {index}: {error}") from None
+    return found
+
+
+def _stem(value: Any) -> str:
+    name = value.get("image_filename") if isinstance(value, dict) else None
+    return Path(name).stem if isinstance(name, str) else ""
+
+
+FARTHEST, LEAST_ASIDE = 1e3, 1.0
+"""Of cameras: from the origin along each axis, at most; from the vertical through it, at least. Seen from
+straight above, no side of the picture is the right one."""
+
+
+def camera_of(value: dict[str, Any], scene: Scene) -> tuple[float, float, float]:
+    """As the scene says, or as its pixel coordinates tell."""
+    if "camera_location" not in value:
+        return fitted_camera(scene)
+    given = vector(value["camera_location"], "camera_location")
+    told = f"camera_location is {shown(value['camera_location'])}"
+    if max(map(abs, given)) > FARTHEST or given[2] <= 0:
+        raise DataError(f"{told}; numbers up to {FARTHEST:.0f} are needed, the last above 0")
+    if hypot(*given[:2]) < LEAST_ASIDE:
+        raise DataError(
+            f"{told}, above the origin that it looks at; it must stand {LEAST_ASIDE:.0f} or more aside"
+        )
+    missed = _pixels_missed(given, scene)
+    if missed > TOLERANCE:
+        raise DataError(
+            f"{told}, and from there the objects of {scene.name!r} show {missed:.1f} pixels from where their "
+            f"pixel_coords say, where rounding explains less than {TOLERANCE:.0f}; leave one of them out"
+        )
+    return given
+
+
+def _pixels_missed(camera: tuple[float, float, float], scene: Scene) -> float:
+    """How far objects show at most from where they are said to, along an axis of the picture."""
+    told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
+    places = torch.tensor([[thing.position for thing in told]], dtype=torch.float64).reshape(1, -1, 3)
+    pixels = torch.tensor([thing.pixel for thing in told], dtype=torch.float64).reshape(-1, 3)
+    found = project(torch.tensor([camera], dtype=torch.float64), places)[0]
+    return float((found - pixels)[:, :2].abs().nan_to_num(inf, posinf=inf).max()) if told else 0.0
+
+
+# Parts
+
+
+def _kept_aside(stems: Sequence[str], listing: Path | None) -> set[str]:
+    """The stems of the test part: those of a list, of the list that comes with NGS, or a seeded tenth."""
+    if listing is not None:
+        return _listed_there(stems, listing)
+    known = {Path(line).stem for line in held_out_names()}
+    ours = known & set(stems)
+    return ours or {stems[k] for k in deal(len(stems), TEST_SHARE, seed=0)[0]}
+
+
+def _listed_there(stems: Collection[str], listing: Path) -> set[str]:
+    try:
+        names = _lines(listing.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{listing} cannot be read: {error}; give a text file with a name on each line"
+        ) from None
+    wanted = {Path(line).stem for line in names}
+    if not wanted:
+        raise DataError(f"{listing} names no image; put the name of an image on each line")
+    missing = sorted(wanted - set(stems))
+    if missing:
+        raise DataError(f"{listing} names images that are not there:\n{listed(missing)}")
+    return wanted
+
+
+def held_out_names() -> list[str]:
+    """The released CLEVR images that are kept aside: every fifth of 200."""
+    data = files("ngs.tasks.clevr").joinpath("data")
+    return _lines(data.joinpath("held_out_pictures.txt").read_text(encoding="utf-8"))
+
+
+def _lines(text: str) -> list[str]:
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+# What shows
+
+
+def _part(
+    folder: Path, paths: Sequence[Path], photographed: Mapping[str, Photographed], told: Callable[[int], None]
+) -> tuple[Pictures, EncodedImages]:
+    images = EncodedImages.of(read_encoded(path) for path in paths)
+    found = [photographed[path.stem] for path in paths]
+    cameras = torch.tensor([each.camera for each in found], dtype=torch.float32).reshape(-1, 3)
+    scenes = tuple(each.scene for each in found)
+    names = tuple(path.relative_to(folder).as_posix() for path in paths)
+    pictures = Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told))
+    blank = [name for k, name in enumerate(names) if scenes[k].things and not pictures.visible[k].any()]
+    if blank:
+        raise DataError(
+            f"{folder}: the scenes of {len(blank)} images have objects, and none of them shows from where "
+            f"the camera stands; correct camera_location or 3d_coords, or take these out:\n{listed(blank)}"
+        )
+    return pictures, images
+
+
+def shown_parts(
+    scenes: Sequence[Scene], cameras: Tensor, told: Callable[[int], None] = lambda done: None
+) -> tuple[Tensor, Tensor]:
+    """Where each object shows and how much of it, as `Pictures` has it: boxes and visible pixels.
+
+    `told` is told how many scenes are done.
+    """
+    found = [boxes(torch.zeros((0, 1, 1), dtype=torch.uint8))]
+    for first in range(0, len(scenes), AT_ONCE):
+        chosen = slice(first, min(first + AT_ONCE, len(scenes)))
+        found.append(boxes(instances(scenes[chosen], cameras[chosen])))
+        told(chosen.stop)
+    around, visible = (torch.cat(parts) for parts in zip(*found, strict=True))
+    return around.float().cpu(), visible.int().cpu()

@@ -1,0 +1,102 @@
+"""Pictures of scenes as data: images, and what is true of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngs.errors import NGSError
+from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
+from ngs.tasks.pictures.picture_images import Images, JoinedImages, Numbers, loaded
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """Images of scenes with their scenes and cameras, and where each object shows."""
+
+    images: Images
+    scenes: tuple[Scene, ...]
+    names: tuple[str, ...]
+    """of the images"""
+    cameras: Tensor
+    """float32 [picture, 3]: where the camera stands"""
+    boxes: Tensor
+    """float32 [picture, object, 4]: x0, y0, x1, y1 in pixels; zero where nothing shows"""
+    visible: Tensor
+    """int32 [picture, object]: pixels of each object that show"""
+
+    def __post_init__(self) -> None:
+        number = len(self.scenes)
+        shapes = {
+            "images": (len(self.images),),
+            "names": (len(self.names),),
+            "cameras": tuple(self.cameras.shape),
+            "boxes": tuple(self.boxes.shape),
+            "visible": tuple(self.visible.shape),
+        }
+        needed = {
+            "images": (number,),
+            "names": (number,),
+            "cameras": (number, 3),
+            "boxes": (number, MOST_OBJECTS, 4),
+            "visible": (number, MOST_OBJECTS),
+        }
+        for name, shape in needed.items():
+            if shapes[name] != shape:
+                raise NGSError(f"{number} pictures have {name} {shapes[name]}; {shape} is needed")
+
+    def __len__(self) -> int:
+        return len(self.scenes)
+
+    def decoded(self, numbers: Numbers) -> Tensor:
+        """uint8 [picture, 3, 320, 480], on the device where the images are kept."""
+        return self.images.decoded(numbers)
+
+    def select(self, numbers: Iterable[int] | Numbers) -> Pictures:
+        """Some of the pictures, in the order in which they are named."""
+        rows = np.fromiter(numbers, dtype=np.int64)
+        chosen = torch.from_numpy(rows)
+        return Pictures(
+            self.images.select(rows),
+            tuple(self.scenes[k] for k in rows),
+            tuple(self.names[k] for k in rows),
+            self.cameras[chosen],
+            self.boxes[chosen],
+            self.visible[chosen],
+        )
+
+    def on(self, device: torch.device, most_bytes: int) -> Pictures:
+        """With the images decoded once and kept on the device, where there is room for that."""
+        return replace(self, images=loaded(self.images, device, most_bytes))
+
+
+def joined(first: Pictures, second: Pictures) -> Pictures:
+    """The pictures of both, the second numbered behind the first."""
+    return Pictures(
+        JoinedImages.of(first.images, second.images),
+        first.scenes + second.scenes,
+        first.names + second.names,
+        *(
+            torch.cat([getattr(part, name) for part in (first, second)])
+            for name in ("cameras", "boxes", "visible")
+        ),
+    )
+
+
+def divided(pictures: Pictures, share: float, seed: int) -> tuple[Pictures, Pictures]:
+    """A random share of the pictures, at least one where it is more than none, and the rest."""
+    if not 0 <= share <= 1:
+        raise NGSError(f"the share is {share}; it must be from 0 to 1")
+    taken, rest = deal(len(pictures), share, seed)
+    return pictures.select(taken), pictures.select(rest)
+
+
+def deal(number: int, share: float, seed: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Numbers below `number`, dealt out at random: a share of them, and the rest, each in order."""
+    order = np.random.default_rng([seed, number]).permutation(number)
+    count = max(round(share * number), int(share > 0 and number > 0))
+    return sorted(order[:count].tolist()), sorted(order[count:].tolist())

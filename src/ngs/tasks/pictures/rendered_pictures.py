@@ -1,0 +1,157 @@
+"""Pictures that need no download: sampled scenes, rendered from a seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import IntEnum
+from math import atan2, cos, sin
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngs.errors import NGSError
+from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
+from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
+from ngs.tasks.clevr.scenes import Scene, Thing
+from ngs.tasks.pictures.camera import drawn_cameras, project
+from ngs.tasks.pictures.picture_images import RawImages
+from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.rendering.renderer import boxes, instances, render
+from ngs.tasks.pictures.seen_scene import official_directions
+
+RENDERED = "rendered"
+"""What this data set is called."""
+RENDERING = 1
+"""To be counted up when the sampler, the cameras, the lamps or the renderer change what a picture shows: data
+sets are others then."""
+TEST_PICTURES = 60
+
+PIXELS_TO_STAY = 150
+"""Of an object that show: what is hidden more is taken out of the scene. CLEVR has none of these either."""
+
+AT_ONCE, AT_ONCE_CUDA = 8, 256
+"""Pictures rendered together."""
+
+
+class Purpose(IntEnum):
+    """What pictures are for. What is drawn for one purpose is not drawn for another, whatever the seeds."""
+
+    TRAINING = 1
+    TEST = 2
+    FILES = 3
+    """to be written by `ngs data render`, and perhaps to be imported as a data set of its own"""
+
+
+class _Drawn(IntEnum):
+    """What is drawn for a picture, each from random numbers of its own."""
+
+    SCENES = 1
+    CAMERAS = 2
+    LAMPS = 3
+
+
+def rendered_test_pictures(device: torch.device) -> Pictures:
+    """Those to be tested on; the same ones each time."""
+    return rendered_pictures(TEST_PICTURES, 0, device, Purpose.TEST)
+
+
+def digest_of_rendered(number: int) -> str:
+    """Of what the pictures are made from; their pixels differ in the last digit from device to device."""
+    facts = (RENDERED, RENDERING, number, TEST_PICTURES, PIXELS_TO_STAY)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def rendered_pictures(
+    number: int, seed: int, device: torch.device, purpose: Purpose = Purpose.TRAINING
+) -> Pictures:
+    """So many pictures with their images on the device; scenes, cameras and lamps are drawn from the seed.
+
+    All is drawn on the CPU, picture after picture, so that images differ by no more than rounding from
+    device to device, whatever is rendered at once, and the first ones are the same whatever follows.
+    """
+    if number < 1:
+        raise NGSError(f"{number} pictures were asked for; ask for one or more")
+    sampled = drawn_scenes(number, seed, purpose)
+    cameras = drawn_cameras(number, _generator(purpose, _Drawn.CAMERAS, seed))
+    lamps = _generator(purpose, _Drawn.LAMPS, seed)
+    pixels = torch.empty((number, 3, HEIGHT, WIDTH), dtype=torch.uint8, device=device)
+    scenes: list[Scene] = []
+    parts: list[tuple[Tensor, Tensor]] = []
+    at_once = AT_ONCE_CUDA if device.type == "cuda" else AT_ONCE
+    for first in range(0, number, at_once):
+        chosen = slice(first, min(first + at_once, number))
+        there = cameras[chosen].to(device)
+        names = [f"{RENDERED}_{k:06d}.png" for k in range(chosen.start, chosen.stop)]
+        some = list(photographed(sampled[chosen], there, names))
+        made = render(some, there, lamps)
+        pixels[chosen] = made.images
+        scenes += some
+        parts.append(boxes(made.instances))
+    around, visible = (torch.cat(each) for each in zip(*parts, strict=True))
+    return Pictures(
+        RawImages.of(pixels),
+        tuple(scenes),
+        tuple(scene.name for scene in scenes),
+        cameras,
+        around.float().cpu(),
+        visible.int().cpu(),
+    )
+
+
+def drawn_scenes(number: int, seed: int, purpose: Purpose) -> list[Scene]:
+    """Sampled scenes, turned as released ones are."""
+    random = np.random.default_rng(_source(purpose, _Drawn.SCENES, seed))
+    return [as_released(scene) for scene in sample_scenes(number, random)]
+
+
+def _source(purpose: Purpose, drawn: _Drawn, seed: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence([purpose, drawn, seed])
+
+
+def _generator(purpose: Purpose, drawn: _Drawn, seed: int) -> torch.Generator:
+    """On the CPU; a seed for PyTorch has 63 bits."""
+    (state,) = _source(purpose, drawn, seed).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(state >> 1))
+
+
+def photographed(scenes: Sequence[Scene], cameras: Tensor, names: Sequence[str]) -> Iterator[Scene]:
+    """The scenes as the cameras show them: without hidden objects, and with the pixels of the others.
+
+    `names` are those of the images.
+    """
+    visible = boxes(instances(scenes, cameras))[1].tolist()
+    for scene, camera, counts, name in zip(scenes, cameras.cpu(), visible, names, strict=True):
+        seen = without_others(scene, [k for k in range(len(scene.things)) if counts[k] >= PIXELS_TO_STAY])
+        places = torch.tensor([thing.position for thing in seen.things]).reshape(1, -1, 3)
+        pixels = project(camera[None], places)[0].tolist()
+        things = (replace(thing, pixel=tuple(p)) for thing, p in zip(seen.things, pixels, strict=True))
+        yield replace(seen, things=tuple(things), name=name)
+
+
+def without_others(scene: Scene, kept: Sequence[int]) -> Scene:
+    """The scene with these objects alone, numbered anew."""
+    number = {old: new for new, old in enumerate(kept)}
+    relations = {
+        name: tuple(frozenset(number[i] for i in rows[k] if i in number) for k in kept)
+        for name, rows in scene.relations.items()
+    }
+    return replace(scene, things=tuple(scene.things[k] for k in kept), relations=relations)
+
+
+def as_released(scene: Scene) -> Scene:
+    """The scene turned about the origin, so that its directions are those that released scenes all have.
+
+    In the release, directions are those of the average camera, whatever the jitter of the camera that took
+    the picture; `scene_sampling` takes each scene's own. Turning keeps distances and relations.
+    """
+    own, released = scene.directions["right"], official_directions()["right"]
+    angle = atan2(released[1], released[0]) - atan2(own[1], own[0])
+
+    def turned(thing: Thing) -> Thing:
+        x, y, z = thing.position
+        return replace(thing, position=(x * cos(angle) - y * sin(angle), x * sin(angle) + y * cos(angle), z))
+
+    return replace(scene, things=tuple(map(turned, scene.things)), directions=official_directions())

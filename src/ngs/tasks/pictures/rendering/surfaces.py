@@ -1,0 +1,234 @@
+"""How bright and coloured a point looks: the grey ground, rubber, and brushed metal.
+
+All light is linear, red, green, blue [3, m], with 1 for white in the picture. The numbers were fitted
+to released images, or chosen by eye next to them (docs/rendering.md); a colour is what CLEVR's colour table
+gives, divided by 255.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ngs.tasks.clevr.scenes import ATTRIBUTES, COLORS, MOST_OBJECTS
+from ngs.tasks.pictures.rendering.lighting import LAMPS, Light, light, seen_share
+from ngs.tasks.pictures.rendering.solids import TINY, Solids, constant, unit
+from ngs.tasks.pictures.rendering.tracing import NOTHING, Found, Rays, near_rays, nearest
+
+
+def color_of(name: str) -> tuple[float, float, float]:
+    """Linear red, green, blue of a colour."""
+    red, green, blue = (int(COLORS[name][k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+PALETTE = tuple(map(color_of, ATTRIBUTES["color"]))
+METAL = ATTRIBUTES["material"].index("metal")
+SUN = (0.42, -0.20, 0.885)
+"""Where most of the light comes from that is not a lamp's; far away, and casting no shadow of its own."""
+
+GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)
+"""The ground's look where no lamp reaches it."""
+OCCLUSION = {"cube": 0.5, "sphere": 1.0, "cylinder": 0.6}
+"""Share of GROUND_AMBIENT that is lost where the solid fills all of the sky: less where its sides are lit."""
+BOUNCE = 0.05
+"""Light on the ground from a white solid that fills all of the sky."""
+SHADOW = 0.8
+"""Share of a lamp's light that is lost where it is hidden: some comes by way of other surfaces."""
+
+RUBBER_DIFFUSE = 1.63
+"""How much brighter a lamp makes white rubber than the ground."""
+RUBBER_AMBIENT, RUBBER_AMBIENT_UP, RUBBER_SUN = 0.088, -0.112, 0.177
+"""Ambient light from all sides, more of it per unit of the upward direction, and from SUN."""
+RUBBER_SHEEN = 0.012
+"""Colourless, and the same to all sides: more at a flat angle."""
+
+MIRROR = 0.84
+"""Share of what metal mirrors sharply."""
+SKY = 0.03
+"""Above the horizon, there is little to mirror but the lamps."""
+BRUSHED_AMBIENT = 0.03
+"""What the brush's streaks gather from all around on metal that faces up; less with the slope."""
+HORIZON, HORIZON_WIDTH = -0.08, 0.03
+"""Ground and sky blend around this upward direction: metal is not quite smooth, and the ground ends."""
+SHARP, SHARP_WIDTH = 0.13, 0.04
+"""Strength and roughness of a lamp's mirror image."""
+BRUSHED, BRUSHED_ALONG, BRUSHED_ACROSS = 0.48, 0.21, 0.5
+"""Strength of a lamp's streak, and roughness along the brush's circles around the object and across them."""
+SUN_SHARP, SUN_BRUSHED = 0.08, 0.05
+BRIGHTEST = 4.0
+"""A lamp's mirror image is no brighter: strong colours still show in it."""
+MIRRORED_METAL = 0.2
+"""What metal that is seen in metal mirrors itself, whatever stands around it."""
+
+
+class Surface(NamedTuple):
+    """Points on solids, as somebody sees them."""
+
+    scenes: Tensor
+    solids: Tensor
+    points: Tensor
+    normals: Tensor
+    views: Tensor
+    """float [3, m]: unit vectors from the eye to the point"""
+
+
+def surface(rays: Rays, found: Found) -> Surface:
+    """What rays meet, all of which meet a solid."""
+    points = rays.origins + found.depths * rays.directions
+    return Surface(rays.scenes, found.solids, points, found.normals, unit(rays.directions))
+
+
+def ground_light(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor) -> Tensor:
+    """The ground at points [3, m], lit by lamps [lamp, 3, scene] as far as solids let them."""
+    total = _ambient_on_ground(solids, scenes, points)
+    nowhere = torch.full_like(scenes, NOTHING)
+    for lamp, places in zip(LAMPS, lamps, strict=True):
+        there = places[:, scenes]
+        falling = light(lamp, there, points)
+        left = 1 - SHADOW * (1 - seen_share(solids, scenes, points, there, nowhere))
+        strength = constant(lamp.strength, points.device)[:, None]
+        total += strength * (falling.strengths * falling.toward[2] * left)
+    return total
+
+
+def _ambient_on_ground(solids: Solids, scenes: Tensor, points: Tensor) -> Tensor:
+    """GROUND_AMBIENT where no solid stands; near one, its colour takes the place of what it covers.
+
+    A ball of radius r, at a distance d in a direction of upward component u, covers u r^2 / d^2 of the sky
+    over the ground; cubes and cylinders are taken for balls.
+    """
+    covered, bounced = torch.zeros_like(points[0]), torch.zeros_like(points)
+    palette = BOUNCE * constant(PALETTE, points.device).T
+    losses = constant(tuple(OCCLUSION[shape] for shape in ATTRIBUTES["shape"]), points.device)[solids.shapes]
+    radii = torch.where(solids.shapes == NOTHING, 0, solids.radii)
+    for k in range(MOST_OBJECTS):
+        numbers = scenes * MOST_OBJECTS + k
+        away = solids.centers[:, numbers] - points
+        squares = away.square().sum(0)
+        share = away[2] * radii[numbers].square() / (squares * squares.sqrt())
+        covered += share * losses[numbers]
+        bounced += share * palette[:, solids.colors[numbers]]
+    return constant(GROUND_AMBIENT, points.device)[:, None] * (1 - covered.clamp(max=1)) + bounced
+
+
+Look = Callable[[Solids, Surface, Tensor], Tensor]
+"""Light [3, m] from a surface, given where the lamps are."""
+
+
+def solid_light(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    """Rubber and metal, with the other solids' shadows and, in metal, their mirror images."""
+    return _by_material(solids, seen, lamps, _metal_with_mirror)
+
+
+def _by_material(solids: Solids, seen: Surface, lamps: Tensor, metal: Look) -> Tensor:
+    of_metal = solids.materials[seen.solids] == METAL
+    total = torch.empty_like(seen.points)
+    for chosen, look in ((of_metal, metal), (~of_metal, _rubber)):
+        where = chosen.nonzero()[:, 0]
+        total[:, where] = look(solids, _at(seen, where), lamps)
+    return total
+
+
+def _at(seen: Surface, chosen: Tensor) -> Surface:
+    return Surface(*(each[..., chosen] for each in seen))
+
+
+def _colors(solids: Solids, seen: Surface) -> Tensor:
+    return constant(PALETTE, seen.points.device).T[:, solids.colors[seen.solids]]
+
+
+def _facing(seen: Surface) -> Tensor:
+    """float [m]: cosine between normal and the way back to the eye, away from zero."""
+    return -(seen.normals * seen.views).sum(0).clamp(max=-0.1)
+
+
+def _rubber(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    """color * (diffuse * lamps + ambient + sun) + sheen."""
+    diffuse, sheen = torch.zeros_like(seen.points), torch.zeros_like(seen.points)
+    for strength, falling in _lit(solids, seen, lamps):
+        cosine = (falling.toward * seen.normals).sum(0).clamp(min=0)
+        diffuse += strength * (falling.strengths * cosine)
+        sheen += strength * (falling.strengths * (cosine > 0))
+    up = seen.normals[2]
+    sun = (constant(SUN, seen.points.device) @ seen.normals).clamp(min=0)
+    ambient = RUBBER_AMBIENT + RUBBER_AMBIENT_UP * up + RUBBER_SUN * sun
+    return _colors(solids, seen) * (RUBBER_DIFFUSE * diffuse + ambient) + RUBBER_SHEEN * sheen / _facing(seen)
+
+
+def _lit(solids: Solids, seen: Surface, lamps: Tensor) -> list[tuple[Tensor, Light]]:
+    """Each lamp's strength [3, 1], and its light at the points."""
+    found = []
+    for lamp, places in zip(LAMPS, lamps, strict=True):
+        there = places[:, seen.scenes]
+        falling = light(lamp, there, seen.points)
+        share = seen_share(solids, seen.scenes, seen.points, there, seen.solids)
+        strength = constant(lamp.strength, seen.points.device)[:, None]
+        found.append((strength, Light(falling.toward, falling.strengths * share)))
+    return found
+
+
+def _metal_with_mirror(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    """color * (mirror * what is mirrored + ambient + highlights): all that metal gives back is tinted."""
+    directions = seen.views - 2 * (seen.views * seen.normals).sum(0) * seen.normals
+    return _colors(solids, seen) * (
+        MIRROR * _mirrored(solids, seen, directions, lamps)
+        + BRUSHED_AMBIENT * seen.normals[2].clamp(min=0) ** 4
+        + _highlights(solids, seen, lamps)
+    )
+
+
+def _metal_in_metal(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    return _colors(solids, seen) * (MIRROR * MIRRORED_METAL + _highlights(solids, seen, lamps))
+
+
+def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) -> Tensor:
+    """What is seen from the points in these directions: ground, sky, or another solid."""
+    down = -directions[2]
+    reach = seen.points[2] / down.clamp(min=1e-2)
+    ground = seen.points + reach * directions
+    sky = torch.sigmoid((-down - HORIZON) / HORIZON_WIDTH)
+    total = ground_light(solids, seen.scenes, ground, lamps) * (1 - sky) + SKY * sky
+    rays = Rays(seen.scenes, seen.points, directions)
+    found = nearest(solids, rays, near_rays(solids, rays, leave_out=seen.solids))
+    hit = (found.solids != NOTHING).nonzero()[:, 0]
+    other = surface(rays.at(hit), found.at(hit))
+    total[:, hit] = _by_material(solids, other, lamps, _metal_in_metal)
+    return total
+
+
+def _highlights(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    """Mirror images of the lamps, and their streaks across the brush's circles.
+
+    strength * D(h) / facing, with h halfway between eye and lamp and D the distribution of Trowbridge and
+    Reitz (GGX), 1 / (pi a b ((h_t / a)^2 + (h_b / b)^2 + h_n^2)^2).
+    """
+    along = _brush(solids, seen)
+    across = torch.linalg.cross(seen.normals, along, dim=0)
+    lights = [(color, *falling, SHARP, BRUSHED) for color, falling in _lit(solids, seen, lamps)]
+    sun = constant(SUN, seen.points.device)[:, None]
+    lights.append((torch.ones_like(sun), sun, torch.ones_like(seen.points[0]), SUN_SHARP, SUN_BRUSHED))
+    total = torch.zeros_like(seen.points)
+    for strength, toward, strengths, sharp, brushed in lights:
+        half = unit(toward - seen.views)
+        t, b, n = ((half * axis).sum(0) for axis in (along, across, seen.normals))
+        lobes = sharp * _lobe(t, b, n, SHARP_WIDTH, SHARP_WIDTH)
+        lobes += brushed * _lobe(t, b, n, BRUSHED_ALONG, BRUSHED_ACROSS)
+        total += strength * (strengths * lobes * ((toward * seen.normals).sum(0) > 0))
+    return (total / _facing(seen)).clamp(max=BRIGHTEST)
+
+
+def _brush(solids: Solids, seen: Surface) -> Tensor:
+    """float [3, m]: unit vectors along circles around the solid's vertical axis, within its surface."""
+    x, y, _ = seen.points - solids.centers[:, seen.solids]
+    around = torch.stack([-y, x, torch.zeros_like(x)])
+    return unit(around - (around * seen.normals).sum(0) * seen.normals)
+
+
+def _lobe(t: Tensor, b: Tensor, n: Tensor, along: float, across: float) -> Tensor:
+    spread = (t / along).square() + (b / across).square() + n.square()
+    return 1 / (pi * along * across * spread.square()).clamp(min=TINY)

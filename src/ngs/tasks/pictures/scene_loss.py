@@ -1,0 +1,178 @@
+"""Learning to see objects: the loss of a network's maps, given what is true of each picture.
+
+    L = focal loss of centres + 0.5 cross entropies of attributes
+        + |offsets - true| + 0.2 |boxes - true| + |camera - true|
+
+The focal loss is the penalty-reduced one of Law and Deng (2018), over the cells of a picture,
+
+    - 1/N sum of  (1 - p)^2 log p               where an object's centre is
+                  (1 - y)^4 p^2 log (1 - p)     elsewhere
+
+with y = exp(-d^2 / 2 SPREAD^2) for a cell at distance d of the nearest centre, and N objects. All else is
+asked in the 3x3 cells around a centre, each weighted with its y, since a neighbour may be the peak.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ngs.learning.objective import Loss, Stateless
+from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute
+
+SPREAD = 1.0
+"""of y around a centre, in cells"""
+UNASKED = 2.5
+"""Cells this near to an object of which too little shows are not asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class SceneTargets:
+    """What is true of some pictures; all have room for the same number of objects."""
+
+    columns: Tensor
+    """float [picture, object]: where its centre is, seen or hidden, in pixels"""
+    rows: Tensor
+    """float [picture, object]"""
+    boxes: Tensor
+    """float [picture, object, 4]: left, upper, right and lower side of what shows of it, in pixels"""
+    attributes: Tensor
+    """int [picture, object, attribute]: the number of its value, attributes in the order of ATTRIBUTES"""
+    shown: Tensor
+    """bool [picture, object]: there is such an object, and enough of it shows"""
+    hidden: Tensor
+    """bool [picture, object]: there is one of which so little shows that it may be seen or not"""
+    cameras: Tensor
+    """float [picture, 3]: as in `SceneMaps.cameras`"""
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def select(self, pictures: Tensor) -> SceneTargets:
+        return SceneTargets(*(getattr(self, each.name)[pictures] for each in fields(self)))
+
+    def to(self, device: torch.device) -> SceneTargets:
+        return SceneTargets(*(getattr(self, each.name).to(device) for each in fields(self)))
+
+
+class KnownPictures(Protocol):
+    """Pictures of which the truth is known."""
+
+    @property
+    def targets(self) -> SceneTargets: ...
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much each part of the loss counts."""
+
+    centers: float = 1.0
+    attributes: float = 0.5
+    offsets: float = 1.0
+    boxes: float = 0.2
+    camera: float = 1.0
+
+
+@dataclass(frozen=True)
+class Seeing(Stateless):
+    """The loss above, each part of it a measure.
+
+    All but the camera is a mean over the objects of a batch. Where several processes share a batch, each
+    takes the mean over its own objects: what they learn together is not exactly what one would learn alone.
+    """
+
+    weights: Weights = field(default_factory=Weights)
+
+    def __call__(self, maps: SceneMaps, batch: KnownPictures) -> Loss:
+        truth, weights = batch.targets, self.weights
+        around = _around(truth, maps.centers.shape[-2:])
+        offsets, distances, values = (
+            at_cells(each, around.cells) for each in (maps.offsets, maps.boxes, maps.attributes)
+        )
+        attributes = _cross_entropies(values, truth, around)
+        parts = {
+            "centers": focal_loss(maps.centers[:, 0], truth),
+            "offsets": around.mean((offsets - _offsets(truth, around)).abs().mean(-1)),
+            "boxes": around.mean((distances - _distances(truth, around)).abs().mean(-1)),
+            "camera": (maps.cameras - truth.cameras).abs().mean(),
+        }
+        value = weights.attributes * torch.stack(list(attributes.values())).sum()
+        for name, part in parts.items():
+            value = value + getattr(weights, name) * part
+        return Loss(value, {name: part.detach() for name, part in (attributes | parts).items()})
+
+
+def focal_loss(logits: Tensor, truth: SceneTargets) -> Tensor:
+    """That of centres, logits [picture, row, column]; see above."""
+    height, width = logits.shape[1:]
+    x, y = _cell(truth.columns)[..., None], _cell(truth.rows)[..., None]
+    across = (torch.arange(width, device=logits.device) - x) ** 2  # [picture, object, column]
+    down = (torch.arange(height, device=logits.device) - y) ** 2
+    near = (-across / (2 * SPREAD**2)).exp()[:, :, None] * (-down / (2 * SPREAD**2)).exp()[..., None]
+    likeness = (near * truth.shown[..., None, None]).amax(1)
+    beside = across[:, :, None] + down[..., None] < UNASKED**2
+    asked = ~(beside & truth.hidden[..., None, None]).any(1)
+    p, positive = logits.sigmoid(), likeness == 1
+    found = (1 - p) ** 2 * F.logsigmoid(logits)
+    free = (1 - likeness) ** 4 * p**2 * F.logsigmoid(-logits) * asked
+    return -torch.where(positive, found, free).sum() / truth.shown.sum().clamp(min=1)
+
+
+def _cell(pixels: Tensor) -> Tensor:
+    return (pixels / STRIDE).floor()
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """The 3x3 cells around each object's centre, nine for each object: [picture, place]."""
+
+    cells: Tensor
+    """numbers of the cells, row after row; any where the weight is zero"""
+    x: Tensor
+    """where the cell's own centre is, in cells"""
+    y: Tensor
+    weights: Tensor
+    """zero where nothing is to be asked"""
+
+    def mean(self, losses: Tensor) -> Tensor:
+        return (losses * self.weights).sum() / self.weights.sum().clamp(min=1e-6)
+
+
+def _around(truth: SceneTargets, shape: torch.Size) -> _Around:
+    height, width = shape
+    steps = torch.arange(-1, 2, device=truth.columns.device)
+    right, down = steps.repeat(3), steps.repeat_interleave(3)
+    x = (_cell(truth.columns)[..., None] + right).flatten(1)
+    y = (_cell(truth.rows)[..., None] + down).flatten(1)
+    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+    weights = (-(right**2 + down**2) / (2 * SPREAD**2)).exp() * truth.shown[..., None]
+    cells = (y.clamp(0, height - 1) * width + x.clamp(0, width - 1)).long()
+    return _Around(cells, x + 0.5, y + 0.5, weights.flatten(1) * inside)
+
+
+def _each(values: Tensor) -> Tensor:
+    """What is said of objects [picture, object, ...] for each of the nine cells around them."""
+    return values.repeat_interleave(9, 1)
+
+
+def _cross_entropies(values: Tensor, truth: SceneTargets, around: _Around) -> dict[str, Tensor]:
+    logits, labels = by_attribute(values, -1), _each(truth.attributes.long())
+    return {
+        name: around.mean(F.cross_entropy(logits[name].transpose(1, 2), labels[..., k], reduction="none"))
+        for k, name in enumerate(ATTRIBUTES)
+    }
+
+
+def _offsets(truth: SceneTargets, around: _Around) -> Tensor:
+    columns, rows = _each(truth.columns), _each(truth.rows)
+    return torch.stack([columns / STRIDE - around.x, rows / STRIDE - around.y], -1)
+
+
+def _distances(truth: SceneTargets, around: _Around) -> Tensor:
+    left, upper, right, lower = (_each(truth.boxes) / STRIDE).unbind(-1)
+    return torch.stack([around.x - left, around.y - upper, right - around.x, lower - around.y], -1)

@@ -1,0 +1,145 @@
+"""The pointer network: padding changes nothing, keywords speak for their modules, everything is learned."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from ngs.networks.pointer import Memory, PointerNetwork, Size, of_rows
+from ngs.parsing.decode import PAD
+from ngs.tasks.clevr.program import MODULES
+from tests.networks.asked import WORDS, alone, network, questions
+from tests.tasks.clevr.programs import encoded, random_programs
+from tests.tasks.clevr.test_execution import random_source
+
+
+def test_a_question_is_read_as_if_it_were_alone() -> None:
+    rng = random_source()
+    asked, reader = questions(rng, random_programs(rng, 8, 10)), network()
+    together = reader(asked)
+    for row, count in enumerate((asked.words != PAD).sum(1).tolist()):
+        single = reader(alone(asked, row))
+        assert torch.allclose(together.memory.keys[row, :count], single.memory.keys[0], atol=1e-6)
+        assert torch.allclose(together.memory.values[row, :count], single.memory.values[0], atol=1e-6)
+        assert together.memory.padding[row].tolist() == [k >= count for k in range(asked.words.shape[1])]
+        for both, one in zip(together.state, single.state, strict=True):
+            assert torch.allclose(both[:, row], one[:, 0], atol=1e-6)
+
+
+def test_following_step_by_step_is_following_at_once() -> None:
+    rng = random_source()
+    programs = random_programs(rng, 6, 10)
+    reader, columns = network(), encoded(programs)
+    encoding = reader(questions(rng, programs))
+    before = torch.cat([torch.full((6, 1), PAD), columns[:, :-1]], 1)
+    at_once, _ = reader.follow(encoding.memory, encoding.state, before)
+    state = encoding.state
+    for time, column in enumerate(before.unbind(1)):
+        scores, state = reader.follow(encoding.memory, state, column[:, None])
+        assert torch.allclose(scores[:, 0], at_once[:, time], atol=1e-5)
+
+
+def test_rows_can_be_chosen_in_any_order_and_number() -> None:
+    rng = random_source()
+    programs = random_programs(rng, 4, 10)
+    reader, rows = network(), torch.tensor([3, 0, 0, 2, 3])
+    encoding = reader(questions(rng, programs))
+    first = torch.full((4, 1), PAD)
+    scores, _ = reader.follow(encoding.memory, encoding.state, first)
+    chosen, _ = reader.follow(encoding.memory.select(rows), of_rows(encoding.state, rows), first[rows])
+    assert torch.allclose(chosen, scores[rows], atol=1e-6)
+
+
+def without_opinions(*, copies: bool) -> PointerNetwork:
+    reader = network(copies=copies)
+    torch.nn.init.zeros_(reader.score.weight)
+    torch.nn.init.zeros_(reader.score.bias)
+    return reader
+
+
+def test_looking_at_a_keyword_speaks_for_its_module() -> None:
+    """The more attention, the higher the score, up to the gain; with nothing else learned."""
+    red, blue = MODULES.index("filter_color[red]"), MODULES.index("filter_color[blue]")
+    reader = without_opinions(copies=True)
+    state = (torch.zeros(2, 1, 12), torch.zeros(2, 1, 12))
+    hidden, _ = reader.decoder(reader.module_embedding(torch.tensor([[reader.beginning]])), state)
+    keywords = torch.zeros(1, 2, len(MODULES))
+    keywords[0, 0, red] = keywords[0, 1, blue] = 1.0
+    scores = []
+    for gaze in (-300.0, 0.0, 5.0, 300.0):  # at the first word
+        keys = torch.cat([gaze * hidden, torch.zeros_like(hidden)], 1)
+        memory = Memory(keys, torch.zeros_like(keys), torch.zeros(1, 2, dtype=torch.bool), keywords)
+        given, _ = reader.follow(memory, state, torch.tensor([[PAD]]))
+        scores.append(given[0, 0, red].item())
+        assert given.sum().item() == pytest.approx(4.0)
+        assert given[0, 0, blue].item() == pytest.approx(4.0 - scores[-1], abs=1e-5)
+    assert scores == sorted(scores) and len({round(score, 3) for score in scores}) == 4
+    assert (scores[0], scores[1], scores[-1]) == pytest.approx((0.0, 2.0, 4.0), abs=1e-2)
+
+
+def test_without_copies_keywords_say_nothing() -> None:
+    rng = random_source()
+    asked = questions(rng, random_programs(rng, 5, 8))
+    reader = without_opinions(copies=False)
+    assert reader.copy_gain is None
+    encoding = reader(asked)
+    scores, _ = reader.follow(encoding.memory, encoding.state, torch.full((5, 1), PAD))
+    assert not scores.any()
+
+
+def test_unknown_words_are_read_as_one() -> None:
+    """A question of words that are all unknown is a question of its own length, not an error."""
+    rng = random_source()
+    asked = questions(rng, random_programs(rng, 5, 8))
+    asked.words[asked.words != PAD] = 0
+    encoding = network()(asked)
+    assert all(part.isfinite().all() for part in (encoding.memory.keys, *encoding.state))
+
+
+def test_dropout_is_for_training_alone() -> None:
+    rng = random_source()
+    asked, first = questions(rng, random_programs(rng, 5, 8)), torch.full((5, 1), PAD)
+    size = Size(hidden=12, embedding=6)
+    reader = PointerNetwork(WORDS, len(MODULES), size=size, dropout=0.5)
+    same = PointerNetwork(WORDS, len(MODULES), size=size)
+    same.load_state_dict(reader.state_dict())
+
+    def scores(network: PointerNetwork) -> Tensor:
+        encoding = network(asked)
+        return network.follow(encoding.memory, encoding.state, first)[0]
+
+    assert not torch.equal(scores(reader.train()), scores(reader))
+    assert torch.equal(scores(reader.eval()), scores(same))
+
+
+def test_mixed_precision_ends_where_the_question_is_read() -> None:
+    """The decoder is called outside of it, with weights in single precision."""
+    rng = random_source()
+    asked, reader = questions(rng, random_programs(rng, 5, 8)), network(sharpness=1.0)
+    exact = reader(asked)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = reader(asked)
+    first = torch.full((5, 1), PAD)
+    for before, after in zip(
+        (exact.memory.keys, *exact.state), (mixed.memory.keys, *mixed.state), strict=True
+    ):
+        assert after.dtype == torch.float32 and torch.allclose(before, after, atol=0.05)
+    assert reader.follow(mixed.memory, mixed.state, first)[0].dtype == torch.float32
+
+
+def test_everything_is_learned() -> None:
+    rng = random_source()
+    programs = random_programs(rng, 12, 10)
+    asked, reader = questions(rng, programs), network()
+    encoding = reader(asked)
+    before = torch.cat([torch.full((12, 1), PAD), encoded(programs)[:, :-1]], 1)
+    scores, _ = reader.follow(encoding.memory, encoding.state, before)
+    scores.log_softmax(-1)[..., 3].sum().backward()
+    for name, parameter in reader.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
+        assert parameter.grad.any(), name
+    touched = reader.word_embedding.weight.grad
+    assert touched is not None
+    assert touched.any(1).nonzero().flatten().tolist() == sorted({*asked.words.flatten().tolist()} - {PAD})
+    assert len(touched) == WORDS

@@ -1,0 +1,328 @@
+"""CLEVR programs one at a time: every module, the undefined, what does not type-check, the shared data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ngs import UNDEFINED, NGSError, ParseError, recognises
+from ngs.grammar.multisets import symbol_classes
+from ngs.tasks.clevr.execution import (
+    ANSWER_TYPES,
+    Step,
+    Type,
+    execute,
+    groups,
+    lenient,
+    modules,
+    spoken,
+    strict,
+    trace,
+)
+from ngs.tasks.clevr.grammars import clevr
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
+
+ROOT = Path(__file__).parents[2]
+
+Questions = tuple[list[Scene], list[tuple[str, ...]], list[int], list[str]]
+"""Scenes; for each question its program, the number of its scene, its answer."""
+
+
+@cache
+def published(split: str) -> Questions:
+    """The questions where NGS_DATA points or in ../shared/data; skips the test where they are not."""
+    folder = Path(os.environ.get("NGS_DATA", ROOT.parent / "shared" / "data")) / "clevr"
+    files = [folder / f"{what}_{split}.json.gz" for what in ("scenes", "questions")]
+    if not all(file.is_file() for file in files):
+        pytest.skip(f"needs {files[0].name}, which is not in {folder}; let NGS_DATA name the folder above it")
+    documents = [json.loads(gzip.decompress(file.read_bytes())) for file in files]
+    scenes, questions = documents[0]["scenes"], documents[1]["questions"]
+    number = {scene["image_index"]: k for k, scene in enumerate(scenes)}
+    return (
+        [scene_of(scene) for scene in scenes],
+        [prefix(question["program"], len(question["program"]) - 1) for question in questions],
+        [number[question["image_index"]] for question in questions],
+        [question["answer"] for question in questions],
+    )
+
+
+def scene_of(document: Mapping[str, Any]) -> Scene:
+    things = tuple(Thing(**{name: thing[name] for name in ATTRIBUTES}) for thing in document["objects"])
+    relations = {name: tuple(map(frozenset, document["relationships"][name])) for name in RELATIONS}
+    return Scene(things, relations, {})
+
+
+def prefix(steps: list[Mapping[str, Any]], last: int) -> tuple[str, ...]:
+    """The official list of steps, in which inputs come before what uses them."""
+    value = "".join(f"[{value}]" for value in steps[last]["value_inputs"])
+    inputs = (module for step in steps[last]["inputs"] for module in prefix(steps, step))
+    return (steps[last]["function"] + value, *inputs)
+
+
+def random_scene(rng: random.Random, size: int | None = None) -> Scene:
+    """Any objects in any relations, possible or not."""
+    size = rng.randint(1, MOST_OBJECTS) if size is None else size
+    things = (Thing(**{name: rng.choice(values) for name, values in ATTRIBUTES.items()}) for _ in range(size))
+    relations = {
+        name: tuple(frozenset(k for k in range(size) if rng.random() < 0.4) for _ in range(size))
+        for name in RELATIONS
+    }
+    return Scene(tuple(things), relations, {})
+
+
+def random_program(rng: random.Random, size: int, gives: Type | None = None) -> tuple[str, ...]:
+    """A program that type-checks; once it has `size` modules it is brought to an end."""
+    gives = gives or rng.choice(ANSWER_TYPES)
+    choice = [name for name, module in modules().items() if module.gives == gives]
+    if gives is Type.OBJECTS and (size <= 0 or rng.random() < 0.1):
+        choice = ["scene"]
+    name = rng.choice(choice)
+    program: tuple[str, ...] = (name,)
+    for needed in modules()[name].takes:
+        program += random_program(rng, size - len(program), needed)
+    return program
+
+
+def random_source() -> random.Random:
+    """Another sequence each time; a failing test shows its seed."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    return random.Random(seed)
+
+
+# Objects from left to right: 0 and 1 in front, 2 and 3 behind them.
+SCENE = Scene(
+    (
+        Thing("large", "red", "metal", "cube"),
+        Thing("small", "red", "rubber", "sphere"),
+        Thing("large", "blue", "rubber", "sphere"),
+        Thing("small", "gray", "metal", "cube"),
+    ),
+    {
+        "left": tuple(frozenset(range(k)) for k in range(4)),
+        "right": tuple(frozenset(range(k + 1, 4)) for k in range(4)),
+        "front": (frozenset(), frozenset(), frozenset({0, 1}), frozenset({0, 1})),
+        "behind": (frozenset({2, 3}), frozenset({2, 3}), frozenset(), frozenset()),
+    },
+    {},
+)
+
+BLUE = "unique filter_color[blue] scene"
+GRAY = "unique filter_color[gray] scene"
+
+CASES = {
+    "count scene": "4",
+    "count filter_color[red] scene": "2",
+    "count filter_color[cyan] scene": "0",
+    "count filter_size[large] scene": "2",
+    "count filter_material[rubber] filter_color[red] scene": "1",
+    "count filter_shape[cylinder] scene": "0",
+    "exist filter_shape[cube] scene": "yes",
+    "exist filter_shape[cube] filter_color[blue] scene": "no",
+    f"query_size {BLUE}": "large",
+    f"query_color {BLUE}": "blue",
+    f"query_material {BLUE}": "rubber",
+    f"query_shape {BLUE}": "sphere",
+    f"count relate[left] {BLUE}": "2",
+    f"count relate[right] {BLUE}": "1",
+    f"count relate[front] {BLUE}": "2",
+    f"count relate[behind] {BLUE}": "0",
+    f"query_color unique relate[right] {BLUE}": "gray",
+    f"query_color unique same_shape {BLUE}": "red",
+    f"query_color unique same_size {BLUE}": "red",
+    f"query_size unique same_material {BLUE}": "small",
+    f"count same_color {BLUE}": "0",
+    f"count intersect relate[left] {GRAY} relate[front] {BLUE}": "2",
+    f"count intersect relate[left] {BLUE} relate[right] {BLUE}": "0",
+    f"count union relate[left] {BLUE} relate[right] {BLUE}": "3",
+    f"count union union {'filter_color[blue] scene'} {'filter_color[gray] scene'} scene": "4",
+    f"equal_color query_color {BLUE} query_color {GRAY}": "no",
+    f"equal_size query_size {BLUE} query_size {BLUE}": "yes",
+    f"equal_shape query_shape {BLUE} query_shape {GRAY}": "no",
+    f"equal_material query_material {BLUE} query_material {GRAY}": "no",
+    f"equal_size query_shape {BLUE} query_shape {BLUE}": "yes",
+    "equal_integer count filter_color[red] scene count filter_size[large] scene": "yes",
+    "equal_integer count filter_color[red] scene count scene": "no",
+    "less_than count filter_color[red] scene count scene": "yes",
+    "less_than count scene count scene": "no",
+    "greater_than count filter_color[red] scene count scene": "no",
+    "greater_than count scene count filter_color[red] scene": "yes",
+}
+
+
+@pytest.mark.parametrize("program", CASES)
+def test_a_program_gives_what_it_gives_by_hand(program: str) -> None:
+    have = spoken(execute(program.split(), SCENE))
+    assert have == CASES[program]
+    assert have in ANSWERS
+
+
+def test_the_cases_have_every_module_of_every_family() -> None:
+    written_out = {"filter_color", "filter_shape", "filter_size", "filter_material"}
+    used = {module for program in CASES for module in program.split()}
+    assert {name.split("[")[0] for name in used} == {name.split("[")[0] for name in modules()}
+    assert {name for name in modules() if name.split("[")[0] not in written_out} <= used
+    assert set(modules()) == set(clevr().symbols)
+
+
+def test_values_are_what_their_types_say() -> None:
+    assert execute(("count", "scene"), SCENE) == 4
+    assert execute(("exist", "scene"), SCENE) is True
+    assert execute(("query_color", *BLUE.split()), SCENE) == "blue"
+
+
+@pytest.mark.parametrize(
+    ("description", "by_strict", "by_lenient"),
+    [
+        ("filter_color[blue]", "blue", "blue"),
+        ("filter_color[red]", None, "red"),
+        ("filter_color[cyan]", None, None),
+    ],
+)
+def test_the_meaning_of_unique(description: str, by_strict: str | None, by_lenient: str | None) -> None:
+    program = ("query_color", "unique", description, "scene")
+    assert execute(program, SCENE) == execute(program, SCENE, unique=strict) == (by_strict or UNDEFINED)
+    assert execute(program, SCENE, unique=lenient) == (by_lenient or UNDEFINED)
+
+
+def test_lenient_is_the_first_object() -> None:
+    assert execute(["query_size", "unique", "filter_color[red]", "scene"], SCENE, unique=lenient) == "large"
+    assert lenient(frozenset({7, 2, 9})) == 2
+    assert lenient(frozenset()) is strict(frozenset()) is strict(frozenset({7, 2})) is UNDEFINED
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "exist relate[left] unique scene",
+        "count union scene relate[left] unique scene",
+        "count union relate[left] unique scene scene",
+        "equal_color query_color unique scene query_color unique scene",
+        "less_than count same_size unique filter_shape[cylinder] scene count scene",
+    ],
+)
+def test_undefined_in_undefined_out(program: str) -> None:
+    value = execute(program.split(), SCENE)
+    assert value is UNDEFINED
+    assert spoken(value) is UNDEFINED
+
+
+def test_a_trace_has_the_value_of_every_step() -> None:
+    red = Step("filter_color[red]", frozenset({0, 1}), (Step("scene", frozenset(range(4)), ()),))
+    cube = Step("filter_shape[cube]", frozenset({0}), (red,))
+    want = Step("query_size", "large", (Step("unique", 0, (cube,)),))
+    assert trace(["query_size", "unique", "filter_shape[cube]", "filter_color[red]", "scene"], SCENE) == want
+
+
+def test_a_trace_tells_where_a_program_becomes_undefined() -> None:
+    program = ["count", "relate[left]", "unique", "filter_color[red]", "scene"]
+    relate = trace(program, SCENE).arguments[0]
+    (unique,) = relate.arguments
+    assert (relate.value, unique.value, unique.arguments[0].value) == (UNDEFINED, UNDEFINED, {0, 1})
+    assert trace(program, SCENE, unique=lenient).arguments[0].arguments[0].value == 0
+
+
+def test_the_first_argument_comes_first() -> None:
+    first, second = trace(
+        ["less_than", "count", "scene", "count", "filter_color[red]", "scene"], SCENE
+    ).arguments
+    assert (first.value, second.value) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("count", "position 0: count still needs a set of objects where the program ends"),
+        ("less_than count scene", "position 0: less_than still needs an integer where the program ends"),
+        ("union", "union still needs a set of objects and a set of objects"),
+        ("count scene scene", "position 2: the program is complete before `scene`; leave that out"),
+        ("count union scene scene count scene", "position 4: the program is complete before `count`"),
+        (
+            "query_color unique query_color unique scene",
+            "position 1: unique needs a set of objects, and `query_color` gives a concept",
+        ),
+        ("query_color scene", "position 0: query_color needs an object, and `scene` gives a set of objects"),
+        (
+            "equal_color query_color unique scene count scene",
+            "position 0: equal_color needs a concept, and `count` gives an integer",
+        ),
+        ("less_than exist scene count scene", "less_than needs an integer, and `exist` gives a truth value"),
+        ("unique scene", "gives an integer, a concept or a truth value, and `unique` gives an object"),
+        ("filter_color[red] scene", "gives a set of objects"),
+        (
+            "count filter_color[pink] scene",
+            r"position 1: 'filter_color\[pink\]' is no module; the modules are",
+        ),
+        ("", "the program is empty"),
+    ],
+)
+def test_what_does_not_type_check_is_refused(program: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message) as error:
+        execute(program.split(), SCENE)
+    assert isinstance(error.value, NGSError)
+    with pytest.raises(ParseError, match=message):
+        trace(program.split(), SCENE, unique=lenient)
+
+
+def test_programs_of_the_grammar_are_those_that_type_check() -> None:
+    rng = random_source()
+    for _ in range(60):
+        program = random_program(rng, rng.randint(1, 12))
+        shuffled = tuple(rng.sample(program, len(program)))
+        assert recognises(clevr(), program)
+        assert recognises(clevr(), shuffled) == type_checks(shuffled)
+
+
+def type_checks(program: tuple[str, ...]) -> bool:
+    try:
+        execute(program, SCENE)
+    except ParseError:
+        return False
+    return True
+
+
+def test_a_long_program_is_no_problem() -> None:
+    assert execute(("count", *["filter_color[red]"] * 20_000, "scene"), SCENE) == 2
+    assert execute(("count", *["union"] * 5_000, *["scene"] * 5_001), SCENE) == 4
+
+
+@pytest.mark.parametrize("size", [1, MOST_OBJECTS])
+def test_the_smallest_and_the_largest_scene(size: int) -> None:
+    thing = Thing("small", "red", "rubber", "cube")
+    scene = Scene((thing,) * size, {name: (frozenset(),) * size for name in RELATIONS}, {})
+    assert execute(("count", "scene"), scene) == size
+    assert execute(["count", "same_size", "unique", "scene"], scene, unique=lenient) == size - 1
+    assert (execute(["query_shape", "unique", "scene"], scene) == "cube") == (size == 1)
+
+
+def test_groups_are_the_classes_of_the_grammar() -> None:
+    """The ten rows of the supplement's table of modules, and how many modules each of them has."""
+    classes: dict[int, set[str]] = {}
+    for module, number in zip(clevr().symbols, symbol_classes(clevr()), strict=True):
+        classes.setdefault(number, set()).add(module)
+    assert {frozenset(group) for group in groups()} == {frozenset(members) for members in classes.values()}
+    sizes = {group[0]: len(group) for group in groups()}
+    assert sizes == {
+        **{"scene": 1, "unique": 1, "count": 1, "exist": 1, "filter_size[small]": 15, "relate[left]": 8},
+        **{"query_size": 4, "equal_size": 4, "equal_integer": 3, "intersect": 2},
+    }
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+def test_every_program_of_the_shared_data_gives_its_answer(split: str) -> None:
+    scenes, programs, of, answers = published(split)
+    wrong = [
+        (program, answer)
+        for program, scene, answer in zip(programs, of, answers, strict=True)
+        if spoken(execute(program, scenes[scene])) != answer
+    ]
+    assert not wrong, (len(wrong), wrong[:3])
+    assert len(programs) == {"train": 25_000, "val": 3_000}[split]

@@ -1,0 +1,20 @@
+"""Small scenes for tests of the renderer."""
+
+from __future__ import annotations
+
+import torch
+
+from ngs.tasks.clevr.scene_sampling import CAMERA, RADIUS
+from ngs.tasks.clevr.scenes import Scene, Thing
+
+ONE_CAMERA = torch.tensor([CAMERA])
+
+
+def thing(shape: str, x: float = 0, y: float = 0, size: str = "large", **others: object) -> Thing:
+    """Red rubber, unless told otherwise."""
+    attributes = {"color": "red", "material": "rubber", "rotation": 0.4, **others}
+    return Thing(size=size, shape=shape, position=(x, y, RADIUS[size]), **attributes)  # type: ignore[arg-type]
+
+
+def still_life(*things: Thing) -> Scene:
+    return Scene(things, {}, {}, "still life")

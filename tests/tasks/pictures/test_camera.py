@@ -1,0 +1,111 @@
+"""The camera of CLEVR images, against `scene_sampling` and the released scenes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ngs.errors import DataError
+from ngs.tasks.clevr import scene_sampling
+from ngs.tasks.clevr.official_scene import as_scene
+from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, pixels, view_from
+from ngs.tasks.pictures.camera import axes, drawn_cameras, fitted_camera, lift, project, rays
+from tests.tasks.clevr.official_files import published
+
+
+def cameras_and_places(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    places = 6 * torch.rand(5, 7, 3, generator=generator) - 3
+    places[..., 2] = 0.35
+    return drawn_cameras(5, generator), places
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_projecting_agrees_with_the_sampler_of_scenes(seed: int) -> None:
+    cameras, places = cameras_and_places(seed)
+    slow = pixels(view_from(cameras.numpy().astype(np.float64)), places.numpy().astype(np.float64))
+    assert np.abs(project(cameras, places).numpy() - slow).max() < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lifting_undoes_projecting(seed: int) -> None:
+    cameras, places = cameras_and_places(seed)
+    seen = project(cameras, places)
+    found = lift(cameras, seen[..., 0], seen[..., 1], places[..., 2])
+    assert (found - places[..., :2]).abs().max() < 1e-4
+
+
+def test_above_the_horizon_there_is_no_ground_but_a_number() -> None:
+    camera = torch.tensor([CAMERA])
+    found = lift(camera, torch.tensor([[240.0]]), torch.tensor([[-1e4]]), torch.zeros(1, 1))
+    assert found.isfinite().all() and found.norm() > 100
+
+
+@pytest.mark.parametrize("height, width", [(320, 480), (80, 120), (100, 120)])
+def test_a_ray_goes_through_the_middle_of_its_pixel(height: int, width: int) -> None:
+    cameras = drawn_cameras(2, torch.Generator().manual_seed(0))
+    directions = rays(cameras, height, width)
+    assert directions.shape == (2, height, width, 3)
+    row, column = height // 3, width // 4
+    places = cameras + 9 * directions[:, row, column]
+    seen = project(cameras, places[:, None])[:, 0]
+    scale = width / 480
+    assert torch.allclose(seen[:, 0] * scale, torch.tensor(column + 0.5), atol=1e-3)
+    assert torch.allclose((seen[:, 1] - 160) * scale + height / 2, torch.tensor(row + 0.5), atol=1e-3)
+    assert torch.allclose(seen[:, 2], torch.tensor(9.0))
+
+
+def test_axes_are_at_right_angles() -> None:
+    found = torch.stack(axes(drawn_cameras(4, torch.Generator().manual_seed(1))), 1)
+    assert torch.allclose(found @ found.transpose(1, 2), torch.eye(3).expand(4, 3, 3), atol=1e-5)
+    assert (found[:, 1, 2] < 0).all(), "down is down"
+
+
+def test_cameras_are_drawn_around_the_average_one() -> None:
+    drawn = drawn_cameras(500, torch.Generator().manual_seed(0))
+    shifts = (drawn - torch.tensor(CAMERA)) / JITTER
+    assert shifts.abs().max() <= 1 and (shifts.abs().amax(0) > 0.95).all()
+    assert torch.equal(drawn, drawn_cameras(500, torch.Generator().manual_seed(0)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_camera_of_a_scene_is_found_from_its_rounded_pixels(seed: int) -> None:
+    camera = drawn_cameras(1, torch.Generator().manual_seed(seed)).double()
+    scene = scene_sampling.scenes(1, np.random.default_rng(seed))[0]
+    places = torch.tensor([[thing.position for thing in scene.things]], dtype=torch.float64)
+    seen = project(camera, places)[0].tolist()
+    things = (
+        replace(thing, pixel=(round(column), round(row), depth))
+        for thing, (column, row, depth) in zip(scene.things, seen, strict=True)
+    )
+    found = fitted_camera(replace(scene, things=tuple(things)))
+    assert np.abs(np.array(found) - camera[0].numpy()).max() < 0.01
+
+
+def test_released_cameras_are_found() -> None:
+    folder = published()
+    scenes = json.loads(gzip.decompress((folder / "scenes_train.json.gz").read_bytes()))["scenes"][:60]
+    known = json.loads(gzip.decompress((folder / "objects_train.json.gz").read_bytes()))[:60]
+    for scene, other in zip(scenes, known, strict=True):
+        found = np.array(fitted_camera(as_scene(scene)))
+        assert np.abs(found - other["camera_location"]).max() < 0.03, scene["image_filename"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_scene_that_no_camera_shows_is_refused(seed: int) -> None:
+    scene = scene_sampling.scenes(1, np.random.default_rng(seed))[0]
+    nowhere = replace(scene, things=tuple(replace(thing, pixel=(0, 0, 0)) for thing in scene.things))
+    with pytest.raises(DataError, match="has no pixel_coords to find its camera from"):
+        fitted_camera(nowhere)
+    with pytest.raises(DataError, match="has no objects to find its camera from"):
+        fitted_camera(replace(scene, things=()))
+    flipped = tuple(
+        replace(thing, pixel=(480 - thing.pixel[0], thing.pixel[1], thing.pixel[2])) for thing in scene.things
+    )
+    with pytest.raises(DataError, match=r"the best misses by \d+\.\d pixels.*give it a camera_location"):
+        fitted_camera(replace(scene, things=flipped))

@@ -1,0 +1,80 @@
+"""Pictures to learn from: their targets are the truth, in pixels, numbers and masks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, pixels, view_from
+from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
+from ngs.tasks.pictures.picture_augmentation import Lighting
+from ngs.tasks.pictures.picture_examples import PIXELS_TO_LEARN, PictureExamples, targets_of
+from ngs.tasks.pictures.scene_loss import Seeing
+from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
+from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_targets_are_what_the_camera_sees(seed: int) -> None:
+    pictures = pictures_of(sampled_scenes(20, seed), seed)
+    truth = targets_of(pictures)
+    for k, scene in enumerate(pictures.scenes):
+        count = len(scene.things)
+        places = np.array([[thing.position for thing in scene.things]])
+        wanted = pixels(view_from(pictures.cameras[k : k + 1].double().numpy()), places)[0]
+        assert np.allclose(truth.columns[k, :count], wanted[:, 0], atol=1e-3)
+        assert np.allclose(truth.rows[k, :count], wanted[:, 1], atol=1e-3)
+        assert truth.shown[k].sum() == count and truth.shown[k, :count].all() and not truth.hidden[k].any()
+        assert np.allclose(np.array(CAMERA) + JITTER * truth.cameras[k].numpy(), pictures.cameras[k])
+        for thing, numbers in zip(scene.things, truth.attributes[k], strict=False):
+            values = [known[i] for known, i in zip(ATTRIBUTES.values(), numbers, strict=True)]
+            assert values == [thing.size, thing.color, thing.material, thing.shape]
+    assert truth.cameras.abs().max() <= 1 + 1e-4
+    assert torch.equal(truth.boxes, pictures.boxes)
+
+
+def test_what_hardly_shows_is_there_but_not_asked_for() -> None:
+    pictures = pictures_of(sampled_scenes(1, 0))
+    visible = pictures.visible.clone()
+    visible[0, 0], visible[0, 1] = PIXELS_TO_LEARN - 1, PIXELS_TO_LEARN
+    truth = targets_of(replace(pictures, visible=visible))
+    assert truth.hidden[0].nonzero().flatten().tolist() == [0]
+    assert truth.shown[0].sum() == len(pictures.scenes[0].things) - 1
+
+
+def test_a_centre_outside_the_picture_is_not_asked_for() -> None:
+    (scene,) = sampled_scenes(1, 0)
+    far = replace(scene.things[0], position=(9.0, 9.0, 0.7))
+    truth = targets_of(pictures_of([replace(scene, things=(far, *scene.things[1:]))]))
+    assert truth.hidden[0].nonzero().flatten().tolist() == [0]
+
+
+def test_a_batch_has_images_and_truth_of_the_same_pictures() -> None:
+    examples = PictureExamples.of(pictures_of([*sampled_scenes(4, 0), Scene((), {}, {})]), CPU)
+    assert len(examples) == 5 and examples.lengths.tolist()[-1] == 0
+    batch = examples.batch(np.array([3, 4, 1]))
+    assert batch.inputs.dtype == torch.uint8 and batch.inputs.shape == (3, 3, 320, 480)
+    assert batch.inputs[:, 0, 0, 0].tolist() == [3, 4, 1] and len(batch) == 3
+    assert torch.equal(batch.targets.columns, examples.targets.columns[[3, 4, 1]])
+    assert batch.targets.shown.sum(1).tolist() == examples.lengths[[3, 4, 1]].tolist()
+
+
+def test_they_can_be_trained_on() -> None:
+    """Two steps of the common loop, with augmentation and an average."""
+    examples = PictureExamples.of(pictures_of(sampled_scenes(2, 0)), CPU)
+    torch.manual_seed(0)
+    trainer = Trainer(
+        SceneNetwork(SCENE_NETWORKS["small"]),
+        [Lesson("see", examples, Seeing(), 2)],
+        Settings(batch_size=1, averaging=0.5, clipping=5.0, precision=torch.bfloat16),
+        augment=Lighting(),
+    )
+    steps = list(trainer)
+    assert len(steps) == 2 and all(step.loss.isfinite() for step in steps)
+    assert {"centers", "color", "camera"} <= set(steps[0].measures)

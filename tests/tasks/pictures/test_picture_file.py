@@ -1,0 +1,231 @@
+"""Pictures that people give: those that can be seen are read, all others refused with a reason."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from ngs.errors import DataError
+from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.pictures.camera import drawn_cameras
+from ngs.tasks.pictures.picture_file import (
+    LEAST_SPREAD,
+    as_image,
+    as_tensor,
+    decoded,
+    read_encoded,
+    read_picture,
+    tint_spread,
+)
+from ngs.tasks.pictures.rendered_pictures import without_others
+from ngs.tasks.pictures.rendering.renderer import render
+
+
+def coloured(width: int = 480, height: int = 320) -> Image.Image:
+    """Smooth, so that resampling and JPEG change little."""
+    x, y = np.meshgrid(np.linspace(0, 1, width), np.linspace(0, 1, height))
+    return Image.fromarray((255 * np.stack([x, y, 1 - x], -1)).astype(np.uint8))
+
+
+def saved(image: Image.Image, path: Path, **options: object) -> Path:
+    image.save(path, **options)
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(DataError) as refused:
+        read_picture(path)
+    assert str(path) in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg", "webp", "bmp", "tif"])
+def test_a_picture_is_read_whatever_its_format(ending: str, tmp_path: Path) -> None:
+    read = read_picture(saved(coloured(), tmp_path / f"x.{ending}"))
+    assert read.shape == (3, 320, 480) and read.dtype == torch.uint8
+    true = as_tensor(coloured())
+    assert (read.int() - true.int()).abs().float().mean() < 2
+
+
+@pytest.mark.parametrize("size", [(960, 640), (240, 160), (481, 320), (1440, 960)], ids=str)
+def test_another_size_of_the_same_shape_is_resampled(size: tuple[int, int], tmp_path: Path) -> None:
+    read = read_picture(saved(coloured(*size), tmp_path / "x.png"))
+    true = as_tensor(coloured())
+    assert read.shape == true.shape and (read.int() - true.int()).abs().float().mean() < 2
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P"])
+def test_opaque_pictures_in_other_modes_are_fine(mode: str, tmp_path: Path) -> None:
+    read = read_picture(saved(coloured().convert(mode), tmp_path / "x.png"))
+    true = as_tensor(coloured().convert(mode).convert("RGB"))
+    assert torch.equal(read, true)
+
+
+@pytest.mark.parametrize("size", [(320, 480), (480, 480), (500, 320), (640, 400)], ids=str)
+def test_another_shape_is_refused(size: tuple[int, int], tmp_path: Path) -> None:
+    message = refusal(saved(coloured(*size), tmp_path / "x.png"))
+    assert f"it is {size[0]}x{size[1]} pixels" in message and "480x320" in message and "cut it" in message
+
+
+def test_too_small_a_picture_is_refused(tmp_path: Path) -> None:
+    assert "too few to tell objects apart" in refusal(saved(coloured(120, 80), tmp_path / "x.png"))
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "LA", "I;16", "grey in RGB"])
+def test_a_grey_picture_is_refused(mode: str, tmp_path: Path) -> None:
+    grey = coloured().convert("L")
+    image = grey.convert("RGB") if mode == "grey in RGB" else grey.convert(mode)
+    assert "it is grey" in refusal(saved(image, tmp_path / "x.png"))
+
+
+@cache
+def rendered(number: int, **changes: str) -> list[Image.Image]:
+    """Pictures of sampled scenes with such objects; of none where nothing is said of them."""
+    sampled = scenes(number, np.random.default_rng(0))
+    made = [
+        replace(each, things=tuple(replace(thing, **changes) for thing in each.things))
+        if changes
+        else without_others(each, [])
+        for each in sampled
+    ]
+    generator = torch.Generator().manual_seed(0)
+    images = render(made, drawn_cameras(number, generator), generator).images
+    return [as_image(image) for image in images]
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+def test_an_empty_floor_is_in_colour(ending: str, tmp_path: Path) -> None:
+    for image in rendered(6):
+        assert tint_spread(image) > LEAST_SPREAD
+        assert read_picture(saved(image, tmp_path / f"x.{ending}")).shape == (3, 320, 480)
+
+
+def test_gray_rubber_is_in_colour(tmp_path: Path) -> None:
+    for image in rendered(2, color="gray", material="rubber"):
+        assert tint_spread(image) > LEAST_SPREAD + 0.3
+        read_picture(saved(image, tmp_path / "x.png"))
+
+
+def with_an_odd_pixel(grey: np.ndarray) -> np.ndarray:
+    grey = grey.copy()
+    grey[7, 9] = (255, 0, 0)
+    return grey
+
+
+def with_a_frame(grey: np.ndarray) -> np.ndarray:
+    grey = grey.copy()
+    grey[0] = grey[:, 0] = (255, 240, 240)
+    return grey
+
+
+def noisy(grey: np.ndarray) -> np.ndarray:
+    return grey + np.random.default_rng(0).normal(0, 4, grey.shape)
+
+
+NEARLY_GREY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "grey": lambda grey: grey,
+    "an odd pixel": with_an_odd_pixel,
+    "an odd frame": with_a_frame,
+    "noise": noisy,
+    "faint sepia": lambda grey: grey * (1, 0.98, 0.95),
+    "sepia": lambda grey: grey * (1.07, 0.87, 0.69),
+    "blueprint": lambda grey: grey * (0.6, 0.8, 1),
+}
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg"])
+@pytest.mark.parametrize("kind", NEARLY_GREY)
+def test_a_picture_of_one_tint_is_grey(kind: str, ending: str, tmp_path: Path) -> None:
+    for image in rendered(2, material="metal"):
+        grey = np.asarray(image.convert("L").convert("RGB"), dtype=float)
+        spoiled = Image.fromarray(NEARLY_GREY[kind](grey).clip(0, 255).astype(np.uint8))
+        assert "it is grey" in refusal(saved(spoiled, tmp_path / f"x.{ending}"))
+        assert tint_spread(image) > 2 * LEAST_SPREAD, "it was not grey before"
+
+
+@pytest.mark.parametrize("orientation, back", [(3, 180), (6, 90), (8, 270)])
+def test_a_picture_is_turned_as_its_camera_says(orientation: int, back: int, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    turned = coloured().rotate(back, expand=True)
+    read = read_picture(saved(turned, tmp_path / "x.jpg", exif=exif, quality=95))
+    assert (read.int() - as_tensor(coloured()).int()).abs().float().mean() < 2
+
+
+def test_a_picture_that_is_upright_is_refused_if_it_is_then_turned(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert "it is 320x480 pixels" in refusal(saved(coloured(), tmp_path / "x.jpg", exif=exif))
+
+
+def test_a_transparent_picture_is_refused(tmp_path: Path) -> None:
+    image = coloured().convert("RGBA")
+    image.putpixel((3, 4), (1, 2, 3, 254))
+    assert "transparent" in refusal(saved(image, tmp_path / "x.png"))
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.01, 0.3, 0.9])
+def test_a_file_that_is_cut_short_is_refused(kept: float, tmp_path: Path) -> None:
+    path = saved(coloured(), tmp_path / "x.png")
+    content = path.read_bytes()
+    path.write_bytes(content[: int(kept * len(content))])
+    assert "no picture" in refusal(path) or "damaged" in refusal(path)
+
+
+def test_a_file_with_other_bytes_is_refused(tmp_path: Path) -> None:
+    path = saved(coloured(), tmp_path / "x.png")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 255
+    path.write_bytes(content)
+    assert "damaged" in refusal(path)
+
+
+def test_what_is_no_picture_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_text("not a picture")
+    assert "it is no picture" in refusal(tmp_path / "x.png")
+    assert "there is no such file" in refusal(tmp_path / "missing.png")
+    assert "this is a folder" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("width, height", [(6000, 4000), (300_000, 200_000)])
+def test_a_huge_picture_is_refused_before_it_is_decoded(width: int, height: int, tmp_path: Path) -> None:
+    """Its header says how large it is; there are no pixels at all."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    path = tmp_path / "x.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", b"") + chunk(b"IEND", b""))
+    assert "20,000,000" in refusal(path)
+
+
+def test_encoded_pictures_keep_their_bytes(tmp_path: Path) -> None:
+    path = saved(coloured(), tmp_path / "x.jpg", quality=95)
+    content = read_encoded(path)
+    assert content == path.read_bytes()
+    assert torch.equal(decoded(content), as_tensor(Image.open(path)))
+    assert np.array_equal(np.asarray(as_image(decoded(content))), np.asarray(Image.open(path)))
+
+
+def test_encoded_pictures_have_the_very_size(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"x.png: it is 960x640 pixels, and the pixel coordinates of scenes"):
+        read_encoded(saved(coloured(960, 640), tmp_path / "x.png"))
+
+
+def test_encoded_pictures_are_upright(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 3
+    with pytest.raises(DataError, match=r"x.jpg: it is stored turned or mirrored"):
+        read_encoded(saved(coloured(), tmp_path / "x.jpg", exif=exif))
+    exif[0x0112] = 1
+    read_encoded(saved(coloured(), tmp_path / "x.jpg", exif=exif))

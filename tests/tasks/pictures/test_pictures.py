@@ -1,0 +1,89 @@
+"""Pictures as data: whatever they are kept as, the same images come out."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from ngs.errors import NGSError
+from ngs.tasks.pictures.picture_images import EncodedImages, JoinedImages, RawImages, loaded
+from ngs.tasks.pictures.pictures import deal, divided, joined
+from tests.tasks.pictures.picture_folders import CPU, few, small_data
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedImages:
+    images = small_data(tmp_path_factory.mktemp("pictures")).train.images
+    assert isinstance(images, EncodedImages)
+    return images
+
+
+def numbers(*given: int) -> NDArray[np.int64]:
+    return np.array(given, dtype=np.int64)
+
+
+def test_all_kinds_of_images_give_the_same_pixels(encoded: EncodedImages) -> None:
+    true = torch.stack([encoded.decoded(numbers(k))[0] for k in range(len(encoded))])
+    raw = RawImages.of(true)
+    both = JoinedImages.of(encoded.select(numbers(0, 1)), raw.select(numbers(2, 3, 4)))
+    chosen = numbers(4, 0, 3, 0)
+    for images in (encoded, raw, both, loaded(encoded, CPU, 2**30)):
+        assert torch.equal(images.decoded(chosen), true[chosen])
+        assert torch.equal(images.select(chosen).select(numbers(2, 0)).decoded(numbers(1)), true[[4]])
+    assert both.decoded(numbers()).shape == encoded.decoded(numbers()).shape == (0, 3, 320, 480)
+
+
+def test_images_that_do_not_fit_stay_as_they_are(encoded: EncodedImages) -> None:
+    assert loaded(encoded, CPU, most_bytes=10) is encoded
+    assert isinstance(loaded(encoded, CPU, most_bytes=2**30), RawImages)
+
+
+def test_some_of_the_files_are_packed_without_the_others(encoded: EncodedImages) -> None:
+    assert encoded.packed() is encoded.files, "nothing is copied where all are wanted"
+    some = encoded.select(numbers(3, 1)).packed()
+    assert len(some) == 2 and len(some.flat) == int(some.offsets[-1])
+    assert [bytes(some.row(k).tolist()) for k in range(2)] == [encoded.content(3), encoded.content(1)]
+    assert len(EncodedImages.of([])) == len(EncodedImages.of([]).packed()) == 0
+
+
+def test_files_are_in_memory_once() -> None:
+    number, size = 40, 2**18
+    tracemalloc.start()
+    try:
+        images = EncodedImages.of(bytes([k]) * size for k in range(number))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert number * size <= most < 1.25 * number * size, f"{most:,} bytes for {number * size:,}"
+    assert images.content(7) == bytes([7]) * size
+
+
+def test_selected_and_joined_pictures_belong_together() -> None:
+    pictures = few()
+    some = joined(pictures.select([4, 1]), pictures.select([0]))
+    for place, k in enumerate((4, 1, 0)):
+        assert (some.scenes[place], some.names[place]) == (pictures.scenes[k], pictures.names[k])
+        assert torch.equal(some.cameras[place], pictures.cameras[k])
+        assert torch.equal(some.boxes[place], pictures.boxes[k])
+        assert torch.equal(some.visible[place], pictures.visible[k])
+        assert torch.equal(some.decoded(numbers(place)), pictures.decoded(numbers(k)))
+
+
+def test_pictures_without_a_camera_each_are_refused() -> None:
+    with pytest.raises(NGSError, match=r"6 pictures have cameras \(5, 3\); \(6, 3\) is needed"):
+        replace(few(), cameras=few().cameras[:5])
+
+
+@pytest.mark.parametrize("share, taken", [(0.0, 0), (0.01, 1), (0.5, 3), (1.0, 6)])
+def test_pictures_are_dealt_out_once(share: float, taken: int) -> None:
+    one, rest = divided(few(), share, seed=2)
+    assert (len(one), len(rest)) == (taken, 6 - taken)
+    assert sorted(one.names + rest.names) == sorted(few().names)
+    assert deal(6, share, seed=2) == deal(6, share, seed=2)
+    with pytest.raises(NGSError, match=r"the share is 1\.5"):
+        divided(few(), 1.5, seed=0)
