@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import index
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngs.errors import NGSError, ShapeError
-from ngs.gpu import sent
-from ngs.parsing.decode import PAD
+from ngs.errors import ShapeError
+from ngs.grammar.constraint import Given
+from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import Value, check_answers
 
 
@@ -23,23 +24,82 @@ def as_stored(inputs: Tensor) -> Tensor:
     return inputs
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Examples:
-    """Sequences of inputs, one for each hidden symbol, and the answer of each sequence.
+class Inputs(Protocol):
+    """What is seen of examples that a network looks at as a whole."""
 
-    Inputs stand in one pool, since an image may occur in several formulas, and so that nothing but real
-    inputs enters a network (but see `batch_of`): batch norm would count padding.
+    def select(self, numbers: NDArray[np.int64]) -> Inputs: ...
+
+    def to(self, device: torch.device) -> Inputs: ...
+
+    def batch(self, numbers: NDArray[np.int64]) -> Any:
+        """What the network is shown of the examples of these numbers."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool:
+    """What is seen of examples whose symbols are seen one by one: one input for each symbol.
+
+    Inputs are in one pool, since an image may occur in several examples, and so that nothing but real inputs
+    enters a network: batch norm would count padding.
     """
 
     inputs: Tensor
     """[pool, ...]: what is seen of one symbol"""
     where: Tensor
-    """[example, time]: rows of `inputs`, PAD behind the end"""
-    answers: tuple[Value, ...]
-    labels: Tensor | None = None
-    """[example, time]: columns of the grammar's symbols, PAD behind the end; None where nobody knows them"""
+    """[example, time]: rows of `inputs`, PAD after the end"""
     view: Callable[[Tensor], Tensor] = as_stored
     """what the network is shown of stored inputs: bytes as floats, for instance"""
+
+    def __post_init__(self) -> None:
+        if self.where.dim() != 2 or self.where.dtype != torch.long:
+            raise ShapeError(
+                f"`where` is {self.where.dtype} of shape {list(self.where.shape)}; "
+                f"give rows of the inputs as int64 [example, time]"
+            )
+        filled = self.where != PAD
+        gaps = (filled[:, 1:] & ~filled[:, :-1]).any(1).nonzero()
+        if len(gaps):
+            raise ShapeError(
+                f"`where` has a gap in example {int(gaps[0])}; put the inputs of each example first and PAD "
+                f"after its end"
+            )
+        rows = self.where[filled]
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.inputs):
+            raise ShapeError(
+                f"`where` names rows {int(rows.min())} to {int(rows.max())} of {len(self.inputs)} inputs; "
+                f"count them from 0"
+            )
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """`where` on the CPU, where batches are put together: what is there is known without waiting for a GPU."""
+        where: NDArray[np.int64] = self.where.cpu().numpy()
+        return where
+
+    def select(self, numbers: NDArray[np.int64]) -> Pool:
+        chosen = torch.as_tensor(numbers, device=self.where.device)
+        longest = int((self.rows[numbers] != PAD).sum(1).max(initial=0))
+        return replace(self, where=self.where[chosen, :longest])
+
+    def to(self, device: torch.device) -> Pool:
+        return replace(self, inputs=self.inputs.to(device), where=self.where.to(device))
+
+    def batch(self, numbers: NDArray[np.int64]) -> Tensor:
+        where = self.rows[numbers]
+        rows = torch.from_numpy(where[where != PAD]).to(self.inputs.device, non_blocking=True)
+        return self.view(self.inputs[rows])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Examples:
+    """What is learned from: inputs, the answer of each example, and what is known about its hidden sentence."""
+
+    inputs: Pool | Inputs
+    answers: tuple[Value, ...]
+    given: Given
+    """the length of each sentence, or the multiset of its symbols"""
+    labels: Tensor | None = None
+    """[example, time]: the true sentences as symbol ids, PAD after the end; None where nobody knows them"""
 
     @classmethod
     def of(
@@ -49,12 +109,12 @@ class Examples:
         labels: Sequence[Sequence[int]] | None = None,
         view: Callable[[Tensor], Tensor] = as_stored,
     ) -> Examples:
-        """Examples from one tensor [time, ...] for each; `labels` are columns of the grammar's symbols."""
+        """Examples from one tensor [time, ...] for each; `labels` are symbol ids of the grammar."""
         pool = pooled(inputs)
         lengths = [len(each) for each in inputs]
         where = padded(np.arange(len(pool)), lengths)
         if labels is None:
-            return cls(pool, where, tuple(answers), view=view)
+            return cls.pooled(pool, where, tuple(answers), view=view)
         for number, (given, length) in enumerate(zip(labels, lengths, strict=False)):
             if len(given) != length:
                 raise ShapeError(
@@ -62,163 +122,134 @@ class Examples:
                 )
         if len(labels) != len(lengths):
             raise ShapeError(f"{len(labels)} of {len(lengths)} examples have labels; label all or none")
-        return cls(pool, where, tuple(answers), padded(as_columns(labels), lengths), view)
+        return cls.pooled(pool, where, tuple(answers), padded(as_columns(labels), lengths), view)
+
+    @classmethod
+    def pooled(
+        cls,
+        inputs: Tensor,
+        where: Tensor,
+        answers: tuple[Value, ...],
+        labels: Tensor | None = None,
+        view: Callable[[Tensor], Tensor] = as_stored,
+    ) -> Examples:
+        """Examples with one input for each symbol, from a `Pool`."""
+        pool = Pool(inputs, where, view)
+        return cls(pool, answers, Given(lengths=(where != PAD).sum(1)), labels)
 
     def __post_init__(self) -> None:
-        if self.where.dim() != 2 or self.where.dtype != torch.long:
-            raise ShapeError(
-                f"`where` is {self.where.dtype} of shape {list(self.where.shape)}; "
-                f"give rows of the inputs as int64 [example, time]"
-            )
-        if self.labels is not None and self.labels.shape != self.where.shape:
-            raise ShapeError(
-                f"the labels are {list(self.labels.shape)}, the examples {list(self.where.shape)}; "
-                f"give one label for each input"
-            )
-        check_answers(self.answers, len(self.where))
-        filled = self.where != PAD
-        gaps = (filled[:, 1:] & ~filled[:, :-1]).any(1).nonzero()
-        if len(gaps):
-            raise ShapeError(
-                f"`where` has a gap in example {int(gaps[0])}; put the inputs of each example first and PAD "
-                f"behind its end"
-            )
-        rows = self.where[filled]
-        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self.inputs):
-            raise ShapeError(
-                f"`where` names rows {int(rows.min())} to {int(rows.max())} of {len(self.inputs)} inputs; "
-                f"count them from 0"
-            )
+        if isinstance(self.inputs, Pool) and self.labels is not None:
+            where = self.inputs.where
+            if self.labels.shape != where.shape:
+                raise ShapeError(
+                    f"the labels are {list(self.labels.shape)}, the examples {list(where.shape)}; "
+                    f"give one label for each input"
+                )
+        check_answers(self.answers, len(self))
 
     def __len__(self) -> int:
-        return len(self.where)
+        return len(self.lengths)
 
     def __repr__(self) -> str:
         shortest, longest = self.lengths.min(initial=self.time), self.time
         return (
-            f"Examples({len(self)} of {shortest} to {longest} inputs {list(self.inputs.shape[1:])}, "
+            f"Examples({len(self)} of {shortest} to {longest} symbols, "
             f"{'without' if self.labels is None else 'with'} labels)"
         )
 
     @property
-    def time(self) -> int:
-        return self.where.shape[1]
+    def device(self) -> torch.device:
+        known = self.given.lengths if self.given.multiset is None else self.given.multiset
+        assert known is not None, "examples say how long their sentences are"
+        return known.device
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """[example]"""
-        lengths: NDArray[np.int64] = (self._where != PAD).sum(1)
+        """[example]: symbols of each hidden sentence, on the CPU."""
+        lengths: NDArray[np.int64] = sentence_lengths(self.given).cpu().numpy()
         return lengths
 
     @cached_property
-    def _where(self) -> NDArray[np.int64]:
-        # On the CPU, where batches are put together: the lengths there say how large each tensor is,
-        # without waiting for the device.
-        where: NDArray[np.int64] = self.where.cpu().numpy()
-        return where
+    def time(self) -> int:
+        """Symbols of the longest sentence."""
+        if isinstance(self.inputs, Pool):
+            return self.inputs.where.shape[1]
+        return int(self.lengths.max(initial=0))
 
     def select(self, examples: Sequence[int] | NDArray[np.int64]) -> Examples:
-        """Some of the examples, over the same inputs, with room for the longest of them."""
+        """Some of the examples, over the same inputs, as long as the longest of them."""
         numbers = np.asarray(examples, dtype=np.int64)
-        time = int(self.lengths[numbers].max(initial=0))
-        chosen = torch.as_tensor(numbers, device=self.where.device)
-        return replace(
-            self,
-            where=self.where[chosen, :time],
-            answers=tuple(self.answers[k] for k in numbers),
-            labels=None if self.labels is None else self.labels[chosen, :time],
+        longest = int(self.lengths[numbers].max(initial=0))
+        chosen = torch.as_tensor(numbers, device=self.device)
+        return Examples(
+            self.inputs.select(numbers),
+            tuple(self.answers[k] for k in numbers),
+            self.given.select(chosen),
+            None if self.labels is None else self.labels[chosen, :longest],
         )
 
     def to(self, device: torch.device) -> Examples:
         labels = None if self.labels is None else self.labels.to(device)
-        return replace(self, inputs=self.inputs.to(device), where=self.where.to(device), labels=labels)
-
-    @cached_property
-    def _device_lengths(self) -> Tensor:
-        """[example]"""
-        return (self.where != PAD).sum(1)
+        return replace(self, inputs=self.inputs.to(device), given=self.given.to(device), labels=labels)
 
     def batch(self, numbers: NDArray[np.int64]) -> Batch:
         """The examples of these numbers."""
-        where = self._where[numbers]
-        filled = where != PAD
-        # Lengths first: kernels read them, and Triton has others for what begins anywhere in memory.
-        parts = self.lengths[numbers], numbers, np.flatnonzero(filled), where[filled]
-        lengths, chosen, slots, rows = sent(parts, self.inputs.device)
-        labels = None if self.labels is None else self.labels[chosen]
-        return Batch(chosen, lengths, self.view(self.inputs[rows]), slots, self.time, labels, numbers)
-
-    def batch_of(self, rows: Tensor) -> Batch:
-        """The examples of numbers [row] that are on the device and are not looked at here.
-
-        It shows as many inputs as a batch of an `Order` can have at most. The first input of the pool, of
-        whichever example, stands in for those that there are not: what is believed of it goes nowhere, and
-        its gradient is zero.
-        """
-        where = self.where[rows].flatten()
-        filled = where != PAD
-        room = most_inputs(self.lengths, len(rows))
-        # To raise an error here would be to wait for the device. No batch of an `Order` fails this.
-        torch._assert_async(filled.sum() <= room, f"more than the {room} inputs that a batch can have")
-        slots = (~filled).int().argsort(stable=True)[:room]  # of what there is, in order, then of the rest
-        shown = self.view(self.inputs[where[slots].clamp(min=0)])
-        labels = None if self.labels is None else self.labels[rows]
-        slots = torch.where(filled[slots], slots, len(where))
-        return Batch(rows, self._device_lengths[rows], shown, slots, self.time, labels)
+        chosen = torch.from_numpy(numbers).to(self.device, non_blocking=True)
+        slots = None
+        if isinstance(self.inputs, Pool):
+            filled = np.flatnonzero(self.inputs.rows[numbers] != PAD)
+            slots = torch.from_numpy(filled).to(self.device, non_blocking=True)
+        labels = None if self.labels is None else self.labels[chosen].long()
+        given = self.given.select(chosen)
+        return Batch(chosen, self.inputs.batch(numbers), given, self.time, labels, slots)
 
 
-def most_inputs(lengths: NDArray[np.int64], batch_size: int) -> int:
-    """The most inputs of `batch_size` examples that are taken as an `Order` takes them.
-
-    It spreads the g examples of each of L lengths evenly over an epoch of n. A batch that lasts for a share w
-    of the epoch then has at least w g - 1 and at most w g + 1 of them; all in all w n - L <= batch_size, so
-    that it has at most g (batch_size + L) / n + 1.
-    """
-    kinds, counts = np.unique(lengths, return_counts=True)
-    total, left = 0, batch_size
-    for length, count in zip(kinds[::-1].tolist(), counts[::-1].tolist(), strict=True):
-        taken = min(left, count * (batch_size + len(kinds)) // len(lengths) + 1)
-        total, left = total + taken * length, left - taken
-    return total
+def sentence_lengths(given: Given) -> Tensor:
+    """int64 [example]: how long each sentence is, from what is known about it."""
+    if given.lengths is not None:
+        return given.lengths
+    assert given.multiset is not None, "examples say how long their sentences are"
+    return given.multiset.sum(1)
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some examples, with their inputs one behind the other."""
+    """Some examples."""
 
     examples: Tensor
-    """[batch]: which of them, on the device"""
-    lengths: Tensor
-    """[batch]"""
-    inputs: Tensor
-    """[symbol, ...] of all examples, without padding; behind them, what stands in"""
-    slots: Tensor
-    """[symbol]: the place of each in the flattened [batch, time]; behind its end for what stands in"""
+    """[batch]: which of them"""
+    inputs: Any
+    """what the network is shown"""
+    given: Given
     time: int
+    """symbols of the longest sentence, or more: sentences are padded to as many"""
     labels: Tensor | None
     """[batch, time]"""
-    known_numbers: NDArray[np.int64] | None = None
-    """[batch]: which of the examples, where that is known without waiting for the device"""
+    slots: Tensor | None = None
+    """[input]: the place of each input in the flattened [batch, time], where inputs are seen one by one"""
 
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """[batch]: which of the examples, on the CPU"""
-        if self.known_numbers is None:
-            raise NGSError(
-                "which examples this batch is of is known on the device alone; use its `examples`, or cut it "
-                "by `Examples.batch`"
-            )
-        return self.known_numbers
+    def __len__(self) -> int:
+        return len(self.examples)
 
-    def beliefs(self, logits: Tensor) -> Tensor:
-        """log p(z_t = s | x) [batch, time, symbol] from scores [input, symbol]; zero behind the end.
+    @cached_property
+    def rows(self) -> Tensor:
+        """[batch]: 0, 1, 2, ..."""
+        return torch.arange(len(self), device=self.examples.device)
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """int64 [batch]: symbols of each sentence."""
+        return sentence_lengths(self.given)
+
+    def log_probs(self, logits: Tensor) -> Tensor:
+        """log p(z_t = s | x) [batch, time, symbol] from logits [input, symbol]; zero after the end.
 
         In single precision at least: a chart adds many small numbers.
         """
+        assert self.slots is not None, "this network sees its inputs one by one"
         log_probs = logits.float().log_softmax(-1) if logits.dtype != torch.double else logits.log_softmax(-1)
-        places = len(self.examples) * self.time
-        flat = log_probs.new_zeros(places + 1, log_probs.shape[-1])  # the last for what stands in
-        return flat.index_copy(0, self.slots, log_probs)[:places].view(len(self.examples), self.time, -1)
+        flat = log_probs.new_zeros(len(self) * self.time, log_probs.shape[-1])
+        return flat.index_copy(0, self.slots, log_probs).view(len(self), self.time, -1)
 
 
 def pooled(inputs: Sequence[Tensor]) -> Tensor:

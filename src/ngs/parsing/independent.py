@@ -1,0 +1,179 @@
+"""p(z|x) = product over positions t of p(z_t|x): independent scores, restricted to a language by a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
+from ngs.parsing.candidates import Candidates
+from ngs.parsing.chart import best_derivation, log_total, sampled_derivation
+from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
+from ngs.parsing.distribution import Listed
+from ngs.parsing.k_best import k_best_sentences
+from ngs.parsing.scores import Lengths, check_normalised, checked_scores
+from ngs.parsing.sentences import Sentences
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of a batch that share a chart."""
+
+    rows: Tensor
+    """[n]"""
+    circuit: Circuit
+    roots: Edges
+    """of each of these rows"""
+
+    @classmethod
+    def of(cls, rows: Sequence[int], circuit: Circuit, roots: Sequence[int | None], device: torch.device) -> Group:
+        with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
+            numbers = torch.tensor(rows, dtype=torch.long, device=device)
+            return cls(numbers, circuit, circuit.select(roots).to(device))
+
+
+Charts = Callable[[Grammar, int], Circuit]
+
+
+@dataclass(frozen=True, eq=False)
+class Independent:
+    """Sentences of known lengths, with a score for each symbol at each position.
+
+    `log_probs` need not be normalised: with any real scores, `score` and `log_z` are those of the scores.
+    """
+
+    grammar: Grammar
+    log_probs: Tensor
+    """[batch, time, symbol]; what is after the end of a sentence is never looked at"""
+    lengths: Tensor
+    """int64 [batch]"""
+    support: tuple[Group, ...] | None = None
+    """the sentences that these charts derive; None for the whole language"""
+    exact: Tensor | None = None
+    """bool [batch]: false where the support was found by a beam, so that `log_z` is a lower bound; None: all are"""
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @cached_property
+    def log_z(self) -> Tensor:
+        # Cached for later calls, so it must not depend on the grad mode of the first.
+        with torch.inference_mode(False), torch.enable_grad():
+            total = self.log_probs.new_full((len(self),), -torch.inf)
+            for group in self._sums:
+                part = self.log_probs[group.rows, : group.circuit.time]
+                total = total.index_put((group.rows,), log_total(group.circuit, part, group.roots))
+            return total
+
+    @property
+    def found(self) -> Tensor:
+        """bool [batch]: whether the support has a sentence of positive probability."""
+        return ~self.log_z.detach().isneginf()
+
+    @cached_property
+    def marginals(self) -> Tensor:
+        """p(z_t = s | x, support) [batch, time, symbol], the gradient of `log_z`; zero after the end."""
+        if not len(self):
+            return torch.zeros_like(self.log_probs)
+        with torch.inference_mode(False), torch.enable_grad():
+            log_probs = self.log_probs.detach().clone().requires_grad_()
+            total = replace(self, log_probs=log_probs).log_z.sum()
+            (gradient,) = torch.autograd.grad(total, log_probs)
+            return gradient
+
+    @cached_property
+    def entropy(self) -> Tensor:
+        """The entropy of p(z | x, support) [batch], in nats; zero where the support is empty."""
+        expected = (self.marginals * self.log_probs.detach().masked_fill(self.marginals == 0, 0.0)).sum((1, 2))
+        return torch.where(self.found, self.log_z.detach() - expected, 0.0)
+
+    def score(self, rows: Tensor, z: Tensor) -> Tensor:
+        """log p(z|x) [sentence]; -inf for what is PAD throughout, no sentence."""
+        position = torch.arange(z.shape[1], device=z.device)
+        picked = self.log_probs[rows[:, None], position, z.clamp(min=0)].masked_fill(z == PAD, 0.0)
+        return picked.sum(1, dtype=torch.float64).masked_fill((z == PAD).all(1), -torch.inf)
+
+    def best(self) -> Tensor:
+        """argmax over the support of p(z|x) [batch, time] (Li et al. 2020, Eq. 3)."""
+        return self._choose(self._maxima, best_derivation)
+
+    def sample(self, generator: torch.Generator | None = None) -> Tensor:
+        """Drawn exactly from p(z | x, support) (Eq. 9)."""
+        return self._choose(self._sums, lambda *chart: sampled_derivation(*chart, generator))
+
+    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+        z = self.lengths.new_full((len(self), k, self.log_probs.shape[1]), PAD)
+        scores = self.log_probs.detach().new_full((len(self), k), -torch.inf)
+        for group in self._sums:
+            if not len(group.roots.out):
+                continue  # no sentence of the support
+            time = group.circuit.time
+            part = self.log_probs[group.rows, :time].detach()
+            z[group.rows, :, :time], scores[group.rows] = k_best_sentences(group.circuit, part, group.roots, k)
+        after = torch.arange(z.shape[2], device=z.device) >= self.lengths[:, None, None]
+        return z.masked_fill(after | scores.isneginf()[..., None], PAD), scores
+
+    def select(self, rows: Tensor) -> Independent:
+        if self.support is not None:
+            raise NotImplementedError("rows are chosen before the support is narrowed")
+        return replace(self, log_probs=self.log_probs[rows], lengths=self.lengths[rows])
+
+    def within(self, support: tuple[Group, ...] | Candidates) -> Independent | Listed:
+        if isinstance(support, Candidates):
+            return Listed.of(self, support)
+        return replace(self, support=support)
+
+    def sentences(self, z: Tensor) -> Sentences:
+        """Sentences [batch, ..., time] to be read: with their symbols by name, and log p(z|x)."""
+        flat = z.reshape(-1, z.shape[-1])
+        rows = torch.arange(len(self), device=z.device).repeat_interleave(len(flat) // max(1, len(self)))
+        return Sentences(self.grammar, z, self.score(rows, flat).to(self.log_probs.dtype).view(z.shape[:-1]))
+
+    def _choose(self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor]) -> Tensor:
+        z = self.lengths.new_full(self.log_probs.shape[:2], PAD)
+        for group in groups:
+            time = group.circuit.time
+            z[group.rows, :time] = choice(group.circuit, self.log_probs[group.rows, :time].detach(), group.roots)
+        return z
+
+    @cached_property
+    def _sums(self) -> tuple[Group, ...]:
+        """Charts in which each sentence has one derivation: a sum counts it once."""
+        return self._language(sentence_circuit) if self.support is None else self.support
+
+    @cached_property
+    def _maxima(self) -> tuple[Group, ...]:
+        """Charts in which a sentence may have several derivations, which no maximum minds."""
+        return self._language(derivation_circuit) if self.support is None else self.support
+
+    def _language(self, charts: Charts) -> tuple[Group, ...]:
+        circuit = charts(self.grammar, self.log_probs.shape[1])
+        roots = [circuit.root(length) for length in self.lengths.tolist()]
+        return (Group.of(range(len(roots)), circuit, roots, self.log_probs.device),)
+
+
+def independent(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Independent:
+    """p(z | x, z in L(G)) for `log_probs` [batch, time, symbol], checked.
+
+    Any real scores will do; with normalised log-probabilities the results are log-probabilities. `lengths`
+    [batch] are the symbols of each sentence; None means that all fill the time axis.
+
+    >>> grammar = Grammar.parse('start: digit "+" digit -> add' + chr(10) + 'digit: "1" | "2"')
+    >>> p = independent(grammar, torch.zeros(1, 3, 3).log_softmax(-1))
+    >>> p.log_z.exp().item()  # 4 of 27 sequences of three symbols are sentences
+    0.148...
+    """
+    scores, checked = checked_scores(grammar, log_probs, lengths)
+    return Independent(grammar, scores, checked)
+
+
+def normalised(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Independent:
+    """The same where the scores must be log-probabilities; a ShapeError where they do not sum to one."""
+    p = independent(grammar, log_probs, lengths)
+    check_normalised(log_probs.detach(), p.lengths)
+    return p

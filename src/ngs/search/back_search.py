@@ -1,0 +1,187 @@
+"""Back-search for a whole batch: one engine for every kind of edits (Li et al. 2020, Algorithms 1 and 2).
+
+1-BS replaces a wrong sentence by its most likely neighbour that gives the answer. The queue of Algorithm 1
+finds the same: it pops the leaf whose path from the root has the strongest weakest link, and that link is
+always the leaf itself. For a node A above it, 1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf), so
+(1 - p(A)) / p(A) >= p(alpha) / p(leaf).
+
+m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribution is
+
+    p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
+
+The engine knows no task. It is given edits, a score log p(z|x), and a judge that says whether f(z) = y.
+`reference.py` does the same for one sentence at a time, and explains each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from math import exp, inf, log
+
+import torch
+from torch import Tensor
+
+from ngs.errors import NGSError
+from ngs.parsing.candidates import Candidates
+from ngs.search.edits import Edits
+
+Score = Callable[[Tensor, Tensor], Tensor]
+"""Rows [candidate] and sentences [candidate, time] -> log p(z|x) [candidate]."""
+Judge = Callable[[Tensor, Tensor], Tensor]
+"""Rows [candidate] and sentences [candidate, time] -> bool [candidate]: whether f(z) = y."""
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """The hyperparameters of Algorithm 2."""
+
+    steps: int = 5
+    """T"""
+    back_search: float = 0.9
+    """lambda: the probability of proposing the one-step correction"""
+    distance: float = 1.0
+    """beta: the expected number of edits of a random walk"""
+    epsilon: float = 1e-30
+    """the weight of a wrong answer; so small that a correction is practically always accepted"""
+
+    def __post_init__(self) -> None:
+        if self.steps < 0:
+            raise NGSError(f"steps is {self.steps}; it must be 0 or more")
+        if not 0 <= self.back_search < 1:
+            raise NGSError(
+                f"back_search is {self.back_search}; it must be in [0, 1), or the chain cannot move on"
+            )
+        if not 0 < self.distance < inf:
+            raise NGSError(f"distance is {self.distance}; it must be positive and finite")
+        if not self.epsilon > 0:
+            raise NGSError(
+                f"epsilon is {self.epsilon}; it must be positive, or wrong states could not be left"
+            )
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """Where back-search from each sentence ended."""
+
+    z: Tensor
+    """[row, time]: the sentence itself where 1-BS found nothing; the last state of m-BS"""
+    found: Tensor
+    """bool [row]: whether it gives the answer"""
+
+
+def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
+    """1-BS of each sentence [row, time]. A sentence that gives its answer is its own correction."""
+    state = State.of(z, score, edits, judge)
+    return Corrections(state.fix, state.found)
+
+
+def sample_corrections(
+    z: Tensor, score: Score, edits: Edits, judge: Judge, chain: ChainSettings, generator: torch.Generator
+) -> Corrections:
+    """m-BS: the last state of a chain of `chain.steps` steps from each sentence [row, time].
+
+    A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
+    of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
+    """
+    now = State.of(z, score, edits, judge)
+    rate = torch.full((len(z),), chain.distance, device=generator.device)
+    for _ in range(chain.steps):
+        draws = torch.rand((2, len(z)), generator=generator, device=generator.device, dtype=torch.float64)
+        kind, accept = draws.to(z.device)
+        distance = torch.poisson(rate, generator=generator).long().to(z.device)
+        walked = edits.walk(now.z, distance, generator)
+        corrects = (kind < chain.back_search) & now.found
+        new = State.of(torch.where(corrects[:, None], now.fix, walked), score, edits, judge)
+        log_r = log_ratio(now, new, torch.where(corrects, 1, distance), edits, chain)
+        # A comparison with NaN is false: where the ratio is undefined, the chain stays.
+        now = now.replaced(accept.clamp(min=SMALLEST).log() <= log_r, new)
+    return Corrections(now.z, now.right)
+
+
+SMALLEST = 1e-300
+"""What a uniform draw of zero counts as: its logarithm is needed."""
+
+
+def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: ChainSettings) -> Tensor:
+    """log of the acceptance ratio r = q(z') Q(z|z') / (q(z) Q(z'|z)) [row], for any edits.
+
+    `distance` [row] is the number of edits that made z' of z; a correction counts as one. The correction and
+    a single random edit are one kind of move, since the same z' may come of either:
+
+        Q(z'|z) = lambda(z) [z' = 1-BS(z)] + (1 - lambda(z)) Poisson(1; beta) ways(z, z') / count(z)
+
+    lambda(z) is lambda where z has a correction, and 0 elsewhere. For any other distance the walk is reversible
+    with respect to count (`edits.py`), so that
+
+        Q(z|z') / Q(z'|z) = (1 - lambda(z')) count(z) / ((1 - lambda(z)) count(z'))
+
+    The two ratios of the paper (Sec. 3.2.3) are this r under its assumptions: z wrong and z' right after a
+    correction, both wrong after a walk.
+    """
+    single = edits.ways(now.z, new.z) * (chain.distance * exp(-chain.distance))
+
+    def log_single(a: State, b: State) -> Tensor:
+        chance = chain.back_search * a.found.double()
+        corrects = a.found & (a.fix == b.z).all(1)
+        return (chance * corrects + (1 - chance) * single / a.count).log()
+
+    def log_several(a: State) -> Tensor:
+        return (1 - chain.back_search * a.found.double()).log() - a.count.log()
+
+    one = log_single(new, now) - log_single(now, new)
+    backwards = torch.where(distance == 1, one, log_several(new) - log_several(now))
+    return log_target(new, chain) - log_target(now, chain) + backwards
+
+
+def log_target(state: State, chain: ChainSettings) -> Tensor:
+    """log q(z) [row]."""
+    return torch.where(state.right, log(1 + chain.epsilon), log(chain.epsilon)) + state.log_p
+
+
+@dataclass(frozen=True)
+class State:
+    """Where each chain is, and what the next step needs to know about it."""
+
+    z: Tensor
+    log_p: Tensor
+    """float64 [row]: log p(z|x)"""
+    right: Tensor
+    """bool [row]: whether z gives the answer"""
+    fix: Tensor
+    """[row, time]: 1-BS(z); z itself where that is right, or where nothing was found"""
+    found: Tensor
+    """bool [row]: whether `fix` gives the answer"""
+    count: Tensor
+    """float64 [row]: how many edits z has"""
+
+    @classmethod
+    def of(cls, z: Tensor, score: Score, edits: Edits, judge: Judge) -> State:
+        rows = torch.arange(len(z), device=z.device)
+        right = judge(rows, z)
+        wrong = (~right).nonzero().flatten()
+        near = edits.neighbours(z[wrong]).of(wrong)
+        near = near.select(judge(near.rows, near.symbols))
+        # One question for both: a network takes as long for a hundred sentences as for ten.
+        log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
+        best = most_likely(near, log_p[len(z) :], len(z))
+        found = best >= 0
+        fix = torch.where(found[:, None], near.symbols[best.clamp(min=0)], z) if len(near) else z
+        return cls(z, log_p[: len(z)], right, fix, right | found, edits.count(z))
+
+    def replaced(self, rows: Tensor, other: State) -> State:
+        """This state, with some rows (a mask) of the other."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return State(*(torch.where(rows.view(-1, *[1] * (old.dim() - 1)), new, old) for old, new in pairs))
+
+
+def most_likely(candidates: Candidates, log_p: Tensor, number: int) -> Tensor:
+    """[number]: the index of each row's most likely candidate, of equals the first; -1 where there is none.
+
+    A candidate of probability zero is none.
+    """
+    highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, candidates.rows, log_p, "amax")
+    best = (log_p == highest[candidates.rows]) & ~log_p.isneginf()
+    index = torch.arange(len(candidates), device=log_p.device)[best]
+    first = index.new_full((number,), len(candidates)).scatter_reduce(0, candidates.rows[best], index, "amin")
+    return first.masked_fill(first == len(candidates), -1)

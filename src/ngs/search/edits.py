@@ -1,0 +1,205 @@
+"""Edits: what one step of back-search may change in a sentence.
+
+The contract, on which the acceptance ratio of `back_search.log_ratio` rests and to which property tests hold
+every kind of edits:
+
+    ways(z, z') = ways(z', z)
+    a walk of one step goes from z to each z' != z of the language with probability ways(z, z') / count(z)
+    for each distance d, the walk is reversible with respect to count:
+        count(z) P(z' | z, d) = count(z') P(z | z', d)
+
+Whatever would leave the language is no step: the walk stays where it is. To add a kind of edits, write
+`results` and `contains`; everything else follows, and may be replaced by something faster.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from ngs.grammar.automaton import prefix_automaton
+from ngs.grammar.constraint import Automaton, Given
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
+from ngs.parsing.candidates import Candidates, count_by_row
+
+
+class Edits(nn.Module, ABC):
+    """Edits of sentences [row, time], given as a list of results: each is as likely as any other."""
+
+    @abstractmethod
+    def results(self, z: Tensor) -> Candidates:
+        """What each edit makes of each sentence, in the language or not.
+
+        As many edits must lead from one sentence to another as lead back.
+        """
+
+    @abstractmethod
+    def contains(self, z: Tensor) -> Tensor:
+        """bool [row]: whether a result is in the language."""
+
+    def neighbours(self, z: Tensor) -> Candidates:
+        """The results that can be right: those in the language."""
+        made = self.results(z)
+        return made.select(self.contains(made.symbols))
+
+    def count(self, z: Tensor) -> Tensor:
+        """float64 [row]: how many edits each sentence has; at least 1, so that it can be divided by."""
+        return count_by_row(self.results(z).rows, len(z)).clamp(min=1).double()
+
+    def ways(self, z: Tensor, other: Tensor) -> Tensor:
+        """float64 [row]: how many edits turn each sentence into the other one."""
+        made = self.results(z)
+        same = (made.symbols == other[made.rows]).all(1)
+        return count_by_row(made.rows[same], len(z)).double()
+
+    def walk(self, z: Tensor, distance: Tensor, generator: torch.Generator) -> Tensor:
+        """Each sentence after `distance` [row] random edits, one after another."""
+        for step in range(int(distance.max()) if len(z) else 0):
+            draw = torch.rand(len(z), generator=generator, device=generator.device).to(z.device)
+            z = torch.where((step < distance)[:, None], self._edited(z, draw), z)
+        return z
+
+    def _edited(self, z: Tensor, draw: Tensor) -> Tensor:
+        """Each sentence after one edit, chosen by a uniform number [row]."""
+        made = self.results(z)
+        if not len(made):
+            return z
+        number = count_by_row(made.rows, len(z))
+        # A number just below 1 may round up to the count; it means the last edit.
+        chosen = (draw * number).long().minimum((number - 1).clamp(min=0))
+        result = made.symbols[(number.cumsum(0) - number + chosen).clamp(max=len(made) - 1)]
+        moves = (number > 0) & self.contains(result)
+        return torch.where(moves[:, None], result, z)
+
+
+class Switch(Edits):
+    """Two different symbols of one class change places, and the sentence stays in the language.
+
+    For sentences that are made of known symbols in an unknown order (Li et al. 2020, supplement, Sec. 3.2).
+    """
+
+    classes: Tensor
+
+    def __init__(self, classes: Tensor) -> None:
+        """`classes` [symbol] numbers the class of each symbol: `ngs.grammar.multisets.symbol_classes`."""
+        super().__init__()
+        self.register_buffer("classes", classes, persistent=False)
+
+    def results(self, z: Tensor) -> Candidates:
+        row, first, second = self._switchable(z).nonzero(as_tuple=True)
+        changed = z[row]
+        one, other = changed.gather(1, first[:, None]), changed.gather(1, second[:, None])
+        return Candidates(row, changed.scatter(1, first[:, None], other).scatter(1, second[:, None], one))
+
+    def contains(self, z: Tensor) -> Tensor:
+        return torch.ones(len(z), dtype=torch.bool, device=z.device)
+
+    def count(self, z: Tensor) -> Tensor:
+        return self._switchable(z).sum((1, 2)).clamp(min=1).double()
+
+    def ways(self, z: Tensor, other: Tensor) -> Tensor:
+        """1 where the sentences differ in two positions, by a switch of two symbols of one class."""
+        differ = z != other
+        first = differ.int().argmax(1, keepdim=True)
+        last = z.shape[1] - 1 - differ.flip(1).int().argmax(1, keepdim=True)
+        crossed = (z.gather(1, first) == other.gather(1, last)) & (z.gather(1, last) == other.gather(1, first))
+        alike = self._class_of(z.gather(1, first)) == self._class_of(z.gather(1, last))
+        return ((differ.sum(1) == 2) & (crossed & alike)[:, 0]).double()
+
+    def _class_of(self, z: Tensor) -> Tensor:
+        return torch.where(z == PAD, PAD, self.classes[z.clamp(min=0)])
+
+    def _switchable(self, z: Tensor) -> Tensor:
+        """bool [row, first, second]: whether two positions hold different symbols of one class."""
+        of = self._class_of(z)
+        return ((of[:, :, None] == of[:, None]) & (z[:, :, None] != z[:, None])).triu(1)
+
+
+class Substitute(Edits):
+    """Another symbol at one position: the edits of the paper.
+
+    A random walk over d symbols changes d distinct positions, so that its distance is the edit distance of
+    Sec. 3.2.3. Positions are drawn uniformly, and at each one of the other symbols that some sentence of this
+    length has there. With n positions that have alternatives, and a(t) alternatives at position t:
+
+        ways(z, z') = 1 / a(t) where they differ at t alone,    count(z) = n
+    """
+
+    usable: Tensor
+    """bool [length, time, symbol]: whether some sentence of exactly that length has the symbol there"""
+    alternatives: Tensor
+    """[length, time]: a(t)"""
+    order: Tensor
+    """[length, time, number]: the usable symbols, in order"""
+    place: Tensor
+    """[length, time, symbol]: which of these a symbol is"""
+
+    def __init__(self, grammar: Grammar, longest: int) -> None:
+        super().__init__()
+        self.automaton = Automaton(grammar)
+        usable = usable_symbols(grammar, longest)
+        tables = {
+            "usable": usable,
+            "alternatives": (usable.sum(-1) - 1).clamp(min=0),
+            "order": (~usable).int().sort(dim=-1, stable=True).indices,
+            "place": usable.cumsum(-1) - 1,
+        }
+        for name, table in tables.items():
+            self.register_buffer(name, table, persistent=False)
+
+    def results(self, z: Tensor) -> Candidates:
+        other = torch.arange(self.usable.shape[-1], device=z.device) != z[..., None]
+        row, position, symbol = (self._of(self.usable, z) & other).nonzero(as_tuple=True)
+        return Candidates(row, z[row].scatter(1, position[:, None], symbol[:, None]))
+
+    def contains(self, z: Tensor) -> Tensor:
+        return self.automaton.contains(Given(lengths=lengths_of(z)), z)
+
+    def neighbours(self, z: Tensor) -> Candidates:
+        """Every substitution: no judge calls a sentence right that is outside of the language."""
+        return self.results(z)
+
+    def count(self, z: Tensor) -> Tensor:
+        return (self._of(self.alternatives, z) > 0).sum(1).clamp(min=1).double()
+
+    def ways(self, z: Tensor, other: Tensor) -> Tensor:
+        differ = z != other
+        weight = differ / self._of(self.alternatives, z).clamp(min=1).double()
+        return torch.where(differ.sum(1) == 1, weight.sum(1), 0.0)
+
+    def walk(self, z: Tensor, distance: Tensor, generator: torch.Generator) -> Tensor:
+        alternatives = self._of(self.alternatives, z)
+        changeable = alternatives > 0
+        draws = torch.rand((2, *z.shape), generator=generator, device=generator.device, dtype=torch.float64)
+        order, draw = draws.to(z.device)
+        rank = order.masked_fill(~changeable, torch.inf).argsort(1).argsort(1)
+        possible = distance <= changeable.sum(1)
+        changes = changeable & (rank < distance[:, None]) & possible[:, None]
+        current = self._of(self.place, z).gather(2, z.clamp(min=0)[..., None])[..., 0]
+        number = (draw * alternatives).long()
+        number = (number + (number >= current)).clamp(max=self.order.shape[-1] - 1)
+        drawn = self._of(self.order, z).gather(2, number[..., None])[..., 0]
+        result = torch.where(changes, drawn, z)
+        return torch.where(self.contains(result)[:, None], result, z)
+
+    def _of(self, table: Tensor, z: Tensor) -> Tensor:
+        """The rows of a table for sentences of these lengths, as long as `z`."""
+        return table[lengths_of(z), : z.shape[1]]
+
+
+def lengths_of(z: Tensor) -> Tensor:
+    """int64 [row]: symbols of each sentence [row, time]."""
+    return (z != PAD).sum(1)
+
+
+def usable_symbols(grammar: Grammar, longest: int) -> Tensor:
+    """bool [length, time, symbol]: whether some sentence of exactly that length has the symbol there."""
+    table = torch.zeros(longest + 1, longest, len(grammar.symbols), dtype=torch.bool)
+    automaton = prefix_automaton(grammar)
+    for length in range(1, longest + 1):
+        for position, symbols in enumerate(automaton.symbols_at(length)):
+            table[length, position, list(symbols)] = True
+    return table

@@ -1,0 +1,232 @@
+"""Judges: is f(z) = y? For many sentences at once by table look-up, and one at a time by the reference.
+
+Parsing and executing by tables is the chart again, with values in place of scores. In this semiring an element
+is the number of a value, counted from 1, or ABSENT. `times` looks two numbers up in the compiled table of their
+step, and `plus` keeps the first step that applies. Row and column 0 of every table are ABSENT, so nothing has
+to be masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ngs.grammar.ambiguity import unambiguous
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import NormalForm, no_such_length
+from ngs.grammar.padding import PAD
+from ngs.grammar.rules import Terminal
+from ngs.grammar.tree import Sentence
+from ngs.parsing.circuit import Cell, cells, splits
+from ngs.parsing.sentence import find_tree
+from ngs.parsing.tables import Tables
+from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.reasoning.semantics import Meaning, evaluate
+from ngs.search.edits import lengths_of
+
+ABSENT = 0
+"""The number that stands for: no derivation here."""
+UNREACHED = -1
+"""The number of an answer that no sentence of its length gives."""
+
+
+class ReferenceJudge:
+    """f(z) = y by parsing and executing each sentence by itself."""
+
+    def __init__(self, grammar: Grammar, semantics: Meaning, answers: Sequence[Value]) -> None:
+        self.grammar, self.answers = grammar, answers
+
+        @lru_cache(maxsize=100_000)
+        def value(sentence: Sentence) -> Value:
+            tree = find_tree(grammar, sentence)
+            return UNDEFINED if tree is None else evaluate(tree, semantics)
+
+        self._value = value
+
+    def __call__(self, examples: Tensor, z: Tensor) -> Tensor:
+        """bool [sentence]: whether each sentence [sentence, time] gives the answer of its example [sentence]."""
+        right = (self._gives(*pair) for pair in zip(z.tolist(), examples.tolist(), strict=True))
+        return torch.tensor(list(right), dtype=torch.bool, device=z.device)
+
+    def _gives(self, symbols: Sequence[int], example: int) -> bool:
+        sentence = self.grammar.decode(symbol for symbol in symbols if symbol != PAD)
+        value = self._value(sentence) if sentence else UNDEFINED
+        return value is not UNDEFINED and bool(value == self.answers[example])
+
+
+class TableJudge(nn.Module):
+    """f(z) = y by compiled tables, for sentences of examples with these lengths and answers."""
+
+    answers: Tensor
+    """int32 [example]: the number of each answer among the values of its length"""
+
+    def __init__(self, values: TableValues, lengths: Sequence[int], answers: Sequence[Value]) -> None:
+        super().__init__()
+        self.values = values
+        self.register_buffer("answers", values.numbers(lengths, answers), persistent=False)
+
+    def forward(self, examples: Tensor, z: Tensor) -> Tensor:
+        """bool [sentence]: whether each sentence [sentence, time] gives the answer of its example [sentence]."""
+        return self.values(z) == self.answers[examples]
+
+
+class TableValues(nn.Module):
+    """Every sentence of up to `time` symbols, parsed and executed by table look-up."""
+
+    word_position: Tensor
+    """[cell]: cells of one symbol are the first rows; the position each reads"""
+    word_value: Tensor
+    """[cell, symbol]: the number of the value that is read, or ABSENT"""
+    table: Tensor
+    """all tables of all steps, one after another"""
+    root_row: Tensor
+    """[length]: the row of the whole sentence"""
+
+    def __init__(self, grammar: Grammar, tables: Tables) -> None:
+        super().__init__()
+        form, self.time = tables.form, tables.longest
+        lengths = form.lengths(self.time)
+        self.known: Mapping[int, Mapping[Value, int]] = {
+            length: {value: number + 1 for value, number in tables.values[form.start, length].items()}
+            for length in lengths
+        }
+        """for each length, the numbers of the values of whole sentences"""
+        needed = _needed_cells(form, self.time)
+        row = {cell: number for number, cell in enumerate(needed)}
+        self.rows = len(needed)
+        levels = [list(level) for _, level in groupby(needed, key=lambda cell: cell[2])]
+        flat = _FlatTables(tables)
+        words = levels[0] if levels and levels[0][0][2] == 1 else []
+        self.layers = nn.ModuleList(_Layer(flat, row, level) for level in levels if level is not words)
+        root_row = torch.full((self.time + 1,), self.rows)  # of no such length: a row that stays ABSENT
+        for length in lengths:
+            root_row[length] = row[form.start, 0, length]
+        self.ambiguous = not all(unambiguous(grammar, length) for length in lengths)
+        buffers = {
+            "word_position": torch.tensor([cell[1] for cell in words], dtype=torch.long),
+            "word_value": _word_values(grammar, tables, words),
+            "table": flat.tensor(),
+            "root_row": root_row,
+        }
+        for name, buffer in buffers.items():
+            self.register_buffer(name, buffer, persistent=False)
+
+    def numbers(self, lengths: Sequence[int], answers: Sequence[Value]) -> Tensor:
+        """int32 [example]: the number of each answer among the values of its length, or UNREACHED."""
+        for length in sorted(set(lengths)):
+            if length not in self.known:
+                raise no_such_length(length, self.known, self.time)
+        pairs = zip(lengths, answers, strict=True)
+        numbers = [self.known[length].get(answer, UNREACHED) for length, answer in pairs]
+        return torch.tensor(numbers, dtype=torch.int32)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """int32 [sentence]: the number of each sentence's value [sentence, time]; ABSENT for what is no sentence."""
+        numbers = self._values(torch.nn.functional.pad(z, (0, self.time - z.shape[1]), value=PAD).T)
+        return numbers.gather(0, self.root_row[lengths_of(z)][None])[0]
+
+    def _values(self, z: Tensor) -> Tensor:
+        """The number of every cell's value [row, sentence], for sentences [time, sentence]."""
+        rows = self.table.new_zeros(self.rows + 1, z.shape[1])
+        rows[: len(self.word_position)] = self.word_value.gather(1, z[self.word_position].clamp_(min=0))
+        for layer in self.layers:
+            entry = torch.addcmul(layer.offset, rows.index_select(0, layer.left), layer.stride)
+            entry += rows.index_select(0, layer.right)
+            made = self.table.index_select(0, entry.view(-1)).view_as(entry)
+            if self.ambiguous:
+                made = made * layer.is_first(made)
+            # At most one edge of a cell is left that is not ABSENT, which is zero.
+            rows[layer.first : layer.first + layer.cells].index_add_(0, layer.out, made)
+        return rows
+
+
+class _Layer(nn.Module):
+    """The edges into all cells of one length."""
+
+    left: Tensor
+    right: Tensor
+    """[edge]: rows"""
+    out: Tensor
+    """[edge]: the cell, counted from the layer's first; a cell's edges are in the order of its steps"""
+    offset: Tensor
+    stride: Tensor
+    """[edge, 1]: where the edge's table begins, and the length of its rows"""
+
+    def __init__(self, flat: _FlatTables, row: Mapping[Cell, int], level: Sequence[Cell]) -> None:
+        super().__init__()
+        self.first, self.cells = row[level[0]], len(level)
+        edges = []
+        for out, cell in enumerate(level):
+            for number, _, left, *right in splits(flat.tables.form, cell):
+                stride = flat.tables.tables[cell[0], cell[2]][number].out.shape[1] + 1
+                edges.append((row[left], row[right[0]], out, flat.offset(cell, number), stride))
+        left_row, right_row, outs, offset, strides = torch.tensor(edges).T.contiguous()
+        buffers = {
+            "left": left_row,
+            "right": right_row,
+            "out": outs,
+            "offset": offset[:, None].int(),
+            "stride": strides[:, None].int(),
+        }
+        for name, buffer in buffers.items():
+            self.register_buffer(name, buffer, persistent=False)
+
+    def is_first(self, made: Tensor) -> Tensor:
+        """Whether each edge is the first of its cell that applies [edge, sentence]."""
+        none = len(self.out)
+        number = torch.arange(none, device=made.device)[:, None]
+        candidate = torch.where(made == ABSENT, none, number)
+        first = candidate.new_full((self.cells, made.shape[1]), none)
+        first.scatter_reduce_(0, self.out[:, None].expand_as(made), candidate, "amin", include_self=True)
+        return first[self.out] == number
+
+
+class _FlatTables:
+    """The step tables one after another, each with a row and a column for ABSENT."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.place: dict[tuple[object, int, int], int] = {}
+        self.pieces: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
+        self.size = 0
+
+    def offset(self, cell: Cell, number: int) -> int:
+        key = cell[0], cell[2], number
+        if key not in self.place:
+            out = self.tables.tables[cell[0], cell[2]][number].out
+            padded = np.zeros((out.shape[0] + 1, out.shape[1] + 1), dtype=np.int32)
+            padded[1:, 1:] = out + 1
+            self.place[key] = self.size
+            self.pieces.append(padded.ravel())
+            self.size += padded.size
+        return self.place[key]
+
+    def tensor(self) -> Tensor:
+        return torch.from_numpy(np.concatenate([np.zeros(1, dtype=np.int32), *self.pieces])[1:].copy())
+
+
+def _needed_cells(form: NormalForm, longest: int) -> list[Cell]:
+    """The cells that some sentence of at most `longest` symbols needs, shortest first."""
+    inner = {*cells(form, longest), *((form.start, 0, length) for length in form.lengths(longest))}
+    parts = {part for cell in inner if cell[2] > 1 for _, _, *parts in splits(form, cell) for part in parts}
+    punctuation = {part for part in parts if isinstance(part[0], Terminal)}
+    return sorted(inner | punctuation, key=lambda cell: (cell[2], cell[1], str(cell[0])))
+
+
+def _word_values(grammar: Grammar, tables: Tables, words: Sequence[Cell]) -> Tensor:
+    """[cell, symbol]: the number of the value that each cell of one symbol reads."""
+    value = torch.zeros(len(words), len(grammar.symbols), dtype=torch.int32)
+    for k, (symbol, _, _) in enumerate(words):
+        if isinstance(symbol, Terminal):
+            value[k, grammar.column(symbol.name)] = 1
+            continue
+        for table in reversed(tables.tables[symbol, 1]):  # the first step that reads a symbol counts
+            word = table.step.left
+            assert isinstance(word, Terminal)  # a step over one symbol
+            value[k, grammar.column(word.name)] = int(table.out[0, 0]) + 1
+    return value

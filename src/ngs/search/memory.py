@@ -1,0 +1,51 @@
+"""A memory of sentences that were found right, a few for each example."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ngs.errors import NGSError
+from ngs.grammar.padding import PAD
+from ngs.processes import gathered
+
+
+class Memory(nn.Module):
+    """Sentences by example. Checkpoints keep them, since they are buffers.
+
+    Processes that train one network store what any of them found, and so agree.
+    """
+
+    stored: Tensor
+    """int16 [example, size, time]: PAD throughout where a place is empty"""
+    added: Tensor
+    """int64 [example]: how many sentences were ever added"""
+
+    def __init__(self, examples: int, size: int, time: int, device: torch.device) -> None:
+        super().__init__()
+        if size < 1:
+            raise NGSError(f"a memory of {size} sentences for each example; keep at least one")
+        self.time = time
+        self.register_buffer("stored", torch.full((examples, size, time), PAD, dtype=torch.int16, device=device))
+        self.register_buffer("added", torch.zeros(examples, dtype=torch.long, device=device))
+
+    def of(self, examples: Tensor) -> Tensor:
+        """int64 [row, size, time]: the sentences of some examples."""
+        return self.stored[examples].long()
+
+    def contains(self, examples: Tensor, z: Tensor) -> Tensor:
+        """bool [row]: whether each sentence [row, time] is stored for its example."""
+        return (self.stored[examples] == z[:, None]).all(2).any(1)
+
+    def add(self, examples: Tensor, z: Tensor, wanted: Tensor) -> None:
+        """Store the sentences where `wanted` [row], each once, in place of the oldest of its example."""
+        examples, z, wanted = gathered(examples), gathered(z), gathered(wanted)
+        new = wanted & ~self.contains(examples, z)
+        place = self.added[examples] % self.stored.shape[1]
+        old = self.stored[examples, place]
+        self.stored[examples, place] = torch.where(new[:, None], z.to(torch.int16), old)
+        self.added[examples] += new
+
+    def replace(self, examples: Tensor, z: Tensor) -> None:
+        """Store these sentences [row, size, time] in place of all others of their examples."""
+        self.stored[gathered(examples)] = gathered(z.to(torch.int16))
