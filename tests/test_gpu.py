@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional as F
 from torch.nn.functional import one_hot
 
 import ngs
@@ -22,8 +21,7 @@ from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.learning.reasoner import BEAM, Substituting
 from ngs.networks.decoding import Policy
-from ngs.networks.halving import Halving
-from ngs.networks.lenet import NETWORKS, FirstConvolution
+from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
 from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
@@ -34,7 +32,6 @@ from ngs.search.arrangement import multi_step
 from ngs.search.batched import Batch, correct
 from ngs.search.batched_walk import walk_batch
 from ngs.search.compiled import BUDGET
-from ngs.search.evaluator import kernels_of
 from ngs.search.multi_step import Draws, Walk
 from ngs.search.substitution import Substitutions
 from ngs.tasks.clevr.grammars import clevr
@@ -130,37 +127,6 @@ def test_walks(batch):
     here, there = walk_batch(on_cpu, columns, walk, draws), walk_batch(on_gpu, columns.cuda(), walk, draws)
     assert torch.equal(here[0], there[0].cpu())
     assert torch.equal(here[1], there[1].cpu())
-
-
-def test_searches_by_tables_can_be_recorded(batch):
-    """Walks, corrections and answers by the kernels, in a CUDA graph of the caller; some have no sentence."""
-    log_probs, lengths, answers = batch
-    walk = Walk(steps=5, back_search=0.5, epsilon=0.1)
-    draws = Draws.of(walk, 64, 7, torch.Generator().manual_seed(0))
-    columns = ngs.best(GRAMMAR, log_probs, lengths).columns
-    columns[::9] = ngs.PAD
-
-    def searched(device):
-        search = Batch.of(GRAMMAR, ARITHMETIC, log_probs.float().to(device), lengths.to(device), answers)
-        drawn, start = draws.to(torch.device(device)), columns.to(device)
-
-        def search_all():
-            fixes = correct(search, start)
-            numbers = search.engine.answers_of(fixes.columns, search.lengths)
-            parts = fixes.columns, fixes.found, fixes.right, fixes.in_language, numbers
-            return *walk_batch(search, start, walk, drawn), *parts
-
-        return search, start, search_all
-
-    search, start, search_all = searched(GPU)
-    assert kernels_of(search.engine, start) is not None
-    search_all()  # tables are laid out and kernels compiled outside the recording
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        there = search_all()
-    graph.replay()
-    for want, have in zip(searched("cpu")[2](), there, strict=True):
-        assert torch.equal(want, have.cpu())
 
 
 @pytest.fixture(params=range(3), ids=lambda seed: f"seed {seed}")
@@ -455,83 +421,6 @@ def test_the_average_of_a_recurrent_network():
     batch = program_tasks.whole(examples)
     columns, _ = program_tasks.beliefs(trainer.learned, batch).likeliest()
     assert columns.shape[0] == len(batch)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
-@pytest.mark.parametrize(
-    "shape", [(3, 32, 45, 45), (2, 48, 22, 11), (5, 7, 4, 5), (2, 3, 2, 2), (0, 3, 4, 4)]
-)
-def test_halving(shape, dtype):
-    """Values and gradients are PyTorch's, also where several pixels are the largest or one is no number."""
-    generator = torch.Generator(GPU).manual_seed(0)
-    features = torch.randint(0, 4, shape, device=GPU, generator=generator).to(dtype)
-    if features.shape[2] > 4:
-        features[0, 0, 1, 1] = torch.nan
-    features.requires_grad_()
-    halved, expected = Halving()(features), F.max_pool2d(features, 2)
-    assert torch.equal(halved.nan_to_num(-1), expected.nan_to_num(-1))
-    weights = torch.rand(expected.shape, device=GPU, generator=generator).to(dtype)
-    (slopes,) = torch.autograd.grad(halved, features, weights)
-    (expected_slopes,) = torch.autograd.grad(expected, features, weights)
-    assert torch.equal(slopes, expected_slopes)
-
-
-def test_halving_twice_differentiated_is_refused():
-    features = torch.rand(1, 2, 4, 4, device=GPU, requires_grad=True)
-    (slopes,) = torch.autograd.grad(Halving()(features).square().sum(), features, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        slopes.sum().backward()
-
-
-@pytest.mark.parametrize("dtype, near", [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=str)
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(
-    "shape", [(3, 45, 45, 32), (2, 45, 45, 48), (5, 9, 7, 16), (2, 4, 5, 3), (0, 4, 4, 4)]
-)
-def test_first_convolution(shape, bias, dtype, near):
-    """Against PyTorch in double precision; of every other image and column, as they lie in memory."""
-    number, height, width, channels = shape
-    torch.manual_seed(0)
-    layer = FirstConvolution(channels, bias).to(GPU, dtype)
-    ink = torch.rand(2 * number, 1, height, 2 * width, dtype=dtype, device=GPU)[::2, ..., ::2]
-    weights = [each.detach().double().requires_grad_() for each in layer.parameters()]
-    here = layer(ink)
-    expected = F.conv2d(ink.double(), weights[0], weights[1] if bias else None, padding=1)
-    assert here.dtype == dtype and here.is_contiguous(memory_format=torch.channels_last)
-    assert (here - expected).norm() <= near * expected.norm()
-    toward = torch.rand_like(expected)
-    slopes = torch.autograd.grad(here, list(layer.parameters()), toward.to(dtype))
-    expected_slopes = torch.autograd.grad(expected, weights, toward)
-    for one, other in zip(slopes, expected_slopes, strict=True):
-        assert (one - other).norm() <= near * other.norm()
-
-
-def test_first_convolution_for_ink_with_a_gradient():
-    """Which of the pixels mattered is a question people ask of networks."""
-    torch.manual_seed(0)
-    layer, ink = FirstConvolution(4).to(GPU), torch.rand(2, 1, 9, 9, device=GPU, requires_grad=True)
-    (slopes,) = torch.autograd.grad(layer(ink).sum(), ink)
-    assert torch.allclose(slopes[0, 0, 4, 4], layer.weight.sum(), rtol=1e-2)
-
-
-def test_first_convolution_in_bfloat16():
-    torch.manual_seed(0)
-    layer, ink = FirstConvolution(4).to(GPU), torch.rand(2, 1, 9, 9, device=GPU)
-    with torch.autocast(GPU, torch.bfloat16):
-        rounded, exact = layer(ink), layer.double()(ink.double())
-    assert rounded.dtype == torch.bfloat16 and exact.dtype == torch.float64
-    assert (rounded - exact).norm() <= 1e-2 * exact.norm()
-
-
-def test_first_convolution_of_what_is_no_ink():
-    """Is PyTorch's, and refused as on a CPU."""
-    layer = FirstConvolution(4).to(GPU)
-    assert layer(torch.rand(1, 9, 9, device=GPU)).shape == (4, 9, 9)
-    for ink in (torch.rand(2, 3, 9, 9), torch.zeros(2, 1, 9, 9, dtype=torch.uint8)):
-        with pytest.raises(RuntimeError):
-            layer(ink.to(GPU))
-    with pytest.raises(RuntimeError, match="too small"):
-        Halving()(torch.rand(2, 3, 1, 9, device=GPU))
 
 
 @pytest.mark.parametrize("name", NETWORKS)

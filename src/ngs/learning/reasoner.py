@@ -20,7 +20,7 @@ from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Batch, Examples
-from ngs.parsing.chart import log_total, walked
+from ngs.parsing.chart import log_total
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.decode import PAD, best_columns, sampled_columns
 from ngs.parsing.k_best import k_best_sentences
@@ -32,7 +32,7 @@ from ngs.search import batched
 from ngs.search.batched import correct, one_step_batch
 from ngs.search.batched_walk import multi_step_batch, walk_batch
 from ngs.search.compiled import BUDGET, exact_length, value_circuit
-from ngs.search.evaluator import Evaluator, evaluator, kernels_of
+from ngs.search.evaluator import Evaluator, evaluator
 from ngs.search.multi_step import Draws, Walk
 from ngs.search.neighbours import Engine
 from ngs.search.posterior import Posterior, posterior
@@ -231,19 +231,8 @@ class Tabled(BackSearching):
         return self._circuit.select([self._answer_roots[number] for number in batch.numbers.tolist()])
 
     @property
-    def waits(self) -> bool:
-        return self._waits
-
-    @property
     def posterior_waits(self) -> bool:
         return self._answer_table is None
-
-    @cached_property
-    def _waits(self) -> bool:
-        columns = self.examples.where[:1]
-        scores = columns.new_zeros((*columns.shape, len(self.grammar.symbols)), dtype=torch.float32)
-        walks = all(walked(circuit, scores) for circuit in (self._derivations, self._sentences))
-        return not (walks and kernels_of(self._engine, columns) is not None)
 
     def right(self, columns: Tensor, batch: Batch) -> Tensor:
         numbers = self._engine.answers_of(columns, batch.lengths)

@@ -15,7 +15,7 @@ from math import exp, log
 import torch
 from torch import Tensor
 
-from ngs.gpu import Resident, has_kernels
+from ngs.gpu import Resident
 from ngs.parsing.decode import PAD
 from ngs.search.multi_step import Walk
 
@@ -248,10 +248,6 @@ class Corrected:
 
 def one_step(columns: Tensor, edits: Edits, log_probs: LogProbs, judge: Judge) -> Corrected:
     """1-BS of each sentence [row, time]: its likeliest neighbour that gives the answer (Algorithm 1)."""
-    if isinstance(edits, Switches) and has_kernels(columns) and columns.numel():
-        from ngs.search.kernels import switch_walk
-
-        return switch_walk.one_step(columns, edits, log_probs, judge)
     right, around = _judged(columns, edits, judge)
     several = around.of_several()
     return _corrected(columns, right, around, several, log_probs(several.rows, several.columns))
@@ -305,11 +301,6 @@ def multi_step(
 
     and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)); `ways` is the number of edits that make z' of z.
     """
-    if isinstance(edits, Switches) and has_kernels(columns) and columns.numel():
-        from ngs.search.kernels import switch_walk
-
-        draws = drawn_along(walk, columns, generator, farthest(walk.distance))
-        return switch_walk.walk_along(columns, edits, log_probs, judge, walk, draws)
     return walk_along(columns, edits, log_probs, judge, walk, drawn_along(walk, columns, generator))
 
 

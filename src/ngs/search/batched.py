@@ -25,7 +25,7 @@ from ngs.parsing.scores import check_normalised
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import BUDGET, exact_length
-from ngs.search.evaluator import evaluator, kernels_of
+from ngs.search.evaluator import evaluator
 from ngs.search.neighbours import Engine
 from ngs.search.one_step import one_step
 
@@ -163,9 +163,6 @@ class Fixes:
 
 def correct(batch: Batch, columns: Tensor) -> Fixes:
     """1-BS of each sentence in `columns` [batch, time]."""
-    kernels = kernels_of(batch.engine, columns)
-    if kernels is not None:
-        return Fixes(*kernels.correct(batch.log_probs, batch.lengths, batch.targets, columns))
 
     def corrections(log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor) -> Tensors:
         fixes = corrected(Batch(batch.engine, log_probs, lengths, targets), columns)

@@ -16,7 +16,6 @@ from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.batched import Batch, Corrections, corrected, search_batch
-from ngs.search.evaluator import kernels_of
 from ngs.search.multi_step import SMALLEST, Draws, Walk, walk_along
 
 
@@ -51,9 +50,6 @@ def multi_step_batch(
 def walk_batch(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
     """The last state of each chain [batch, time], and whether it is right [batch]."""
     draws = draws.to(columns.device)
-    kernels = kernels_of(batch.engine, columns)
-    if kernels is not None:
-        return kernels.walk(batch.log_probs, batch.lengths, batch.targets, columns, walk, draws)
 
     def chain(
         log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor, *drawn: Tensor
