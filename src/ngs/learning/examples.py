@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngs.errors import NGSError, ShapeError
+from ngs.errors import ShapeError
 from ngs.gpu import sent
 from ngs.parsing.decode import PAD
 from ngs.reasoning.operation import Value, check_answers
@@ -28,7 +28,7 @@ class Examples:
     """Sequences of inputs, one for each hidden symbol, and the answer of each sequence.
 
     Inputs stand in one pool, since an image may occur in several formulas, and so that nothing but real
-    inputs enters a network (but see `batch_of`): batch norm would count padding.
+    inputs enters a network: batch norm would count padding.
     """
 
     inputs: Tensor
@@ -133,11 +133,6 @@ class Examples:
         labels = None if self.labels is None else self.labels.to(device)
         return replace(self, inputs=self.inputs.to(device), where=self.where.to(device), labels=labels)
 
-    @cached_property
-    def _device_lengths(self) -> Tensor:
-        """[example]"""
-        return (self.where != PAD).sum(1)
-
     def batch(self, numbers: NDArray[np.int64]) -> Batch:
         """The examples of these numbers."""
         where = self._where[numbers]
@@ -147,39 +142,6 @@ class Examples:
         lengths, chosen, slots, rows = sent(parts, self.inputs.device)
         labels = None if self.labels is None else self.labels[chosen]
         return Batch(chosen, lengths, self.view(self.inputs[rows]), slots, self.time, labels, numbers)
-
-    def batch_of(self, rows: Tensor) -> Batch:
-        """The examples of numbers [row] that are on the device and are not looked at here.
-
-        It shows as many inputs as a batch of an `Order` can have at most. The first input of the pool, of
-        whichever example, stands in for those that there are not: what is believed of it goes nowhere, and
-        its gradient is zero.
-        """
-        where = self.where[rows].flatten()
-        filled = where != PAD
-        room = most_inputs(self.lengths, len(rows))
-        # To raise an error here would be to wait for the device. No batch of an `Order` fails this.
-        torch._assert_async(filled.sum() <= room, f"more than the {room} inputs that a batch can have")
-        slots = (~filled).int().argsort(stable=True)[:room]  # of what there is, in order, then of the rest
-        shown = self.view(self.inputs[where[slots].clamp(min=0)])
-        labels = None if self.labels is None else self.labels[rows]
-        slots = torch.where(filled[slots], slots, len(where))
-        return Batch(rows, self._device_lengths[rows], shown, slots, self.time, labels)
-
-
-def most_inputs(lengths: NDArray[np.int64], batch_size: int) -> int:
-    """The most inputs of `batch_size` examples that are taken as an `Order` takes them.
-
-    It spreads the g examples of each of L lengths evenly over an epoch of n. A batch that lasts for a share w
-    of the epoch then has at least w g - 1 and at most w g + 1 of them; all in all w n - L <= batch_size, so
-    that it has at most g (batch_size + L) / n + 1.
-    """
-    kinds, counts = np.unique(lengths, return_counts=True)
-    total, left = 0, batch_size
-    for length, count in zip(kinds[::-1].tolist(), counts[::-1].tolist(), strict=True):
-        taken = min(left, count * (batch_size + len(kinds)) // len(lengths) + 1)
-        total, left = total + taken * length, left - taken
-    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,24 +153,14 @@ class Batch:
     lengths: Tensor
     """[batch]"""
     inputs: Tensor
-    """[symbol, ...] of all examples, without padding; behind them, what stands in"""
+    """[symbol, ...] of all examples, without padding"""
     slots: Tensor
-    """[symbol]: the place of each in the flattened [batch, time]; behind its end for what stands in"""
+    """[symbol]: the place of each in the flattened [batch, time]"""
     time: int
     labels: Tensor | None
     """[batch, time]"""
-    known_numbers: NDArray[np.int64] | None = None
-    """[batch]: which of the examples, where that is known without waiting for the device"""
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """[batch]: which of the examples, on the CPU"""
-        if self.known_numbers is None:
-            raise NGSError(
-                "which examples this batch is of is known on the device alone; use its `examples`, or cut it "
-                "by `Examples.batch`"
-            )
-        return self.known_numbers
+    numbers: NDArray[np.int64]
+    """[batch]: which of the examples, on the CPU"""
 
     def beliefs(self, logits: Tensor) -> Tensor:
         """log p(z_t = s | x) [batch, time, symbol] from scores [input, symbol]; zero behind the end.
@@ -216,9 +168,8 @@ class Batch:
         In single precision at least: a chart adds many small numbers.
         """
         log_probs = logits.float().log_softmax(-1) if logits.dtype != torch.double else logits.log_softmax(-1)
-        places = len(self.examples) * self.time
-        flat = log_probs.new_zeros(places + 1, log_probs.shape[-1])  # the last for what stands in
-        return flat.index_copy(0, self.slots, log_probs)[:places].view(len(self.examples), self.time, -1)
+        flat = log_probs.new_zeros(len(self.examples) * self.time, log_probs.shape[-1])
+        return flat.index_copy(0, self.slots, log_probs).view(len(self.examples), self.time, -1)
 
 
 def pooled(inputs: Sequence[Tensor]) -> Tensor:

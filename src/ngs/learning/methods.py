@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import torch
-from torch import nn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from ngs.learning.objective import Likeliest, Marginal, MultiStep, Objective, OneStep, Supervised
 from ngs.learning.policy_gradient import Mapo, Reinforce
@@ -49,17 +47,6 @@ def reinforce(decay: float = 0.99, samples: int = 1) -> Method:
 def mapo(decay: float = 0.99, clip: float = 0.1, size: int = 8) -> Method:
     """NGS-MAPO (Liang et al. 2018), with `size` remembered formulas for each example."""
     return lambda reasoner, generator: Mapo(reasoner, generator, decay, clip, size)
-
-
-def is_recordable(objective: Objective, network: nn.Module) -> bool:
-    """Whether a step of one of our networks towards an objective is kernels on a GPU and nothing else.
-
-    The network must see every input by itself: in batches that are put together on the GPU, some stand in for
-    inputs that there are not, which a batch norm would count. An objective that does not say whether it waits
-    may do so.
-    """
-    alone = not any(isinstance(layer, _BatchNorm) for layer in network.modules())
-    return alone and not getattr(objective, "waits", True)
 
 
 METHODS: Mapping[str, Method] = {

@@ -21,7 +21,6 @@ from ngs.grammar.normal_form import no_such_length
 from ngs.grammar.rules import Terminal
 from ngs.parsing.circuit import Cell, cells, splits
 from ngs.parsing.decode import PAD
-from ngs.parsing.replay import Replays
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
@@ -90,7 +89,6 @@ class Evaluator:
     usable: Tensor
     """[length, time, symbol]: whether some sentence of exactly that length has the symbol there"""
     ambiguous: bool
-    replays: Replays = field(default_factory=Replays, repr=False)
     _devices: dict[torch.device, Evaluator] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Evaluator:
