@@ -9,7 +9,6 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.errors import ShapeError
@@ -17,17 +16,13 @@ from ngs.networks.decoding import Policy
 from ngs.networks.pointer import PointerNetwork, Size
 from ngs.parsing.arrangement import AnyOrder, legal_along
 from ngs.parsing.decode import PAD
-from ngs.search.arrangement import Corrected, drawn_along, one_step, walk_along
-from ngs.search.multi_step import Walk
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.noun_phrases import SWITCHES
 from ngs.tasks.clevr.program import MODULES
 from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.networks import asked as asking
-from tests.search.test_arrangement import NEAR, Table
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source
 
@@ -67,27 +62,6 @@ def test_legality(language: AnyOrder | Programs) -> None:
         legal = legality.legal_along(rule.function, rule.facts, counts, each)
         assert torch.equal(legal, legal_along(language, counts, each))
     assert len(legality.legal_along(rule.function, rule.facts, counts[:0], columns[:0])) == 0
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["at most so many", "as many as there are"])
-@pytest.mark.parametrize("walk", [NEAR, Walk(steps=4)])
-def test_back_search_by_switches(walk: Walk, known: bool) -> None:
-    from ngs.search.kernels import switch_walk
-
-    rng = random_source()
-    table, programs = Table(rng.randrange(2**32)), random_programs(rng, 14, 12)
-    columns = encoded(programs, extra=1)
-    switches = SWITCHES.among(counts_of(programs)) if known else SWITCHES
-    draws = list(drawn_along(walk, columns, torch.Generator().manual_seed(rng.randrange(2**32))))
-    told = lambda rows, sentences: table.log_probs(rows, sentences).float(), table.judge
-
-    def assert_same(one: Corrected, other: Corrected) -> None:
-        assert all(torch.equal(*pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True))
-
-    assert_same(one_step(columns, SWITCHES, *told), switch_walk.one_step(columns, switches, *told))
-    plain = walk_along(columns, SWITCHES, *told, walk, draws)
-    assert_same(plain, switch_walk.walk_along(columns, switches, *told, walk, draws))
-    assert not torch.equal(plain.columns, columns)
 
 
 @pytest.mark.parametrize(
@@ -185,18 +159,3 @@ def test_a_layer_of_an_lstm(ragged: bool) -> None:
     slopes = [torch.autograd.grad(each, learned, toward) for each in (want, have)]
     for one, other in (*zip(want, have, strict=True), *zip(*slopes, strict=True)):
         assert torch.allclose(one, other, atol=1e-4)
-
-
-def test_first_convolution_and_halving() -> None:
-    from ngs.networks.kernels.first_convolution import Convolved
-    from ngs.networks.kernels.halving import Halved
-
-    torch.manual_seed(random_source().randrange(2**32))
-    ink, weight, bias = torch.rand(2, 1, 7, 6), torch.randn(3, 1, 3, 3), torch.randn(3)
-    learned = [weight.requires_grad_(), bias.requires_grad_()]
-    seen, want = Convolved.apply(ink, weight, bias, torch.float32), F.conv2d(ink, weight, bias, padding=1)
-    halved, pooled = Halved.apply(seen), F.max_pool2d(want, 2)
-    toward = torch.randn_like(pooled)
-    slopes = [torch.autograd.grad(each, learned, toward) for each in (halved, pooled)]
-    for one, other in ((seen, want), (halved, pooled), *zip(*slopes, strict=True)):
-        assert torch.allclose(one, other, atol=1e-5)

@@ -7,7 +7,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ngs.networks.halving import Halving
 from ngs.networks.lenet import NETWORKS, SIDE, Bias, LeNet, PaperLeNet, Pixels
 
 SYMBOLS = 14
@@ -50,7 +49,7 @@ def test_the_network_of_the_paper_is_its_layers_one_behind_the_other() -> None:
 
 
 def first_halving(network: nn.Sequential) -> int:
-    return next(k for k, layer in enumerate(network) if isinstance(layer, Halving))
+    return next(k for k, layer in enumerate(network) if isinstance(layer, nn.MaxPool2d))
 
 
 @pytest.mark.parametrize("make", [PaperLeNet, LeNet])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, lgamma, log
 
 import pytest
 import torch
@@ -19,7 +18,6 @@ from ngs.search.arrangement import (
     _State,
     distinct,
     drawn_along,
-    farthest,
     fingerprints,
     joined,
     likeliest,
@@ -64,25 +62,6 @@ def test_distinct_keeps_one_of_each_in_every_row() -> None:
     assert [each[0] for each in found] == sorted(each[0] for each in found)
     none = Candidates(torch.empty(0, dtype=torch.long), torch.empty((0, 3), dtype=torch.long))
     assert len(distinct(none)) == 0
-
-
-def test_symbols_tell_how_many_switches_there_are_at_the_most() -> None:
-    programs = random_programs(random_source(), 60, 14)
-    number = SWITCHES.number(encoded(programs))
-    assert SWITCHES.among(counts_of(programs)).most == number.max() > 3
-    for k in range(5):
-        assert SWITCHES.among(counts_of(programs[k : k + 1]).to(torch.int8)).most == number[k]
-    assert SWITCHES.among(counts_of(programs)[:0]).most == 0
-
-
-@pytest.mark.parametrize("mean", [1e-3, 0.1, 1.0, 3.5, 40.0])
-def test_the_farthest_is_exceeded_next_to_never(mean: float) -> None:
-    def beyond(number: int) -> float:
-        """P(more than that), by its first terms: the others are smaller and smaller."""
-        return sum(exp(k * log(mean) - mean - lgamma(k + 1)) for k in range(number + 1, number + 200))
-
-    assert beyond(farthest(mean)) < 2**-53
-    assert farthest(mean) == 1 or beyond(farthest(mean) - 3) > 2**-53
 
 
 def test_places_count_within_rows() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,9 @@ from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, rea
 from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.processes import own_seed
-from ngs.learning.program_methods import PROGRAM_METHODS, Searching, is_recordable
+from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.networks.augmentation import Augmentation
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
-from ngs.search.arrangement import Switches
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from ngs.tasks.clevr.examples import Part
@@ -91,17 +89,8 @@ class CLEVRCourse:
     def lessons(self) -> list[Lesson]:
         generator = torch.Generator(self.device).manual_seed(own_seed(self.config.seed, "objective"))
         examples = self.parts.train.examples
-        objective = PROGRAM_METHODS[self.config.method](examples, self._searching(), generator)
-        recordable = partial(is_recordable, objective, examples)
-        return [Lesson(self.config.method, examples, objective, self.config.steps, recordable=recordable)]
-
-    def _searching(self) -> Searching:
-        """How to search. Of switches it is known how many there can be, where kernels pass over the room that
-        is then left for them; with dropout, log p of all that room would be computed."""
-        how = self.config.searching
-        if self.config.dropout or not isinstance(how.edits, Switches):
-            return how
-        return replace(how, edits=how.edits.among(self.parts.train.examples.modules))
+        objective = PROGRAM_METHODS[self.config.method](examples, self.config.searching, generator)
+        return [Lesson(self.config.method, examples, objective, self.config.steps)]
 
     def validate(self, network: nn.Module) -> ProgramScores:
         return measure(network, self.parts.validation)

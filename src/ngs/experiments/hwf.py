@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
-from ngs.learning.methods import is_recordable
 from ngs.learning.metrics import Scores, measure
 from ngs.learning.objective import Supervised
 from ngs.learning.processes import own_seed
@@ -110,10 +108,7 @@ class HWFCourse:
         config, parts = self.config, self.parts
         generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
         objective = config.make_method()(parts.train, generator)
-        recordable = partial(is_recordable, objective)
-        lessons = [
-            Lesson(config.method, parts.train.examples, objective, config.steps, recordable=recordable)
-        ]
+        lessons = [Lesson(config.method, parts.train.examples, objective, config.steps)]
         if parts.labelled is None:
             return lessons
         labelled = parts.labelled

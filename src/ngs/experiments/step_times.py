@@ -29,8 +29,7 @@ def step_times(
     """Median seconds of a step of each method, in turn round by round, and the memory before and after.
 
     The network is trained throughout, on embedded formulas of all lengths, so the steps are those of a
-    real run: first of a network that knows nothing, then of one that does. On a GPU some methods are recorded
-    with the paper's network, and others are not (`is_recordable`): a ratio may be of one of each.
+    real run: first of a network that knows nothing, then of one that does.
     """
     device = Accelerator().device
     data = embedded(train=1000, test=1)

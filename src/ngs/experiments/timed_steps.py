@@ -1,4 +1,4 @@
-"""Training steps to be timed: those of a run, recorded on a GPU where a run's would be, each waited for.
+"""Training steps to be timed: those of a run, each waited for.
 
 A run launches a step while the GPU is at the one before, and what the CPU does for it costs nothing then;
 here it counts. Whoever times them rounds products as runs do (`rounded_products`).
@@ -7,14 +7,12 @@ here it counts. Whoever times them rounds products as runs do (`rounded_products
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from time import perf_counter
 
 import torch
 from accelerate import Accelerator
 
 from ngs.experiments.config import TrainCLEVR
-from ngs.learning import methods, program_methods
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
 from ngs.learning.methods import Method
 from ngs.learning.program_methods import PROGRAM_METHODS
@@ -33,8 +31,7 @@ def formula_steps(
     torch.manual_seed(0)
     device = reasons.examples.inputs.device
     objective = method(reasons, torch.Generator(device).manual_seed(0))
-    recordable = partial(methods.is_recordable, objective)
-    lesson = Lesson(name, reasons.examples, objective, steps, recordable=recordable)
+    lesson = Lesson(name, reasons.examples, objective, steps)
     made = NETWORKS[network](len(GRAMMAR.symbols))
     return iter(Trainer(made, [lesson], settings, accelerator=_accelerator(device)))
 
@@ -45,8 +42,7 @@ def program_steps(config: TrainCLEVR, method: str, examples: QuestionExamples, s
     torch.manual_seed(0)
     generator = torch.Generator(examples.device).manual_seed(0)
     objective = PROGRAM_METHODS[method](examples, config.searching, generator)
-    recordable = partial(program_methods.is_recordable, objective, examples)
-    lesson = Lesson(method, examples, objective, steps, recordable=recordable)
+    lesson = Lesson(method, examples, objective, steps)
     network = PointerNetwork(int(examples.words.max()) + 1, len(MODULES), size=SIZES[config.network])
     return iter(Trainer(network, [lesson], config.settings, accelerator=_accelerator(examples.device)))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -16,9 +16,8 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from ngs.errors import DataError, NGSError
-from ngs.learning.objective import Drawing, Objective
+from ngs.learning.objective import Objective
 from ngs.learning.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
-from ngs.learning.recorded_step import RecordedStep
 from ngs.learning.schedule import Schedule, one_cycle
 from ngs.networks.augmentation import Augmentation
 
@@ -83,14 +82,6 @@ class TrainingSet(Protocol):
     def batch(self, numbers: NDArray[np.int64]) -> Batch: ...
 
 
-@runtime_checkable
-class GathersOnDevice(Protocol):
-    """Examples on a GPU that can be told where to find the numbers of a batch, before these are known."""
-
-    def batch_of(self, rows: Tensor) -> Batch:
-        """`batch` of numbers [row] on the GPU; its shape does not depend on them."""
-
-
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """A part of the training: examples, an objective for them, and when it is over."""
@@ -102,9 +93,6 @@ class Lesson:
     enough: Callable[[nn.Module], bool] = lambda network: False
     """whether the network has learned this before the steps are used up; asked now and then"""
     ask_every: int = 20
-    recordable: Callable[[nn.Module], bool] = lambda network: False
-    """whether a step of the network on a GPU waits for nothing, so that it can be recorded and repeated: the
-    examples are `GathersOnDevice` then"""
 
     def __post_init__(self) -> None:
         if self.steps < 0:
@@ -218,7 +206,6 @@ class Trainer:
         self.lesson = 0
         self.lesson_step = 0
         self.steps_done = 0
-        self._recorded: RecordedStep | None = None
 
     @property
     def learned(self) -> nn.Module:
@@ -238,7 +225,6 @@ class Trainer:
             if lesson.steps:
                 yield from self._take(lesson)
             self.lesson, self.lesson_step = self.lesson + 1, 0
-            self._recorded = None
 
     def _take(self, lesson: Lesson) -> Iterator[Step]:
         processes = self.accelerator.num_processes
@@ -262,39 +248,13 @@ class Trainer:
         processes, process = self.accelerator.num_processes, self.accelerator.process_index
         rate = self.settings.learning_rate * self.settings.schedule(self.lesson_step / lesson.steps)
         numbers = order(self.lesson_step)[process::processes]
-        if self._recorded is None and self._is_recordable(lesson):
-            self._recorded = self._recording(lesson, len(numbers))
-        if self._recorded is not None:
-            found = self._recorded(numbers, rate)
-        else:
-            found = self._learn(lesson, lesson.examples.batch(numbers), rate)
+        found = self._learn(lesson, lesson.examples.batch(numbers), rate)
         self.lesson_step += 1
         self.steps_done += 1
         measures = means_over_processes(found)
         return Step(self.steps_done, lesson.name, rate, measures.pop("loss"), measures)
 
-    def _is_recordable(self, lesson: Lesson) -> bool:
-        """Whether nothing in a step waits for the device, and all of it happens there."""
-        on_one_gpu = self.accelerator.device.type == "cuda" and self.accelerator.num_processes == 1
-        plain = self.augment is None and self.average is None
-        exact = self.settings.precision == torch.float32  # autocast keeps what it has cast
-        return on_one_gpu and plain and exact and lesson.recordable(self._own_network)
-
-    def _recording(self, lesson: Lesson, examples: int) -> RecordedStep:
-        if not isinstance(lesson.examples, GathersOnDevice):
-            raise NGSError(
-                f"{lesson.name}: steps on {type(lesson.examples).__name__} cannot be recorded; give examples "
-                f"with `batch_of`, or a lesson that is not recordable"
-            )
-        batch_of = lesson.examples.batch_of
-
-        def learn(rows: Tensor, rate: Tensor) -> dict[str, Tensor]:
-            return self._learn(lesson, batch_of(rows), rate)
-
-        generators = [lesson.objective.generator] if isinstance(lesson.objective, Drawing) else []
-        return RecordedStep(learn, examples, self.accelerator.device, generators)
-
-    def _learn(self, lesson: Lesson, batch: Batch, rate: float | Tensor) -> dict[str, Tensor]:
+    def _learn(self, lesson: Lesson, batch: Batch, rate: float) -> dict[str, Tensor]:
         """One step of the optimizer; the loss, and what else was measured."""
         inputs = batch.inputs if self.augment is None else self.augment(batch.inputs, self.generator)
         self.network.train()
@@ -305,9 +265,8 @@ class Trainer:
         self.accelerator.backward(loss.value)
         if self.settings.clipping:
             self.accelerator.clip_grad_norm_(self.network.parameters(), self.settings.clipping)
-        recording = isinstance(rate, Tensor) and torch.cuda.is_current_stream_capturing()
         for group in self.optimizer.param_groups:
-            group["lr"], group["capturable"] = rate, recording
+            group["lr"] = rate
         self.optimizer.step()
         if self.average is not None:
             self.average.update_parameters(self._own_network)
@@ -350,7 +309,6 @@ class Trainer:
             return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
         self._check_fit(tensors, place)
-        self._recorded = None  # it knows the optimizer's state by where that was
         try:
             self._own_network.load_state_dict(part("network."))
             if self.average is not None:

@@ -46,11 +46,6 @@ class Objective(Protocol):
 class Stateless:
     """An objective that remembers nothing."""
 
-    @property
-    def waits(self) -> bool:
-        """Whether its loss waits for a GPU: what is looked up on the CPU does."""
-        return True
-
     def state(self) -> dict[str, Tensor]:
         return {}
 
@@ -79,10 +74,6 @@ class Asking:
 
     reasoner: Reasoner
 
-    @property
-    def waits(self) -> bool:
-        return self.reasoner.waits
-
 
 def negative_log_likelihood(log_probs: Tensor, columns: Tensor) -> Tensor:
     """-log p(z|x) [batch] of sentences [batch, time]; zero where there is none."""
@@ -92,10 +83,6 @@ def negative_log_likelihood(log_probs: Tensor, columns: Tensor) -> Tensor:
 
 class Supervised(Stateless):
     """-log p(z|x) of the true z: the ceiling of what answers alone can teach."""
-
-    @property
-    def waits(self) -> bool:
-        return False
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
         if batch.labels is None:
@@ -113,10 +100,6 @@ class Marginal(Stateless):
 
     reasoner: Reasoner
 
-    @property
-    def waits(self) -> bool:
-        return self.reasoner.posterior_waits
-
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
         log_evidence = self.reasoner.log_evidence(log_probs, batch)
         reachable = ~log_evidence.isneginf()
@@ -133,10 +116,6 @@ class Likeliest(Stateless):
 
     reasoner: Reasoner
     k: int = 1
-
-    @property
-    def waits(self) -> bool:
-        return self.k > 1 or self.reasoner.posterior_waits
 
     def __call__(self, log_probs: Tensor, batch: Batch) -> Loss:
         columns = self.reasoner.likeliest(log_probs, batch, self.k)  # [batch, k, time]

@@ -27,8 +27,7 @@ class Baseline:
     def advantage(self, rewards: Tensor) -> Tensor:
         """r - b, with b of the steps before, which do not depend on this sample; then b moves on."""
         advantage = rewards - self.value
-        # In place: a recorded step finds it again where it was.
-        self.value.copy_(torch.lerp(mean_over_processes(rewards.mean()), self.value, self.decay))
+        self.value = torch.lerp(mean_over_processes(rewards.mean()), self.value, self.decay)
         return advantage
 
 

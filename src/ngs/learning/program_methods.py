@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
-from torch import nn
 
 from ngs.errors import NGSError
+from ngs.learning.objective import Objective
 from ngs.learning.program_objectives import (
     MultiStepPrograms,
     OneStepPrograms,
-    ProgramObjective,
     ReinforcePrograms,
     Start,
     SupervisedPrograms,
@@ -20,9 +19,6 @@ from ngs.learning.program_objectives import (
 )
 from ngs.learning.program_posterior import Meanings, ProgramPosterior
 from ngs.learning.questions import QuestionExamples
-from ngs.networks.decoding import walks_by_kernel
-from ngs.networks.pointer import PointerNetwork
-from ngs.parsing.arrangement import rule_of
 from ngs.search.arrangement import Edits
 from ngs.search.multi_step import Walk
 
@@ -47,10 +43,10 @@ class Searching:
     """right programs that posterior remembers for each question that it cannot sum over exactly"""
 
 
-ProgramMethod = Callable[[QuestionExamples, Searching, torch.Generator], ProgramObjective]
+ProgramMethod = Callable[[QuestionExamples, Searching, torch.Generator], Objective]
 
 
-def posterior(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
+def posterior(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
     """All right programs, weighted by their posterior."""
     return ProgramPosterior(
         examples,
@@ -63,22 +59,22 @@ def posterior(examples: QuestionExamples, how: Searching, generator: torch.Gener
     )
 
 
-def one_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
+def one_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
     """NGS-1-BS."""
     return OneStepPrograms(how.edits, generator, how.start)
 
 
-def multi_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
+def multi_step(_: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
     """NGS-m-BS."""
     return MultiStepPrograms(how.edits, generator, how.start, how.walk)
 
 
-def reinforce(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> ProgramObjective:
+def reinforce(examples: QuestionExamples, how: Searching, generator: torch.Generator) -> Objective:
     """NGS-RL; in a language without grammar NS-RL."""
     return ReinforcePrograms(examples.device, generator, how.samples)
 
 
-def supervised(examples: QuestionExamples, _: Searching, __: torch.Generator) -> ProgramObjective:
+def supervised(examples: QuestionExamples, _: Searching, __: torch.Generator) -> Objective:
     """The true programs: the ceiling."""
     if examples.labels is None:  # told before a run begins
         raise NGSError("some questions have no program; give data with programs, or another method")
@@ -92,14 +88,3 @@ PROGRAM_METHODS: Mapping[str, ProgramMethod] = {
     "reinforce": reinforce,
     "supervised": supervised,
 }
-
-
-def is_recordable(objective: ProgramObjective, examples: QuestionExamples, network: nn.Module) -> bool:
-    """Whether a step of a network towards an objective is kernels on a GPU and nothing else.
-
-    Nothing of it has to be waited for, and programs are walked by the kernel for that, which takes neither
-    every network nor products that are not rounded.
-    """
-    if objective.waits or not isinstance(network, PointerNetwork) or network.dropout.p:
-        return False
-    return walks_by_kernel(network, rule_of(examples.language, examples.modules))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.learning.objective import Drawing, Loss, Objective, Stateless
+from ngs.learning.objective import Drawing, Loss, Stateless
 from ngs.learning.policy_gradient import Baseline
 from ngs.learning.questions import QuestionBatch
 from ngs.networks.decoding import Policy
 from ngs.parsing.decode import PAD
-from ngs.search.arrangement import Corrected, Edits, LogProbs, Switches, multi_step, one_step
+from ngs.search.arrangement import Corrected, Edits, LogProbs, multi_step, one_step
 from ngs.search.multi_step import Walk
 
 Start = Callable[[Policy, torch.Generator], Tensor]
@@ -36,21 +35,11 @@ def a_sample(policy: Policy, generator: torch.Generator) -> Tensor:
     return policy.sample(policy.rows, generator)[0]
 
 
-class ProgramObjective(Objective, Protocol):
-    """An objective over programs."""
-
-    @property
-    def waits(self) -> bool:
-        """Whether it has to ask a GPU for numbers in the middle of a step."""
-
-
 class SupervisedPrograms(Stateless):
     """-(1/|z|) log p(z|x) of the true z: the ceiling of what answers alone can teach.
 
     A true program that is none of the language's, or not made of the question's modules, teaches nothing.
     """
-
-    waits = False
 
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         if batch.labels is None:
@@ -66,8 +55,6 @@ class ReinforcePrograms(Drawing):
 
     loss = -(r(z, y) - b) log p(z|x),    r = 1 if f(z) = y else 0
     """
-
-    waits = False
 
     def __init__(
         self, device: torch.device, generator: torch.Generator, samples: int = 1, decay: float = 0.99
@@ -100,10 +87,6 @@ class OneStepPrograms(Drawing):
     generator: torch.Generator
     start: Start = a_sample
 
-    @property
-    def waits(self) -> bool:
-        return _waits(self.edits)
-
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         first = self.start(policy, self.generator)
         return _towards(policy, batch, one_step(first, self.edits, _without_gradients(policy), batch.right))
@@ -118,19 +101,11 @@ class MultiStepPrograms(Drawing):
     start: Start = a_sample
     walk: Walk = field(default_factory=Walk)
 
-    @property
-    def waits(self) -> bool:
-        return _waits(self.edits)
-
     def __call__(self, policy: Policy, batch: QuestionBatch) -> Loss:
         first = self.start(policy, self.generator)
         log_probs = _without_gradients(policy)
         found = multi_step(first, self.edits, log_probs, batch.right, self.walk, self.generator)
         return _towards(policy, batch, found)
-
-
-def _waits(edits: Edits) -> bool:
-    return not (isinstance(edits, Switches) and edits.most is not None)
 
 
 def _without_gradients(policy: Policy) -> LogProbs:

@@ -37,9 +37,6 @@ Meanings = Callable[[Tensor], Tensor]
 class ProgramPosterior(Drawing):
     """The posterior of programs: exact where few of them are right, searched elsewhere."""
 
-    waits = True
-    """what it finds differs in number from step to step"""
-
     def __init__(
         self,
         examples: QuestionExamples,

@@ -68,12 +68,8 @@ class QuestionExamples:
         rows = torch.from_numpy(numbers)
         # On a GPU every batch has the same shape: kernels are compiled for it, and do not look at padding.
         if self.device.type == "cuda":
-            return self.batch_of(rows.to(self.device))
+            return self._batch(rows.to(self.device), self.words.shape[1], self.time)
         return self._batch(rows, int(self.word_counts[rows].max()), int(self.lengths[numbers].max()))
-
-    def batch_of(self, rows: Tensor) -> QuestionBatch:
-        """The questions `rows` [row], numbers that are where the examples are and are not looked at here."""
-        return self._batch(rows, self.words.shape[1], self.time)
 
     def _batch(self, rows: Tensor, words: int, time: int) -> QuestionBatch:
         """Cut behind so many words and modules."""

@@ -20,11 +20,10 @@ from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Batch, Examples
-from ngs.parsing.chart import log_total, walked
+from ngs.parsing.chart import log_total
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.decode import PAD, best_columns, sampled_columns
 from ngs.parsing.k_best import k_best_sentences
-from ngs.parsing.root_table import RootTable, root_table, roots_of_lengths
 from ngs.parsing.sentence import parse
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
@@ -32,7 +31,7 @@ from ngs.search import batched
 from ngs.search.batched import correct, one_step_batch
 from ngs.search.batched_walk import multi_step_batch, walk_batch
 from ngs.search.compiled import BUDGET, exact_length, value_circuit
-from ngs.search.evaluator import Evaluator, evaluator, kernels_of
+from ngs.search.evaluator import Evaluator, evaluator
 from ngs.search.multi_step import Draws, Walk
 from ngs.search.neighbours import Engine
 from ngs.search.posterior import Posterior, posterior
@@ -47,14 +46,6 @@ class Reasoner(Protocol):
 
     Sentences are columns [batch, time], PAD behind the end, and PAD throughout where there is none.
     """
-
-    @property
-    def waits(self) -> bool:
-        """Whether reading, sampling, judging or correcting waits for a GPU, or goes on elsewhere."""
-
-    @property
-    def posterior_waits(self) -> bool:
-        """The same of `log_evidence`, and of `likeliest` with k = 1."""
 
     @property
     def grammar(self) -> Grammar: ...
@@ -119,14 +110,6 @@ class Parsing:
     examples: Examples
     budget: int
 
-    @property
-    def waits(self) -> bool:
-        return True
-
-    @property
-    def posterior_waits(self) -> bool:
-        return True
-
     @cached_property
     def _derivations(self) -> Circuit:
         return derivation_circuit(self.grammar, self.examples.time)
@@ -148,14 +131,7 @@ class Parsing:
 
     def _whole(self, circuit: Circuit, batch: Batch) -> Edges:
         """The root of all sentences of each example's length."""
-        if batch.lengths.is_cuda and self._all_have_sentences:
-            return roots_of_lengths(circuit)[batch.lengths]
         return circuit.select([circuit.root(n) for n in self.examples.lengths[batch.numbers].tolist()])
-
-    @cached_property
-    def _all_have_sentences(self) -> bool:
-        lengths = normal_form(self.grammar).lengths(self.examples.time)
-        return set(self.examples.lengths.tolist()) <= set(lengths)
 
 
 class BackSearching(Parsing, ABC):
@@ -216,34 +192,9 @@ class Tabled(BackSearching):
         pairs = zip(self.examples.lengths.tolist(), self.examples.answers, strict=True)
         return [self._circuit.root(length, answer) for length, answer in pairs]
 
-    @cached_property
-    def _answer_table(self) -> RootTable | None:
-        return root_table(self._circuit, self._answer_roots)
-
     def _roots(self, batch: Batch) -> Edges:
         """Of the sentences that give each example's answer."""
-        if batch.examples.is_cuda and self._answer_table is not None:
-            return self._answer_table[batch.examples]
-        return self._known_roots(batch)
-
-    def _known_roots(self, batch: Batch) -> Edges:
-        """The same by the CPU: no edges but theirs."""
         return self._circuit.select([self._answer_roots[number] for number in batch.numbers.tolist()])
-
-    @property
-    def waits(self) -> bool:
-        return self._waits
-
-    @property
-    def posterior_waits(self) -> bool:
-        return self._answer_table is None
-
-    @cached_property
-    def _waits(self) -> bool:
-        columns = self.examples.where[:1]
-        scores = columns.new_zeros((*columns.shape, len(self.grammar.symbols)), dtype=torch.float32)
-        walks = all(walked(circuit, scores) for circuit in (self._derivations, self._sentences))
-        return not (walks and kernels_of(self._engine, columns) is not None)
 
     def right(self, columns: Tensor, batch: Batch) -> Tensor:
         numbers = self._engine.answers_of(columns, batch.lengths)
@@ -253,10 +204,9 @@ class Tabled(BackSearching):
         return log_total(self._circuit, log_probs, self._roots(batch))
 
     def likeliest(self, log_probs: Tensor, batch: Batch, k: int) -> Tensor:
-        scores = log_probs.detach()
+        scores, roots = log_probs.detach(), self._roots(batch)
         if k == 1:
-            return best_columns(self._circuit, scores, self._roots(batch))[:, None]
-        roots = self._known_roots(batch)
+            return best_columns(self._circuit, scores, roots)[:, None]
         if not len(roots.out):  # no sentence gives any of the answers
             return batch.lengths.new_full((len(batch.examples), k, batch.time), PAD)
         columns, totals = k_best_sentences(self._circuit, scores, roots, k)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
 import torch
 from torch import Tensor, nn
-
-from ngs.gpu import has_kernels, products_are_rounded
-from ngs.networks.halving import Halving
 
 SIDE = 45
 """Height and width, in pixels, of the symbol images these networks are made for."""
@@ -25,24 +21,6 @@ class ChannelsLast(nn.Sequential):
     def forward(self, ink: Tensor) -> Tensor:
         scores: Tensor = super().forward(ink.contiguous(memory_format=torch.channels_last))  # type: ignore[no-untyped-call]
         return scores
-
-
-class FirstConvolution(nn.Conv2d):
-    """3x3 pixels of ink at a time, the image as large as before; on a GPU by a kernel of our own."""
-
-    def __init__(self, outputs: int, bias: bool = True) -> None:
-        super().__init__(1, outputs, 3, padding=1, bias=bias)
-
-    def forward(self, ink: Tensor) -> Tensor:
-        as_usual = ink.dim() == 4 and ink.shape[1] == 1 and ink.dtype == self.weight.dtype
-        if not (as_usual and has_kernels(ink) and ink.device == self.weight.device) or ink.requires_grad:
-            return super().forward(ink)
-        from ngs.networks.kernels.first_convolution import Convolved
-
-        rounded = torch.is_autocast_enabled("cuda") and ink.dtype == torch.float32
-        dtype = torch.get_autocast_dtype("cuda") if rounded else ink.dtype
-        outputs: Tensor = Convolved.apply(ink, self.weight, self.bias, dtype)  # type: ignore[no-untyped-call]
-        return outputs
 
 
 class Bias(nn.Module):
@@ -69,19 +47,16 @@ class Pixels(nn.Module):
         return features.permute(0, 2, 3, 1).flatten(1)
 
 
-UntilHidden = tuple[nn.Conv2d, nn.Conv2d, Bias, nn.Dropout, nn.Linear]
-
-
 class PaperLeNet(ChannelsLast):
     """The network of the paper as its authors released it: no pooling between its two convolutions."""
 
     def __init__(self, symbols: int, side: int = SIDE) -> None:
-        first, second = FirstConvolution(32), nn.Conv2d(32, 64, 3, padding=1, bias=False)
+        first, second = nn.Conv2d(1, 32, 3, padding=1), nn.Conv2d(32, 64, 3, padding=1, bias=False)
         super().__init__(
             first,
             nn.ReLU(),
             second,
-            Halving(),
+            nn.MaxPool2d(2),
             Bias(second),
             nn.Dropout(0.25),
             Pixels(),
@@ -90,39 +65,6 @@ class PaperLeNet(ChannelsLast):
             nn.Dropout(0.5),
             nn.Linear(128, symbols),
         )
-        self.side = side
-
-    def forward(self, ink: Tensor) -> Tensor:
-        if not self._has_kernels_for(ink):
-            return super().forward(ink)
-        from ngs.networks.kernels.ink_to_hidden import BYTE, InkToHidden
-
-        (first, second, bias, dropout, linear), rest = self._parts
-        weights = first.weight, first.bias, second.weight, bias.bias, linear.weight, linear.bias
-        dropped = round(BYTE * dropout.p) if dropout.training else 0
-        scores: Tensor = InkToHidden.apply(ink, *weights, dropped)  # type: ignore[no-untyped-call]
-        for layer in rest:
-            scores = layer(scores)
-        return scores
-
-    @property
-    def _parts(self) -> tuple[UntilHidden, list[nn.Module]]:
-        """The layers up to the hidden one that have weights or a share to tell, and those behind it."""
-        first, _, second, _, bias, dropout, _, linear, *rest = self
-        return cast(UntilHidden, (first, second, bias, dropout, linear)), rest
-
-    def _has_kernels_for(self, ink: Tensor) -> bool:
-        """Whether kernels of our own can go from ink to the hidden layer: on a GPU, where products may be
-        rounded, for images of the kind and shape that they are made for."""
-        (first, *_, dropout, _), _ = self._parts
-        if not (has_kernels(ink) and ink.device == first.weight.device) or ink.requires_grad:
-            return False
-        plain = ink.dtype == first.weight.dtype == torch.float32 and not torch.is_autocast_enabled("cuda")
-        if ink.shape[1:] != (1, self.side, self.side) or not (plain and products_are_rounded()):
-            return False
-        from ngs.networks.kernels.ink_to_hidden import takes
-
-        return takes(ink, dropout.p)
 
 
 class LeNet(ChannelsLast):
@@ -134,7 +76,7 @@ class LeNet(ChannelsLast):
 
     def __init__(self, symbols: int, side: int = SIDE, *, width: int = 16, dropout: float = 0.1) -> None:
         super().__init__(
-            *_block(FirstConvolution(width, bias=False)),
+            *_block(nn.Conv2d(1, width, 3, padding=1, bias=False)),
             *_block(nn.Conv2d(width, 2 * width, 3, padding=1, bias=False)),
             *_block(nn.Conv2d(2 * width, 4 * width, 3, padding=1, bias=False)),
             nn.Flatten(),
@@ -149,7 +91,7 @@ class LeNet(ChannelsLast):
 
 def _block(convolution: nn.Conv2d) -> tuple[nn.Module, ...]:
     # Pooled before the norm, which then has a quarter of the work; no bias, since the norm has one.
-    return convolution, Halving(), nn.BatchNorm2d(convolution.out_channels), nn.ReLU()
+    return convolution, nn.MaxPool2d(2), nn.BatchNorm2d(convolution.out_channels), nn.ReLU()
 
 
 def small(symbols: int) -> nn.Module:

@@ -61,7 +61,7 @@ class Edges:
     def padded(self) -> Edges:
         """The same edges, with impossible ones behind them up to the next power of two.
 
-        Batches then come in few shapes, as replaying needs.
+        Batches then come in few shapes, and one CUDA graph serves many of them.
         """
         if not self.segments:
             return self  # an empty batch has no example to give them to

@@ -151,7 +151,7 @@ def sampled_columns(
         return kernel.sampled_columns(circuit, scores, roots, exponential(generator)(flat))
     if scores.is_cuda:
         roots = roots.padded()
-    # Before the recording, as `outside` will ask for it: of the roots, then of the levels from the top.
+    # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.
     sizes = [(len(roots.out),), *((len(level.out), len(scores)) for level in reversed(circuit.levels))]
     noise = [exponential(generator)(scores.new_empty(size)) for size in sizes]
 

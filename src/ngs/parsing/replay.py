@@ -12,26 +12,26 @@ from torch import Tensor
 
 Tensors = tuple[Tensor, ...]
 
-MOST_RECORDED = 16
-"""Recordings an object keeps, the latest used: each holds its own device memory."""
+MAX_GRAPHS = 16
+"""Graphs an object keeps, the latest used: each holds its own device memory."""
 
 
 @dataclass(frozen=True)
-class Replay:
-    """A captured function with the buffers it reads and writes."""
+class CapturedFunction:
+    """The CUDA graph of a function, with the buffers it reads and writes."""
 
     graph: torch.cuda.CUDAGraph
     inputs: Tensors
     outputs: Tensors
 
     @classmethod
-    def capture(cls, function: Callable[..., Tensors], inputs: Tensors) -> Replay:
-        """Run `function` once for real, then record it. It must not wait for the device or draw numbers."""
+    def capture(cls, function: Callable[..., Tensors], inputs: Tensors) -> CapturedFunction:
+        """Run `function` once to warm up, then capture it. It must not synchronise or draw random numbers."""
         buffers = tuple(tensor.detach().clone() for tensor in inputs)
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            function(*buffers)  # kernels load and caches fill outside the recording
+            function(*buffers)  # kernels load and caches fill outside the capture
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         # thread_local: another thread's allocations (a data loader pinning memory) are none of our business
@@ -47,24 +47,24 @@ class Replay:
 
 
 class Replays:
-    """The recordings of one compiled object: one for each `key` and each shape and type of the inputs."""
+    """The CUDA graphs of one circuit: one for each `key` and each shape and type of the inputs."""
 
     def __init__(self) -> None:
-        self._recorded: OrderedDict[Hashable, Replay] = OrderedDict()
+        self._captured: OrderedDict[Hashable, CapturedFunction] = OrderedDict()
         self._lock = RLock()  # the buffers are shared: one caller at a time
 
     def __call__(self, key: Hashable, function: Callable[..., Tensors], inputs: Tensors) -> Tensors:
-        """`function(*inputs)`: replayed on a GPU, called plainly elsewhere and inside another recording."""
+        """`function(*inputs)`: captured once and replayed on a GPU, called plainly elsewhere."""
         device = inputs[0].device
-        if device.type != "cuda" or torch.cuda.is_current_stream_capturing():
+        if device.type != "cuda":
             return function(*inputs)
         stream = torch.cuda.current_stream(device)
         shapes = key, stream, *((tensor.shape, tensor.dtype, tensor.device) for tensor in inputs)
         # Not in inference mode: buffers made there could not be written outside it.
         with self._lock, torch.cuda.device(device), torch.inference_mode(False), torch.no_grad():
-            if shapes not in self._recorded:
-                self._recorded[shapes] = Replay.capture(function, inputs)
-            self._recorded.move_to_end(shapes)
-            while len(self._recorded) > MOST_RECORDED:
-                self._recorded.popitem(last=False)
-            return self._recorded[shapes](*inputs)
+            if shapes not in self._captured:
+                self._captured[shapes] = CapturedFunction.capture(function, inputs)
+            self._captured.move_to_end(shapes)
+            while len(self._captured) > MAX_GRAPHS:
+                self._captured.popitem(last=False)
+            return self._captured[shapes](*inputs)

@@ -8,14 +8,14 @@ are those of the paper with this step in place of a substitution. All sentences 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import exp, log
 
 import torch
 from torch import Tensor
 
-from ngs.gpu import Resident, has_kernels
+from ngs.gpu import Resident
 from ngs.parsing.decode import PAD
 from ngs.search.multi_step import Walk
 
@@ -151,27 +151,12 @@ class Switches(Edits):
 
     groups: Resident
     """[symbol]: the number of its group"""
-    most: int | None = None
-    """how many switches a sentence has at the most, where that is known: a GPU need not be waited for then,
-    and its tables have room for no more"""
 
     @classmethod
     def of(cls, groups: Tensor) -> Switches:
         """`groups` [symbol] numbers the group of each symbol, from 0 on."""
         resident = Resident(groups)
         return cls(partial(_switched, resident), _always, resident)
-
-    def among(self, counts: Tensor) -> Switches:
-        """The same for sentences of known symbols: each is made of one of the multisets [multiset, symbol].
-
-        Of the pairs of symbols of a group, those of equal symbols are no switches: with n symbols in a group,
-        n_s of each kind, there are (n^2 - sum over s of n_s^2) / 2.
-        """
-        kinds = counts.to(torch.int64)
-        groups = self.groups.on(counts.device).expand_as(kinds)
-        of_group = torch.zeros_like(kinds).scatter_add(1, groups, kinds)
-        number = (of_group.square().sum(1) - kinds.square().sum(1)) // 2
-        return replace(self, most=int(number.max()) if len(number) else 0)
 
     def number(self, columns: Tensor) -> Tensor:
         return _switchable(columns, self.groups.on(columns.device)).sum((1, 2))
@@ -248,10 +233,6 @@ class Corrected:
 
 def one_step(columns: Tensor, edits: Edits, log_probs: LogProbs, judge: Judge) -> Corrected:
     """1-BS of each sentence [row, time]: its likeliest neighbour that gives the answer (Algorithm 1)."""
-    if isinstance(edits, Switches) and has_kernels(columns) and columns.numel():
-        from ngs.search.kernels import switch_walk
-
-        return switch_walk.one_step(columns, edits, log_probs, judge)
     right, around = _judged(columns, edits, judge)
     several = around.of_several()
     return _corrected(columns, right, around, several, log_probs(several.rows, several.columns))
@@ -305,11 +286,6 @@ def multi_step(
 
     and the ratio q(z') Q(z|z') / (q(z) Q(z'|z)); `ways` is the number of edits that make z' of z.
     """
-    if isinstance(edits, Switches) and has_kernels(columns) and columns.numel():
-        from ngs.search.kernels import switch_walk
-
-        draws = drawn_along(walk, columns, generator, farthest(walk.distance))
-        return switch_walk.walk_along(columns, edits, log_probs, judge, walk, draws)
     return walk_along(columns, edits, log_probs, judge, walk, drawn_along(walk, columns, generator))
 
 
@@ -327,43 +303,22 @@ class Drawn:
     """[edit, row]: which these are; for no fewer edits than any distance"""
 
 
-def drawn_along(
-    walk: Walk, columns: Tensor, generator: torch.Generator, most: int | None = None
-) -> Iterator[Drawn]:
-    """The draws for each step of a walk from sentences [row, time], with edits for the largest distance.
-
-    To know that one, a GPU is waited for; with edits for `most` it is not, and no distance is larger.
-    """
+def drawn_along(walk: Walk, columns: Tensor, generator: torch.Generator) -> Iterator[Drawn]:
+    """The draws for each step of a walk from sentences [row, time], with edits for the largest distance."""
     # On a GPU for all steps at once, since every draw is a launch.
     at_once = max(1, walk.steps) if columns.device.type == "cuda" else 1
     for _ in range(0, walk.steps, at_once):
-        yield from _drawn(at_once, walk, columns, generator, most)
+        yield from _drawn(at_once, walk, columns, generator)
 
 
-def _drawn(
-    steps: int, walk: Walk, columns: Tensor, generator: torch.Generator, most: int | None
-) -> Iterator[Drawn]:
+def _drawn(steps: int, walk: Walk, columns: Tensor, generator: torch.Generator) -> Iterator[Drawn]:
     rows, device = len(columns), columns.device
     uniform, accept = torch.rand((2, steps, rows), generator=generator, device=device)
     rate = torch.full((steps, rows), walk.distance, device=device)
     distance = torch.poisson(rate, generator=generator).long()
-    if most is None:
-        most = max(1, int(distance.max()) if distance.numel() else 0)
+    most = max(1, int(distance.max()) if distance.numel() else 0)
     edits = torch.rand((steps, most, rows), generator=generator, device=device)
-    return map(Drawn, uniform, accept, distance.clamp(max=most), edits)
-
-
-def farthest(distance: float) -> int:
-    """A number that one which is Poisson-distributed with this mean exceeds less than once in 2^53 draws.
-
-    From one number to the next the chance falls by the mean over the number, so that all that lie beyond
-    have together less than P(number) as soon as twice the mean is passed.
-    """
-    number, chance = 0, exp(-distance)
-    while number < 2 * distance or chance > 2**-53:
-        number += 1
-        chance *= distance / number
-    return max(1, number)
+    return map(Drawn, uniform, accept, distance, edits)
 
 
 def walk_along(

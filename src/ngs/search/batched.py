@@ -20,12 +20,11 @@ from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import PAD, Lengths, Sentences, best, checked_scores, score_of
-from ngs.parsing.replay import Tensors
 from ngs.parsing.scores import check_normalised
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import BUDGET, exact_length
-from ngs.search.evaluator import evaluator, kernels_of
+from ngs.search.evaluator import evaluator
 from ngs.search.neighbours import Engine
 from ngs.search.one_step import one_step
 
@@ -163,20 +162,6 @@ class Fixes:
 
 def correct(batch: Batch, columns: Tensor) -> Fixes:
     """1-BS of each sentence in `columns` [batch, time]."""
-    kernels = kernels_of(batch.engine, columns)
-    if kernels is not None:
-        return Fixes(*kernels.correct(batch.log_probs, batch.lengths, batch.targets, columns))
-
-    def corrections(log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor) -> Tensors:
-        fixes = corrected(Batch(batch.engine, log_probs, lengths, targets), columns)
-        return fixes.columns, fixes.found, fixes.right, fixes.in_language
-
-    inputs = batch.log_probs, batch.lengths, batch.targets, columns
-    return Fixes(*batch.engine.replays("1-BS", corrections, inputs))
-
-
-def corrected(batch: Batch, columns: Tensor) -> Fixes:
-    """`correct` as plain tensor operations, to be part of a longer recording."""
     near = batch.engine.neighbours(columns, batch.lengths, batch.targets)
     log_probs = batch.log_probs.double()  # as the reference computes: no other ties than its own
     _, time, symbols = log_probs.shape

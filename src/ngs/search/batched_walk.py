@@ -12,11 +12,9 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import Lengths, score_of
-from ngs.parsing.replay import Tensors
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
-from ngs.search.batched import Batch, Corrections, corrected, search_batch
-from ngs.search.evaluator import kernels_of
+from ngs.search.batched import Batch, Corrections, correct, search_batch
 from ngs.search.multi_step import SMALLEST, Draws, Walk, walk_along
 
 
@@ -51,21 +49,6 @@ def multi_step_batch(
 def walk_batch(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
     """The last state of each chain [batch, time], and whether it is right [batch]."""
     draws = draws.to(columns.device)
-    kernels = kernels_of(batch.engine, columns)
-    if kernels is not None:
-        return kernels.walk(batch.log_probs, batch.lengths, batch.targets, columns, walk, draws)
-
-    def chain(
-        log_probs: Tensor, lengths: Tensor, targets: Tensor, columns: Tensor, *drawn: Tensor
-    ) -> Tensors:
-        return _walk(Batch(batch.engine, log_probs, lengths, targets), columns, walk, Draws(*drawn))
-
-    inputs = batch.log_probs, batch.lengths, batch.targets, columns, *draws.parts
-    last, right = batch.engine.replays(walk, chain, inputs)
-    return last, right
-
-
-def _walk(batch: Batch, columns: Tensor, walk: Walk, draws: Draws) -> tuple[Tensor, Tensor]:
     proposal = RandomWalks(batch.engine.usable[batch.lengths], walk.distance, draws)
     state = State.of(batch, columns)
     log_accept = draws.accept.clamp(min=SMALLEST).log()
@@ -93,7 +76,7 @@ class State:
 
     @classmethod
     def of(cls, batch: Batch, columns: Tensor) -> State:
-        fixes = corrected(batch, columns)
+        fixes = correct(batch, columns)
         log_p = score_of(batch.log_probs.double(), columns)
         return cls(columns, fixes.columns, fixes.found, fixes.right, fixes.in_language, log_p)
 

@@ -9,43 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.gpu import has_kernels
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import no_such_length
 from ngs.grammar.rules import Terminal
 from ngs.parsing.circuit import Cell, cells, splits
 from ngs.parsing.decode import PAD
-from ngs.parsing.replay import Replays
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.compiled import remembered, value_tables
-from ngs.search.neighbours import Engine, Neighbours, usable_symbols
-
-if TYPE_CHECKING:
-    from ngs.search.kernels.tabled_walk import TabledWalks
+from ngs.search.neighbours import Neighbours, usable_symbols
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
 
 UNREACHED = -1
 """The number of an answer that no sentence of its length gives."""
-
-MOST_LOOKUPS = 2**16
-"""Table look-ups for a sentence and all its edits that are left to a single program of a kernel.
-
-A few threads make them, wave after wave, where tensor operations would have the whole GPU at work: that is
-worth it only while launching those operations takes longer. Handwritten formulas of 7 symbols need 2968, and
-a chain of 5 steps takes a thirtieth of the time that way (H200, 64 chains side by side).
-"""
 
 Part = TypeVar("Part", "Words", "Layer")
 
@@ -103,7 +89,6 @@ class Evaluator:
     usable: Tensor
     """[length, time, symbol]: whether some sentence of exactly that length has the symbol there"""
     ambiguous: bool
-    replays: Replays = field(default_factory=Replays, repr=False)
     _devices: dict[torch.device, Evaluator] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Evaluator:
@@ -151,21 +136,7 @@ class Evaluator:
 
     def answers_of(self, columns: Tensor, lengths: Tensor) -> Tensor:
         """`answer_numbers` of sentences `columns` [sentence, time]."""
-        kernels = kernels_of(self, columns)
-        if kernels is not None:
-            return kernels.answers(columns, lengths)
         return self.answer_numbers(self.values(columns.T), lengths)
-
-    @property
-    def lookups(self) -> int:
-        """Table look-ups for a sentence and all its edits."""
-        return sum(len(layer.out) for layer in self.layers) * (1 + len(self.edits))
-
-    @cached_property
-    def _kernels(self) -> TabledWalks:
-        from ngs.search.kernels.tabled_walk import TabledWalks
-
-        return TabledWalks.of(self)
 
     def neighbours(self, columns: Tensor, lengths: Tensor, targets: Tensor) -> Neighbours:
         size, time = columns.shape
@@ -188,18 +159,6 @@ class Evaluator:
         first = candidate.new_full((layer.cells, made.shape[1]), none)
         first.scatter_reduce_(0, layer.out[:, None].expand_as(made), candidate, "amin", include_self=True)
         return first[layer.out] == number
-
-
-def kernels_of(engine: Engine, columns: Tensor) -> TabledWalks | None:
-    """What does the work of `engine` on sentences `columns` [batch, time] in one launch, if anything does.
-
-    The kernels add up what the edges of a cell make, so that no sentence may have two trees.
-    """
-    if not isinstance(engine, Evaluator) or engine.ambiguous or engine.lookups > MOST_LOOKUPS:
-        return None
-    if not has_kernels(columns) or columns.shape[1] != engine.time or not columns.numel():
-        return None
-    return engine._kernels
 
 
 @remembered

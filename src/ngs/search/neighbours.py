@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.parsing.replay import Replays
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,11 @@ class Neighbours:
 
 
 class Engine(Protocol):
-    """Knows one language and its meaning, on one device; `neighbours` does not wait for that device."""
+    """Knows one language and its meaning, on one device."""
 
     @property
     def usable(self) -> Tensor:
         """[length, time, symbol]: whether some sentence of exactly that length has the symbol there."""
-
-    @property
-    def replays(self) -> Replays: ...
 
     def neighbours(self, columns: Tensor, lengths: Tensor, targets: Tensor) -> Neighbours:
         """Of `columns` [batch, time], with `targets` [batch, ...] as this engine writes answers."""

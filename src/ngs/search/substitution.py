@@ -7,23 +7,19 @@ search needs less: whether a sentence gives its answer once one symbol is anothe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ngs.grammar.grammar import Grammar
-from ngs.parsing.replay import Replays
 from ngs.reasoning.operation import Value
 from ngs.search.neighbours import Neighbours, usable_symbols
 
 
 class BatchedValues(Protocol):
-    """A semantics for whole batches, with sentences as columns [batch, time], whatever behind the end.
-
-    `in_language` and `changes` must not wait for the device: on a GPU they are recorded and replayed.
-    """
+    """A semantics for whole batches, with sentences as columns [batch, time], whatever behind the end."""
 
     def targets(self, answers: Sequence[Value]) -> Tensor:
         """What stands for each answer [answer, ...], also for those that no sentence gives."""
@@ -49,7 +45,6 @@ class Substitutions:
     values: BatchedValues
     usable: Tensor
     """[length, time, symbol]: whether some sentence of exactly that length has the symbol there"""
-    replays: Replays = field(default_factory=Replays, repr=False)
 
     @classmethod
     def of(cls, grammar: Grammar, longest: int, device: torch.device, compiled: Compile) -> Substitutions:

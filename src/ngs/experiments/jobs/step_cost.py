@@ -29,8 +29,8 @@ class StepCost:
     """Some methods on work of several sizes.
 
     Seconds are the median over `rounds` steps, the methods in turn, each waited for. On a GPU products are
-    rounded, and what a run would record is recorded. Memory is what tensors take at most during the first
-    step of a fresh training, which is not recorded, Adam's state included, once everything is compiled.
+    rounded. Memory is what tensors take at most during the first step of a fresh training, Adam's state
+    included, once everything is compiled.
     """
 
     alone: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class StepCost:
     methods: tuple[str, ...]
     rounds: int = 20
     warm_up: int = 5
-    """steps before those that are timed; with fewer than PLAIN_STEPS, recording one is timed, too"""
+    """steps before those that are timed"""
     device: str = "cpu"
     """cpu or cuda: the same work on another device is another result"""
 
