@@ -90,6 +90,15 @@ def done(data: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 # What a run leaves.
 
 
+@pytest.mark.parametrize("batch_size, epochs", [(16, 0.75), (64, 3.0), (1000, 3.0)])
+def test_epochs_count_the_examples_that_were_seen(
+    config: TrainHWF, tmp_path: Path, batch_size: int, epochs: float
+) -> None:
+    """A batch has no more than all 64 of them."""
+    result = finished(replace(config, steps=3, batch_size=batch_size), tmp_path / "run")
+    assert result["epochs"] == epochs
+
+
 def test_a_gpu_gets_ready_while_formulas_are_loaded(
     config: TrainHWF, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

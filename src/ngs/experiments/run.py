@@ -36,7 +36,7 @@ from ngs.experiments.garbage import spared
 from ngs.experiments.record import Record
 from ngs.gpu import rounded_products
 from ngs.learning import tensor_file
-from ngs.learning.loop import Step, Trainer
+from ngs.learning.loop import Step, Trainer, batch_taken
 
 BEST_PREFIX = "best."
 """Of the chosen network's weights in a checkpoint."""
@@ -236,9 +236,7 @@ class _Run:
             "digest": self.course.digest,
             "method": self.config.method,
             "steps": self.trainer.steps_done,
-            "epochs": round(
-                self.config.steps * self.config.batch_size / len(self.trainer.lessons[-1].examples), 2
-            ),
+            "epochs": self._epochs(),
             "chosen_step": self.best["step"],
             "training_seconds": round(self.seconds, 3),
             **self.course.result_facts(),
@@ -249,6 +247,12 @@ class _Run:
         self.record.write(RESULT, result)
         step = self.trainer.steps_done
         return Progress(step, step, result)
+
+    def _epochs(self) -> float:
+        """How often the last lesson showed each of its examples."""
+        examples = len(self.trainer.lessons[-1].examples)
+        batch = batch_taken(self.config.batch_size, examples, self.trainer.accelerator.num_processes)
+        return round(self.config.steps * batch / examples, 2)
 
 
 def _row(steps: list[Step]) -> dict[str, Any]:
