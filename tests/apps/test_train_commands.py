@@ -49,6 +49,7 @@ def test_a_run_says_where_it_is_and_how_good(folder) -> None:
     assert result.exit_code == 0, result.output
     for step in ("4", "8", "12"):
         assert f"posterior, step {step:>5}" in result.output
+    assert "the validation part has fewer than 20 examples (7)" in result.output.split("posterior on")[0]
     assert "answers right" in result.output and f"ngs report {folder / 'spoken'}" in "".join(
         result.output.split("\n")
     )
