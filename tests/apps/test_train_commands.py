@@ -55,6 +55,13 @@ def test_a_run_says_where_it_is_and_how_good(folder) -> None:
     )
 
 
+def test_the_seed_promises_no_other_data() -> None:
+    """Runs with other seeds are to be compared on the same data, and are."""
+    for task in ("hwf", "clevr", "scenes"):
+        shown = RUNNER.invoke(app, ["train", task, "--help"], env={"COLUMNS": "300"}).output
+        assert "Seeds every random number but those that make and divide the data" in shown
+
+
 def test_a_run_leaves_what_it_promises(folder) -> None:
     names = {path.name for path in (folder / "run-0").iterdir()}
     assert names == {
