@@ -13,6 +13,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.decode import Lengths, score_of
 from ngs.parsing.replay import Tensors
+from ngs.parsing.scores import check_lengths
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search.batched import Batch, Corrections, corrected, search_batch
@@ -35,6 +36,7 @@ def multi_step_batch(
 
     `columns` [batch, time] are the sentences to start from, by default the most likely ones.
     """
+    check_lengths(log_probs, lengths)
     walk = Walk() if walk is None else walk
     draws = Draws.of(walk, log_probs.shape[0], log_probs.shape[1], generator)
 
