@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -101,9 +102,10 @@ class Counting(nn.Module):
 
 
 def test_no_padding_enters_the_network() -> None:
-    examples = tiny(40)
-    counting = Counting()
-    trainer = Trainer(counting, [Lesson("all", examples, Supervised(), 3)], Settings(batch_size=40))
+    accelerator = Accelerator()
+    examples = tiny(40).to(accelerator.device)
+    counting, lessons = Counting(), [Lesson("all", examples, Supervised(), 3)]
+    trainer = Trainer(counting, lessons, Settings(batch_size=40), accelerator=accelerator)
     for _ in trainer:
         pass
     assert counting.counts == 3 * [int(examples.lengths.sum())]
