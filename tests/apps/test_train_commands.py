@@ -49,9 +49,17 @@ def test_a_run_says_where_it_is_and_how_good(folder) -> None:
     assert result.exit_code == 0, result.output
     for step in ("4", "8", "12"):
         assert f"posterior, step {step:>5}" in result.output
+    assert "the validation part has fewer than 20 examples (7)" in result.output.split("posterior on")[0]
     assert "answers right" in result.output and f"ngs report {folder / 'spoken'}" in "".join(
         result.output.split("\n")
     )
+
+
+def test_the_seed_promises_no_other_data() -> None:
+    """Runs with other seeds are to be compared on the same data, and are."""
+    for task in ("hwf", "clevr", "scenes"):
+        shown = RUNNER.invoke(app, ["train", task, "--help"], env={"COLUMNS": "300"}).output
+        assert "Seeds every random number but those that make and divide the data" in shown
 
 
 def test_a_run_leaves_what_it_promises(folder) -> None:

@@ -90,6 +90,33 @@ def done(data: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 # What a run leaves.
 
 
+@pytest.mark.parametrize("share, told", [(0.05, True), (0.2, True), (0.25, False)])
+def test_a_choice_by_few_examples_is_told_before_the_first_step_and_recorded(
+    config: TrainHWF, tmp_path: Path, share: float, told: bool
+) -> None:
+    """Of 80 formulas, 20 are enough."""
+    remarks: list[str] = []
+    config = replace(config, validation=share, steps=1)
+    number = len(parts_of(config, CPU).validation.examples)
+    events = train(config, tmp_path / "run", remark=remarks.append)
+    next(events)
+    assert remarks == told * [
+        f"the validation part has fewer than 20 examples ({number}), so which network is chosen is left to "
+        f"chance; raise --validation, or use more data"
+    ]
+    *_, last = events
+    assert last.row["chosen_by"] == number
+
+
+@pytest.mark.parametrize("batch_size, epochs", [(16, 0.75), (64, 3.0), (1000, 3.0)])
+def test_epochs_count_the_examples_that_were_seen(
+    config: TrainHWF, tmp_path: Path, batch_size: int, epochs: float
+) -> None:
+    """A batch has no more than all 64 of them."""
+    result = finished(replace(config, steps=3, batch_size=batch_size), tmp_path / "run")
+    assert result["epochs"] == epochs
+
+
 def test_a_gpu_gets_ready_while_formulas_are_loaded(
     config: TrainHWF, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

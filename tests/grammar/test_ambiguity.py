@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import takewhile
@@ -85,6 +86,23 @@ def test_a_dangling_else_belongs_to_either_if() -> None:
     assert shown.startswith("the sentence 'if c if c s else s' has two trees, which part at ")
     assert '`statement: "if" "c" statement -> when` (line 2)' in shown
     assert '`statement: "if" "c" statement "else" statement -> choose` (line 3)' in shown
+
+
+@pytest.mark.parametrize(
+    "rule, symbols, length, sentence",
+    [
+        ('s: s "+" s -> add | word', 80, 9, "w0 + w0 + w0"),
+        ('s: "if" word s -> when | "if" word s "else" s -> choose | word', 80, 7, "if w0 if w0 w0 else w0"),
+    ],
+    ids=["add", "dangling else"],
+)
+def test_many_symbols_are_refused_at_once(rule: str, symbols: int, length: int, sentence: str) -> None:
+    """Of the 80^4 sentences that begin with `if` and have two trees, only one is asked for."""
+    words = " | ".join(f'"w{k}"' for k in range(symbols))
+    grammar = Grammar.parse(f"{rule}\nword: {words}")
+    begin = time.process_time()
+    assert message(grammar, length).startswith(f"the sentence '{sentence}' has two trees")
+    assert time.process_time() - begin < 0.25
 
 
 def test_a_symbol_read_through_two_names_is_ambiguous() -> None:

@@ -46,6 +46,7 @@ def check_against_enumeration(grammar: Grammar) -> None:
         assert automaton.accepts(state) == bool(longer[here])
         assert {w[here] for ws in longer.values() for w in ws if len(w) > here} <= set(automaton.legal(state))
         for length, found in longer.items():
+            assert automaton.count(length, prefix) == len(found)
             assert automaton.completes_in(state, length - here) == bool(found)
             following = sorted({w[here] for w in found if len(w) > here})
             assert automaton.legal_within(state, length - here) == tuple(following)

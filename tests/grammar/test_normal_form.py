@@ -96,6 +96,8 @@ def check_trees(grammar: Grammar, length: int) -> None:
     wanted = Counter(derivations(grammar, length))
     assert Counter(build(form, TreeAlgebra(), form.start, 0, length)) == wanted
     assert form.count(length) == wanted.total()
+    begun = Counter(sentence_of(tree)[:2] for tree in wanted.elements())
+    assert all(form.count(length, prefix) == number for prefix, number in begun.items())
     if all(rule.body for rule in grammar.rules):
         assert len(set(build(form, Shapes(), form.start, 0, length))) == wanted.total()
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from ngs.errors import SemanticsError, ShapeError
-from ngs.learning.examples import Examples, padded
-from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.errors import NGSError, SemanticsError, ShapeError
+from ngs.learning.examples import Examples, most_inputs, padded
+from ngs.learning.loop import Lesson, Order, Settings, Trainer
 from ngs.learning.objective import Supervised
 from ngs.parsing.decode import PAD
 from ngs.reasoning.operation import UNDEFINED
@@ -99,9 +102,10 @@ class Counting(nn.Module):
 
 
 def test_no_padding_enters_the_network() -> None:
-    examples = tiny(40)
-    counting = Counting()
-    trainer = Trainer(counting, [Lesson("all", examples, Supervised(), 3)], Settings(batch_size=40))
+    accelerator = Accelerator()
+    examples = tiny(40).to(accelerator.device)
+    counting, lessons = Counting(), [Lesson("all", examples, Supervised(), 3)]
+    trainer = Trainer(counting, lessons, Settings(batch_size=40), accelerator=accelerator)
     for _ in trainer:
         pass
     assert counting.counts == 3 * [int(examples.lengths.sum())]
@@ -183,3 +187,46 @@ def test_a_view_can_be_given_with_the_examples() -> None:
 def test_examples_say_what_they_are() -> None:
     assert repr(pooled()) == "Examples(3 of 1 to 3 inputs [2], with labels)"
     assert repr(pooled().select([])).startswith("Examples(0 of")
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=4), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_no_batch_of_an_order_has_more_inputs_than_there_is_room_for(
+    counts: list[int], batch_size: int, seed: int
+) -> None:
+    lengths = np.repeat(1 + 2 * np.arange(len(counts)), counts)
+    order = Order(lengths, batch_size, seed)
+    room = most_inputs(lengths, order.batch_size)
+    inputs = [lengths[order(step)].sum() for step in range(3 * (len(lengths) // order.batch_size))]
+    assert max(inputs) <= room <= order.batch_size * lengths.max()
+
+
+def test_a_batch_put_together_on_the_device_is_the_same_batch() -> None:
+    """But for what stands in for inputs that there are not; of it, nothing is believed."""
+    examples = tiny(60, lengths=(1, 3, 5))
+    order = Order(examples.lengths, 10, seed=0)
+    torch.manual_seed(0)
+    seeing = network()
+    spare = 0
+    for step in range(6):
+        numbers = order(step)
+        plain, gathered = examples.batch(numbers), examples.batch_of(torch.from_numpy(numbers))
+        assert len(gathered.inputs) == most_inputs(examples.lengths, 10) >= len(plain.inputs)
+        spare += len(gathered.inputs) - len(plain.inputs)
+        for name in ("examples", "lengths", "labels"):
+            assert torch.equal(getattr(plain, name), getattr(gathered, name))
+        beliefs = [batch.beliefs(seeing(batch.inputs)) for batch in (plain, gathered)]
+        assert torch.allclose(*beliefs, atol=1e-6)
+        toward = torch.randn_like(beliefs[0])
+        slopes = [torch.autograd.grad(each, list(seeing.parameters()), toward) for each in beliefs]
+        assert all(torch.allclose(*pair, atol=1e-5) for pair in zip(*slopes, strict=True))
+    assert spare > 0
+    with pytest.raises(NGSError, match="known on the device alone"):
+        _ = gathered.numbers
+
+
+def test_examples_that_no_order_would_take_together_have_no_room() -> None:
+    """Nothing of them is dropped in silence."""
+    examples = tiny(60, lengths=(1, 3))
+    longest = np.argsort(-examples.lengths)[:20]
+    with pytest.raises(RuntimeError, match=r"more than the \d+ inputs that a batch can have"):
+        examples.batch_of(torch.from_numpy(longest))

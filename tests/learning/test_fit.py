@@ -43,6 +43,24 @@ def test_fit_is_the_same_for_the_same_seed() -> None:
     assert torch.equal(*weights)
 
 
+def test_fit_leaves_the_global_random_numbers_as_they_were() -> None:
+    """Repetitions that follow would otherwise all begin with the same weights."""
+    net = network()
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    fit(net, GRAMMAR, Arithmetic, tiny(), steps=2, settings=FAST)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_dropout_is_seeded_by_the_settings_whatever_the_global_random_numbers() -> None:
+    weights = []
+    for seed in range(2):
+        net = nn.Sequential(nn.Dropout(0.5), network())
+        torch.manual_seed(seed)
+        weights.append(fit(net, GRAMMAR, Arithmetic, tiny(), steps=5, settings=FAST).state_dict()["1.weight"])
+    assert torch.equal(*weights)
+
+
 def test_fit_returns_the_average_where_one_is_asked_for() -> None:
     net = network()
     settings = Settings(batch_size=30, learning_rate=0.1, averaging=0.5, schedule=constant)

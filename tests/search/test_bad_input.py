@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from math import inf, nan
 
@@ -121,9 +122,19 @@ def test_scores_of_one_example_for_another_grammar(search: Single) -> None:
 
 
 @batched
-def test_no_batch_dimension(search: Batched) -> None:
-    with pytest.raises(ShapeError, match=r"the shape \[3, 7\]; add a batch dimension"):
-        search(uniform()[0], None, [1])
+@pytest.mark.parametrize("shape", [(), (7,), (3, 7)])
+def test_no_batch_dimension(search: Batched, shape: tuple[int, ...]) -> None:
+    shown = re.escape(str(list(shape)))
+    with pytest.raises(ShapeError, match=f"the shape {shown}; add a batch dimension"):
+        search(torch.zeros(shape), None, [1])
+
+
+@single
+@pytest.mark.parametrize("shape", [(), (7,)])
+def test_too_few_dimensions_for_one_example(search: Single, shape: tuple[int, ...]) -> None:
+    shown = re.escape(str(list(shape)))
+    with pytest.raises(ShapeError, match=rf"the scores have the shape {shown}; give \[time, symbol\]"):
+        search(torch.zeros(shape), 1)
 
 
 @single

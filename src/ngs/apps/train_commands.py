@@ -132,7 +132,13 @@ def _train(
         if overwrite:
             remove(folder)
     try:
-        events = runs.train(config, folder, resume=resume is not None, command=["ngs", *sys.argv[1:]])
+        events = runs.train(
+            config,
+            folder,
+            resume=resume is not None,
+            command=["ngs", *sys.argv[1:]],
+            remark=lambda text: console.print(text, soft_wrap=True),
+        )
         title = f"{config.method} on {config.data}, into {folder}"
         result = _follow(events, console, title, VIEWS[config.task], config.preparation)
     except KeyboardInterrupt:

@@ -71,6 +71,7 @@ class CLEVRCourse:
         self.config, self.device = config, device
         self.parts = parts_of(config, device)
         self.data_name, self.digest = self.parts.data.name, self.parts.data.digest
+        self.held_out = len(self.parts.validation.questions)
         self.augment: Augmentation | None = None
 
     def network(self) -> PointerNetwork:

@@ -57,7 +57,10 @@ class Training:
     validation: float = setting(0.05, "The share of those to hold out and choose the checkpoint by.")
     validate_every: int = setting(50, "Steps between validations; each also writes a checkpoint.")
     test_curve: bool = setting(False, "Also test at each validation, for curves; nothing is chosen by it.")
-    seed: int = setting(0, "Seeds every random number.")
+    seed: int = setting(
+        0,
+        "Seeds every random number but those that make and divide the data: they are the same for each.",
+    )
 
     @property
     def preparation(self) -> str:

@@ -33,6 +33,10 @@ class Course(Protocol):
         """Of the data."""
 
     @property
+    def held_out(self) -> int:
+        """Examples of the validation part, by which the network is chosen."""
+
+    @property
     def augment(self) -> Augmentation | None: ...
 
     def network(self) -> nn.Module:

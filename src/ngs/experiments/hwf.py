@@ -96,6 +96,7 @@ class HWFCourse:
         with used_meanwhile(self.network, FIRST_SHOWN, device, config.settings.precision):
             self.parts = parts_of(config, device)
         self.data_name, self.digest = self.parts.data.name, self.parts.data.digest
+        self.held_out = len(self.parts.validation.examples)
         self.augment: Augmentation | None = Handwriting() if config.augments else None
 
     def network(self) -> nn.Module:

@@ -36,10 +36,12 @@ from ngs.experiments.garbage import spared
 from ngs.experiments.record import Record
 from ngs.gpu import rounded_products
 from ngs.learning import tensor_file
-from ngs.learning.loop import Step, Trainer
+from ngs.learning.loop import Step, Trainer, batch_taken
 
 BEST_PREFIX = "best."
 """Of the chosen network's weights in a checkpoint."""
+FEW = 20
+"""Validation examples; a network that is chosen by fewer is chosen by chance."""
 LOG_EVERY = 10
 """Steps between lines of metrics: reading a loss waits for the device."""
 
@@ -80,9 +82,16 @@ def course_of(config: Config, device: torch.device) -> Course:
 
 
 def train(
-    config: Config, folder: Path, *, resume: bool = False, command: Sequence[str] | None = None
+    config: Config,
+    folder: Path,
+    *,
+    resume: bool = False,
+    command: Sequence[str] | None = None,
+    remark: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Progress]:
     """Train and test, writing `folder` as it goes. Runs as it is iterated; `command` goes on record.
+
+    `remark` is told, before the first step, what the user should know of the data.
 
     One at a time in a process: iterate to the end, or close what this returns, before the next begins.
     What is resumed must be the same run, but its data may have been moved.
@@ -97,6 +106,11 @@ def train(
     # The products come first: a GPU gets ready with the course, and must load the same ones.
     with TASKS[config.task].products(), spared() as spare:
         course = course_of(config, device)
+        if course.held_out < FEW:
+            remark(
+                f"the validation part has fewer than {FEW} examples ({course.held_out}), so which network is "
+                f"chosen is left to chance; raise --validation, or use more data"
+            )
         trainer = Trainer(
             course.network(),
             course.lessons(),
@@ -236,10 +250,9 @@ class _Run:
             "digest": self.course.digest,
             "method": self.config.method,
             "steps": self.trainer.steps_done,
-            "epochs": round(
-                self.config.steps * self.config.batch_size / len(self.trainer.lessons[-1].examples), 2
-            ),
+            "epochs": self._epochs(),
             "chosen_step": self.best["step"],
+            "chosen_by": self.course.held_out,
             "training_seconds": round(self.seconds, 3),
             **self.course.result_facts(),
             "validation": self.course.validate(network).as_facts(),
@@ -249,6 +262,12 @@ class _Run:
         self.record.write(RESULT, result)
         step = self.trainer.steps_done
         return Progress(step, step, result)
+
+    def _epochs(self) -> float:
+        """How often the last lesson showed each of its examples."""
+        examples = len(self.trainer.lessons[-1].examples)
+        batch = batch_taken(self.config.batch_size, examples, self.trainer.accelerator.num_processes)
+        return round(self.config.steps * batch / examples, 2)
 
 
 def _row(steps: list[Step]) -> dict[str, Any]:

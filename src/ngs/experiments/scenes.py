@@ -137,6 +137,7 @@ class ScenesCourse:
         self.config, self.device = config, device
         self.parts = parts_of(config, device)
         self.data_name, self.digest = self.parts.name, self.parts.digest
+        self.held_out = sum(len(scene.things) for scene in self.parts.validation.scenes)  # objects
         self.augment: Augmentation | None = Lighting() if config.augment else None
         self.validation = PictureExamples.of(self.parts.validation, device)
         self.tested = PictureExamples.of(self.parts.test, device)

@@ -6,8 +6,8 @@ the rules) and sentences (from the prefix automaton).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import islice
 
 from ngs.errors import GrammarError
 from ngs.grammar.automaton import prefix_automaton
@@ -42,29 +42,42 @@ def refuse_ambiguity(grammar: Grammar, length: int) -> None:
 
 
 def _clash(form: NormalForm, length: int) -> tuple[Sentence, Rule, Rule]:
-    """The first sentence with two derivations, and the first rules in which they differ."""
-    seen: dict[Sentence, tuple[Production, ...]] = {}
-    for sentence, used in _derivations(form, form.start, length):
-        if sentence in seen:
-            # Both expand the leftmost nonterminal first, so where they part they expand the same one.
-            pairs = zip(seen[sentence], used, strict=False)
-            first, second = next((pair for pair in pairs if pair[0] != pair[1]), (used[0], used[0]))
-            return sentence, first.rule, second.rule
-        seen[sentence] = used
-    raise AssertionError("called on a length without ambiguity")
+    """A sentence with two derivations, and the first rules in which its first two differ."""
+    sentence = _ambiguous_sentence(form, length)
+    first, second = _two_derivations(form, sentence)
+    # Both expand the leftmost nonterminal first, so where they part they expand the same one.
+    pairs = ((a, b) for a, b in zip(first, second, strict=False) if a != b)
+    a, b = next(pairs, (second[0], second[0]))
+    return sentence, a.rule, b.rule
 
 
-def _derivations(
-    form: NormalForm, symbol: NormalSymbol, length: int
-) -> Iterator[tuple[Sentence, tuple[Production, ...]]]:
-    """Every derivation as its sentence and its productions in prefix order."""
-    if isinstance(symbol, Terminal):
-        yield (symbol.name,), ()
-        return
-    for step, left in form.splits(symbol, length):
-        for begin, used in _derivations(form, step.left, left):
-            if step.right is None:
-                yield begin, (*step.productions, *used)
-                continue
-            for end, more in _derivations(form, step.right, length - left):
-                yield begin + end, (*step.productions, *used, *more)
+def _ambiguous_sentence(form: NormalForm, length: int) -> Sentence:
+    """The first one, by the order of the grammar's symbols, that has more derivations than one."""
+    automaton = prefix_automaton(form.grammar)
+    prefix: tuple[int, ...] = ()
+    while len(prefix) < length:
+        following = automaton.legal_within(automaton.run(prefix), length - len(prefix))
+        prefix = next(
+            longer
+            for longer in ((*prefix, column) for column in following)
+            if form.count(length, form.grammar.decode(longer)) > automaton.count(length, longer)
+        )
+    return form.grammar.decode(prefix)
+
+
+def _two_derivations(form: NormalForm, sentence: Sentence) -> tuple[tuple[Production, ...], ...]:
+    """The first two derivations of an ambiguous sentence, as their productions in prefix order."""
+
+    @cache
+    def two(symbol: NormalSymbol, part: Sentence) -> tuple[tuple[Production, ...], ...]:
+        if isinstance(symbol, Terminal):
+            return ((),) if part == (symbol.name,) else ()
+        found = (
+            (*step.productions, *begin, *end)
+            for step, left in form.splits(symbol, len(part))
+            for begin in two(step.left, part[:left])
+            for end in (((),) if step.right is None else two(step.right, part[left:]))
+        )
+        return tuple(islice(found, 2))
+
+    return two(form.start, sentence)

@@ -117,14 +117,15 @@ class PrefixAutomaton:
         """The next symbols from `multiset` after which the rest of it can still make a sentence."""
         return self._multisets.legal(state, multiset)
 
-    def count(self, length: int) -> int:
-        """The number of distinct sentences of `length` symbols.
+    def count(self, length: int, prefix: Sequence[int] = ()) -> int:
+        """The number of distinct sentences of `length` symbols that begin with `prefix`.
 
         A BudgetError where the prefixes of that length lead to more than MOST_STATES states, as those of
         nested brackets of several kinds do.
         """
-        prefixes = {self.start: 1} if self.completes_in(self.start, length) else {}
-        for remaining in range(length, 0, -1):
+        state, left = self.run(prefix), length - len(prefix)
+        prefixes = {state: 1} if self.completes_in(state, left) else {}
+        for remaining in range(left, 0, -1):
             longer: defaultdict[int, int] = defaultdict(int)
             for state, number in prefixes.items():
                 for column in self.legal_within(state, remaining):

@@ -143,19 +143,24 @@ class NormalForm:
                 if self.derives(step.left, left) and self.derives(step.right, length - left):
                     yield step, left
 
-    def count(self, length: int) -> int:
-        """The number of derivations of exactly `length` symbols."""
+    def count(self, length: int, prefix: Sequence[str] = ()) -> int:
+        """The number of derivations of exactly `length` symbols that begin with `prefix`."""
 
         @cache
-        def count(symbol: NormalSymbol, length: int) -> int:
+        def count(symbol: NormalSymbol, first: int, length: int) -> int:
             if isinstance(symbol, Terminal):
-                return 1
+                return int(first >= len(prefix) or symbol.name == prefix[first])
             return sum(
-                count(step.left, left) * (1 if step.right is None else count(step.right, length - left))
+                count(step.left, first, left)
+                * (
+                    1
+                    if step.right is None
+                    else count(step.right, min(first + left, len(prefix)), length - left)
+                )
                 for step, left in self.splits(symbol, length)
             )
 
-        return count(self.start, length)
+        return count(self.start, 0, length)
 
     def lengths(self, longest: int) -> tuple[int, ...]:
         """The lengths up to `longest` at which the language is not empty."""

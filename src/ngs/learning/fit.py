@@ -40,8 +40,8 @@ def fit(
 
     The network maps inputs [input, ...] to scores [input, symbol], one column for each of
     `grammar.symbols`. `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and
-    seed. `batched_values` are for sentences too long for tables. `on_step` is called after each step, with
-    its loss. Returns the network that was learned: the
+    seed; PyTorch's global random numbers are left as they were. `batched_values` are for sentences too long
+    for tables. `on_step` is called after each step, with its loss. Returns the network that was learned: the
     moving average, where `settings` ask for one.
     """
     if settings is not None and not isinstance(settings, Settings):
@@ -58,11 +58,12 @@ def fit(
     if not hasattr(objective, "state"):  # ngs.methods.reinforce itself takes two arguments as well
         raise _no_method(method)
     lessons = [Lesson("fit", examples, objective, steps)]
-    trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
     step, found = None, torch.zeros((), device=device)
-    for step in trainer:
-        found += step.measures.get("found", step.measures.get("reward", 1.0))
-        on_step(step)
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):  # training seeds global numbers
+        trainer = Trainer(network, lessons, settings, augment=augment, accelerator=accelerator)
+        for step in trainer:
+            found += step.measures.get("found", step.measures.get("reward", 1.0))
+            on_step(step)
     if step is not None:
         _check_outcome(step, mean_over_processes(found), examples)
     return trainer.learned

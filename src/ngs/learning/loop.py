@@ -116,6 +116,11 @@ class Step:
     measures: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+def batch_taken(batch_size: int, examples: int, processes: int = 1) -> int:
+    """Examples in a batch: no more than there are, and as many for each process."""
+    return min(batch_size, examples) // processes * processes
+
+
 class Order:
     """Which examples each step sees: every epoch a new order, told by seed and epoch alone.
 
@@ -137,7 +142,7 @@ class Order:
         longest_first: bool = False,
     ) -> None:
         self.lengths, self.seed, self.longest_first = lengths, seed, longest_first
-        self.batch_size = min(batch_size, len(lengths)) // processes * processes
+        self.batch_size = batch_taken(batch_size, len(lengths), processes)
         if not self.batch_size:
             raise NGSError(
                 f"batches of {batch_size} from {len(lengths)} examples for {processes} processes; "

@@ -26,6 +26,7 @@ from ngs.errors import NGSError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
+from ngs.parsing.scores import check_lattice
 from ngs.parsing.sentence import recognises
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
@@ -138,6 +139,7 @@ def multi_step(
 
     `log_probs` is [time, symbol], log-normalised.
     """
+    check_lattice(grammar, log_probs)
     walk = Walk() if walk is None else walk
     draws = Draws.of(walk, 1, log_probs.shape[0], generator)
     return walk_along(grammar, semantics, log_probs, target, sentence, walk, draws, 0)
