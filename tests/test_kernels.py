@@ -15,7 +15,7 @@ from ngs.errors import ShapeError
 from ngs.networks.decoding import Policy
 from ngs.networks.pointer import PointerNetwork, Size
 from ngs.parsing.arrangement import AnyOrder, legal_along
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.execution import Unique, lenient, strict

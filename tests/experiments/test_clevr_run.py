@@ -32,7 +32,7 @@ from ngs.experiments.run import evaluate_run, train
 from ngs.learning import tensor_file
 from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.networks.pointer import SIZES, Size
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import NO_ANSWER, UNKNOWN, QuestionRecord, Questions, Ragged, VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of

@@ -14,7 +14,7 @@ from torch import Tensor
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import METHODS
 from ngs.learning.policy_gradient import Mapo
-from ngs.learning.processes import as_the_first_says, own_seed
+from ngs.processes import as_the_first_says, own_seed
 from tests.learning.tasks import network, tiny, tiny_reasoner
 
 SETTINGS = Settings(batch_size=16, learning_rate=0.01, averaging=0.5, seed=3)

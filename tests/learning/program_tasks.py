@@ -13,7 +13,7 @@ from ngs.learning.questions import QuestionBatch, QuestionExamples
 from ngs.networks.decoding import Policy
 from ngs.networks.pointer import PointerNetwork
 from ngs.parsing.arrangement import arrangements
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.execution import execute, spoken

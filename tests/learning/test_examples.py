@@ -14,7 +14,7 @@ from ngs.errors import NGSError, SemanticsError, ShapeError
 from ngs.learning.examples import Examples, most_inputs, padded
 from ngs.learning.loop import Lesson, Order, Settings, Trainer
 from ngs.learning.objective import Supervised
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED
 from tests.learning.tasks import network, tiny, whole
 

@@ -12,7 +12,7 @@ from ngs.learning.examples import Batch, Examples
 from ngs.learning.methods import METHODS
 from ngs.learning.objective import Likeliest, Marginal, MultiStep, Objective, OneStep, Supervised
 from ngs.learning.reasoner import Reasoner
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.batched import one_step_batch
 from ngs.search.batched_walk import multi_step_batch

@@ -19,7 +19,7 @@ from ngs.errors import NGSError
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Batch, Examples
 from ngs.learning.policy_gradient import Baseline, Mapo, Memory, Reinforce
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from tests.enumeration import sentences
 from tests.learning.tasks import (
     GRAMMAR,

@@ -15,7 +15,7 @@ import torch
 from accelerate import Accelerator
 
 from ngs.errors import DataError
-from ngs.learning.processes import (
+from ngs.processes import (
     as_the_first_says,
     gathered,
     mean_over_processes,

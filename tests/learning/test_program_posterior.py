@@ -15,7 +15,7 @@ from ngs.learning import program_posterior
 from ngs.learning.program_posterior import Enumeration, ProgramPosterior, log_sum
 from ngs.learning.questions import QuestionBatch
 from ngs.networks.decoding import Policy
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.noun_phrases import TIDY_EDITS, meanings
 from ngs.tasks.clevr.program import Program
 from tests.learning.program_tasks import MANY, Task, beliefs, gradient, task, whole

@@ -10,7 +10,7 @@ import torch
 
 from ngs.errors import ShapeError
 from ngs.learning.questions import QuestionExamples, spoken_of
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from tests.learning.program_tasks import Task, beliefs, task, whole
 from tests.networks.asked import network
 

@@ -13,7 +13,7 @@ from ngs.errors import NGSError, ParseError
 from ngs.grammar.grammar import Grammar
 from ngs.learning.examples import Batch, Examples
 from ngs.learning.reasoner import Reasoner, Substituting, Tabled, Untabled, reasoner
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Semantics

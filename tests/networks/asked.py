@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ngs.networks.decoding import Policy
 from ngs.networks.pointer import Asked, PointerNetwork, Size
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.program import MODULES, Program
 from tests.tasks.clevr.programs import LANGUAGES, counts_of
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ngs.networks.decoding import Policy, log_softmax_among
 from ngs.parsing.arrangement import Enumerated, arrangements
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from tests.networks.asked import alone, network, policy, questions, total
 from tests.tasks.clevr.programs import (
     LANGUAGES,

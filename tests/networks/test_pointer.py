@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ngs.networks.pointer import Memory, PointerNetwork, Size, of_rows
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.program import MODULES
 from tests.networks.asked import WORDS, alone, network, questions
 from tests.tasks.clevr.programs import encoded, random_programs

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ngs.parsing.arrangement import AnyOrder, arrangements, legal_along, without
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from tests.tasks.clevr.programs import LANGUAGES, arranged, counts_of, decoded, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_source
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ngs.errors import ShapeError
-from ngs.parsing.scores import check_lattice, check_lengths, check_normalised
+from ngs.parsing.scores import check_scores, check_lengths, check_normalised
 from tests.grammars import ARITHMETIC
 
 
@@ -20,9 +20,9 @@ def scores(*shape: int) -> torch.Tensor:
 def test_good_lattices_pass() -> None:
     batch = scores(2, 3, 7)
     batch[0, 0, 0] = -math.inf
-    check_lattice(ARITHMETIC, batch)
-    check_lattice(ARITHMETIC, batch[0])
-    check_lattice(ARITHMETIC, batch.half())
+    check_scores(ARITHMETIC, batch)
+    check_scores(ARITHMETIC, batch[0])
+    check_scores(ARITHMETIC, batch.half())
 
 
 def test_a_wrong_number_of_symbols_names_both() -> None:
@@ -31,7 +31,7 @@ def test_a_wrong_number_of_symbols_names_both() -> None:
         "give the network's last layer 7 outputs"
     )
     with pytest.raises(ShapeError, match=re.escape(wanted)):
-        check_lattice(ARITHMETIC, scores(2, 3, 6))
+        check_scores(ARITHMETIC, scores(2, 3, 6))
 
 
 @pytest.mark.parametrize("value, shown", [(math.nan, "nan"), (math.inf, "inf")])
@@ -41,16 +41,16 @@ def test_what_is_no_log_probability_is_found(value: float, shown: str) -> None:
     with pytest.raises(
         ShapeError, match=rf"{shown} at \[example, time, symbol\] = \[1, 2, 4\] \(symbol '0'\)"
     ):
-        check_lattice(ARITHMETIC, batch)
+        check_scores(ARITHMETIC, batch)
     with pytest.raises(ShapeError, match=rf"{shown} at \[time, symbol\] = \[2, 4\]"):
-        check_lattice(ARITHMETIC, batch[1])
+        check_scores(ARITHMETIC, batch[1])
 
 
 def test_other_shapes_and_types_are_refused() -> None:
     with pytest.raises(ShapeError, match=r"shape \[7\]; give \[time, symbol\]"):
-        check_lattice(ARITHMETIC, scores(7))
+        check_scores(ARITHMETIC, scores(7))
     with pytest.raises(ShapeError, match=r"torch\.int64, not floating point"):
-        check_lattice(ARITHMETIC, torch.zeros(3, 7, dtype=torch.int64))
+        check_scores(ARITHMETIC, torch.zeros(3, 7, dtype=torch.int64))
 
 
 def test_rows_must_sum_to_one() -> None:

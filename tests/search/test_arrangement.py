@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ngs.parsing.arrangement import arrangements
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.search.arrangement import (
     Candidates,
     Edits,

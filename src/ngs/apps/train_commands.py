@@ -36,7 +36,7 @@ from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
 from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
-from ngs.learning.processes import leave_together
+from ngs.processes import leave_together
 
 QUESTIONS = 10
 """About each picture, where no other number is given."""

@@ -14,7 +14,7 @@ from ngs.errors import DataError, NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
 from ngs.learning.loop import Lesson
-from ngs.learning.processes import own_seed
+from ngs.processes import own_seed
 from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.networks.augmentation import Augmentation
 from ngs.networks.pointer import SIZES, PointerNetwork, Size

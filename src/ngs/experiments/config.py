@@ -12,14 +12,25 @@ import torch
 
 from ngs.errors import DataError, NGSError
 from ngs.learning.loop import Settings
-from ngs.learning.methods import METHODS, Method, k_likeliest, mapo, multi_step, reinforce
+from ngs.learning.methods import (
+    METHODS,
+    MakeMethod,
+    Start,
+    a_sample,
+    k_best,
+    mapo,
+    most_likely,
+    multi_step,
+    one_step,
+    reinforce,
+)
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.schedule import SCHEDULES
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES
 from ngs.parsing.arrangement import AnyOrder, Arranging
-from ngs.search.multi_step import Walk
+from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
@@ -173,11 +184,11 @@ class TrainHWF(Training):
         """Whether images are changed. The embedded handwriting varies enough as it is."""
         return self.data != EMBEDDED if self.augment is None else self.augment
 
-    def make_method(self) -> Method:
+    def make_method(self) -> MakeMethod:
         """The method with the options that concern it."""
         with_options = {
-            "m-bs": multi_step(Walk(steps=self.walk_steps)),
-            "posterior-k-best": k_likeliest(self.best),
+            "m-bs": multi_step(ChainSettings(steps=self.walk_steps)),
+            "posterior-k-best": k_best(self.best),
             "reinforce": reinforce(samples=self.samples),
             "mapo": mapo(size=self.memory),
         }

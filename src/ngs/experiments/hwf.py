@@ -16,18 +16,16 @@ from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
 from ngs.learning.metrics import Scores, measure
-from ngs.learning.objective import Supervised
-from ngs.learning.processes import own_seed
-from ngs.learning.reasoner import BEAM, Reasoner, Substituting, reasoner
+from ngs.processes import own_seed
 from ngs.networks.augmentation import Augmentation, Handwriting
 from ngs.networks.first_use import used_meanwhile
 from ngs.networks.lenet import NETWORKS, SIDE
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.compiled import BUDGET
+from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import TOLERANCE
-from ngs.tasks.hwf.modular_arithmetic import residues
+from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.source import EMBEDDED, divided, load
 
 PRETRAIN_STEPS = 2000
@@ -82,10 +80,9 @@ def formulas_of(config: TrainHWF) -> HandwrittenFormulas:
 
 
 def reasoner_of(examples: Examples) -> Reasoner:
-    """By tables where they fit, and by residues where formulas are too long for them."""
-    if examples.time > LONGEST_TABLED:
-        return Substituting(GRAMMAR, Arithmetic, examples, BUDGET, BEAM, residues)
-    return reasoner(GRAMMAR, Arithmetic, examples)
+    """By tables where they fit, and by modular arithmetic where formulas are too long for them."""
+    long = examples.time > LONGEST_TABLED
+    return reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge if long else None)
 
 
 class HWFCourse:
@@ -108,7 +105,7 @@ class HWFCourse:
     def lessons(self) -> list[Lesson]:
         config, parts = self.config, self.parts
         generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
-        objective = config.make_method()(parts.train, generator)
+        objective = Objective(config.make_method()(parts.train.examples), parts.train, generator)
         lessons = [Lesson(config.method, parts.train.examples, objective, config.steps)]
         if parts.labelled is None:
             return lessons
@@ -118,7 +115,8 @@ class HWFCourse:
             share = measure(network, labelled).total.symbol
             return share is not None and share >= config.pretrain
 
-        pretrain = Lesson("pretrain", labelled.examples, Supervised(), PRETRAIN_STEPS, enough, ask_every=5)
+        supervised = Objective(Supervised(), labelled, generator)
+        pretrain = Lesson("pretrain", labelled.examples, supervised, PRETRAIN_STEPS, enough, ask_every=5)
         return [pretrain, *lessons]
 
     def validate(self, network: nn.Module) -> Scores:

@@ -159,14 +159,12 @@ class Examples:
 
     @property
     def device(self) -> torch.device:
-        known = self.given.lengths if self.given.multiset is None else self.given.multiset
-        assert known is not None, "examples say how long their sentences are"
-        return known.device
+        return self.given.device
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """[example]: symbols of each hidden sentence, on the CPU."""
-        lengths: NDArray[np.int64] = sentence_lengths(self.given).cpu().numpy()
+        lengths: NDArray[np.int64] = self.given.sizes.cpu().numpy()
         return lengths
 
     @cached_property
@@ -204,14 +202,6 @@ class Examples:
         return Batch(chosen, self.inputs.batch(numbers), given, self.time, labels, slots)
 
 
-def sentence_lengths(given: Given) -> Tensor:
-    """int64 [example]: how long each sentence is, from what is known about it."""
-    if given.lengths is not None:
-        return given.lengths
-    assert given.multiset is not None, "examples say how long their sentences are"
-    return given.multiset.sum(1)
-
-
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some examples."""
@@ -239,7 +229,7 @@ class Batch:
     @cached_property
     def lengths(self) -> Tensor:
         """int64 [batch]: symbols of each sentence."""
-        return sentence_lengths(self.given)
+        return self.given.sizes
 
     def log_probs(self, logits: Tensor) -> Tensor:
         """log p(z_t = s | x) [batch, time, symbol] from logits [input, symbol]; zero after the end.

@@ -11,16 +11,15 @@ from torch import Tensor, nn
 
 from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
-from ngs.learning.methods import Method, posterior
+from ngs.learning.methods import MakeMethod, Method, Objective, posterior
 from ngs.learning.metrics import Scores, measure
-from ngs.learning.processes import mean_over_processes, own_seed
-from ngs.learning.reasoner import reasoner
+from ngs.processes import mean_over_processes, own_seed
 from ngs.networks.augmentation import Augmentation
-from ngs.parsing.decode import PAD
 from ngs.reasoning.semantics import Meaning
-from ngs.search.substitution import Compile
+from ngs.search.reasoner import MakeJudge, reasoner
 
 
 def fit(
@@ -29,18 +28,18 @@ def fit(
     semantics: Meaning,
     examples: Examples,
     *,
-    method: Method = posterior,
+    method: MakeMethod = posterior,
     steps: int = 500,
     settings: Settings | None = None,
     augment: Augmentation | None = None,
-    batched_values: Compile | None = None,
+    judge: MakeJudge | None = None,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> nn.Module:
     """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
 
     The network maps inputs [input, ...] to scores [input, symbol], one column for each of
     `grammar.symbols`. `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and
-    seed; PyTorch's global random numbers are left as they were. `batched_values` are for sentences too long
+    seed; PyTorch's global random numbers are left as they were. `judge` judges sentences that are too long
     for tables. `on_step` is called after each step, with its loss. Returns the network that was learned: the
     moving average, where `settings` ask for one.
     """
@@ -54,9 +53,10 @@ def fit(
     examples = examples.to(device)
     _check_network(network.to(device), grammar, examples)
     generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "objective"))
-    objective = method(reasoner(grammar, semantics, examples, batched_values=batched_values), generator)
-    if not hasattr(objective, "state"):  # ngs.methods.reinforce itself takes two arguments as well
+    made = method(examples)
+    if not isinstance(made, Method):  # ngs.methods.reinforce itself takes one argument as well
         raise _no_method(method)
+    objective = Objective(made, reasoner(grammar, semantics, examples, judge=judge), generator)
     lessons = [Lesson("fit", examples, objective, steps)]
     step, found = None, torch.zeros((), device=device)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):  # training seeds global numbers
@@ -75,13 +75,13 @@ def score(
     semantics: Meaning,
     examples: Examples,
     *,
-    batched_values: Compile | None = None,
+    judge: MakeJudge | None = None,
 ) -> Scores:
     """How many answers (and, where `examples` have labels, formulas and symbols) the network gets right."""
     _check_labels(grammar, examples)
     parameter = next(network.parameters(), None)
     device = torch.device("cpu") if parameter is None else parameter.device
-    reads = reasoner(grammar, semantics, examples.to(device), batched_values=batched_values)
+    reads = reasoner(grammar, semantics, examples.to(device), judge=judge)
     return measure(network, reads)
 
 
@@ -100,18 +100,18 @@ def _check_outcome(last: Step, found: Tensor, examples: Examples) -> None:
         )
 
 
-def _check_method(method: Method) -> None:
-    """`ngs.posterior` and `ngs.methods.multi_step` are easily taken for what they make or are made of."""
+def _check_method(method: MakeMethod) -> None:
+    """`ngs.posterior` and `ngs.methods.multi_step` are easily mistaken for what they make or are made of."""
     try:
-        signature(method).bind("a reasoner", "a generator")
+        signature(method).bind("examples")
     except TypeError:
         raise _no_method(method) from None
 
 
-def _no_method(method: Method) -> NGSError:
+def _no_method(method: MakeMethod) -> NGSError:
     return NGSError(
-        f"the method is {getattr(method, '__qualname__', repr(method))}, which cannot be called with a "
-        f"reasoner and a generator; give ngs.methods.posterior, ngs.methods.multi_step(ngs.Walk()), "
+        f"the method is {getattr(method, '__qualname__', repr(method))}, which does not make a method for "
+        f"examples; give ngs.methods.posterior, ngs.methods.multi_step(ngs.ChainSettings()), "
         f"ngs.methods.reinforce() or another of ngs.methods"
     )
 
@@ -133,9 +133,9 @@ def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> 
         raise NGSError("there are no examples to learn from; give at least one")
     was_training = network.training
     with torch.inference_mode():
-        logits = network.eval()(examples.view(examples.inputs[:2]))
+        logits = network.eval()(examples.inputs.view(examples.inputs.inputs[:2]))
     network.train(was_training)
-    wanted = [len(examples.inputs[:2]), len(grammar.symbols)]
+    wanted = [len(examples.inputs.inputs[:2]), len(grammar.symbols)]
     if list(logits.shape) != wanted:
         raise ShapeError(
             f"the network makes {list(logits.shape)} of {wanted[0]} inputs; the grammar has {wanted[1]} "

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from ngs.errors import DataError, NGSError
-from ngs.learning.objective import Objective
-from ngs.learning.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
+from ngs.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
+from ngs.learning.loss import Loss
 from ngs.learning.schedule import Schedule, one_cycle
 from ngs.networks.augmentation import Augmentation
 
@@ -61,13 +61,10 @@ class Settings:
 
 
 class Batch(Protocol):
-    """Some examples: what the network is shown of them, and what is made of its output."""
+    """Some examples, with what the network is shown of them."""
 
     @property
     def inputs(self) -> Any: ...
-
-    def beliefs(self, output: Any, /) -> Any:
-        """p(z|x), in the form that the objective works with."""
 
 
 class TrainingSet(Protocol):
@@ -88,7 +85,8 @@ class Lesson:
 
     name: str
     examples: TrainingSet
-    objective: Objective
+    objective: nn.Module
+    """(output of the network, batch) -> Loss; what it keeps between steps are buffers and a `generator`"""
     steps: int
     enough: Callable[[nn.Module], bool] = lambda network: False
     """whether the network has learned this before the steps are used up; asked now and then"""
@@ -265,7 +263,7 @@ class Trainer:
         self.network.train()
         with self._autocast():
             output = self.network(inputs)
-        loss = lesson.objective(batch.beliefs(output), batch)
+        loss: Loss = lesson.objective(output, batch)
         self.optimizer.zero_grad()
         self.accelerator.backward(loss.value)
         if self.settings.clipping:
@@ -297,9 +295,11 @@ class Trainer:
         for number, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(t) for name, t in slots.items()}
         for number, lesson in enumerate(self.lessons):
-            tensors |= {f"objective.{number}.{name}": t for name, t in lesson.objective.state().items()}
+            tensors |= {f"objective.{number}.{name}": t for name, t in lesson.objective.state_dict().items()}
         tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}  # not what comes next
         device = self.accelerator.device
+        for number, generator in self._generators():
+            tensors[f"draws.{number}"] = states_of_all(generator.get_state(), generator.device)
         tensors["generator"] = states_of_all(self.generator.get_state(), device)
         tensors["random"] = states_of_all(torch.get_rng_state(), device)
         if device.type == "cuda":
@@ -335,11 +335,20 @@ class Trainer:
         self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]
         self.steps_done = place["steps_done"]
         for number, lesson in enumerate(self.lessons):
-            lesson.objective.restore(part(f"objective.{number}."))
+            lesson.objective.load_state_dict(part(f"objective.{number}."))
+        for number, generator in self._generators():
+            generator.set_state(own_state(tensors[f"draws.{number}"]))
         self.generator.set_state(own_state(tensors["generator"]))
         torch.set_rng_state(own_state(tensors["random"]))
         if self.accelerator.device.type == "cuda":
             torch.cuda.set_rng_state(own_state(tensors["random_cuda"]), self.accelerator.device)
+
+    def _generators(self) -> Iterator[tuple[int, torch.Generator]]:
+        """The random numbers of each objective that draws any."""
+        for number, lesson in enumerate(self.lessons):
+            generator = getattr(lesson.objective, "generator", None)
+            if generator is not None:
+                yield number, generator
 
     def _check_fit(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
         """Before anything is changed. The optimizer has nothing to compare before its first step."""

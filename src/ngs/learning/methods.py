@@ -17,7 +17,6 @@ scores it is the log share of p(z|x) that is grammatical.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -25,6 +24,7 @@ from torch import Tensor, nn
 
 from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
+from ngs.learning.loss import Loss
 from ngs.parsing.distribution import Distribution
 from ngs.processes import mean_over_processes
 from ngs.search.back_search import ChainSettings, Corrections, back_search, sample_corrections
@@ -37,7 +37,7 @@ Start = Callable[[Distribution, torch.Generator], Tensor]
 
 def most_likely(p: Distribution, _: torch.Generator) -> Tensor:
     """The paper's: what the network would answer with."""
-    return p.best()
+    return p.best().symbols
 
 
 def a_sample(p: Distribution, generator: torch.Generator) -> Tensor:
@@ -46,15 +46,7 @@ def a_sample(p: Distribution, generator: torch.Generator) -> Tensor:
     From the most likely sentence, chains return to what the network believes already. It becomes sure of that,
     right or not. A sample tries other sentences as long as they are likely.
     """
-    return p.sample(generator)
-
-
-@dataclass(frozen=True)
-class Loss:
-    """The number to make smaller, and what else a step found out (scalars, for the record)."""
-
-    value: Tensor
-    measures: Mapping[str, Tensor] = field(default_factory=dict)
+    return p.sample(generator).symbols
 
 
 class Method(nn.Module):
@@ -119,7 +111,7 @@ class KBest(Method):
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
         with torch.no_grad():
-            z, _ = reasoner.posterior(p, batch, generator).topk(self.k)
+            z = reasoner.posterior(p, batch, generator).topk(self.k).symbols
         log_p = p.score(batch.rows.repeat_interleave(self.k), z.flatten(0, 1)).view(-1, self.k)
         exists = ~log_p.isneginf()
         weights = log_p.detach().masked_fill(~exists.any(1, keepdim=True), 0.0).softmax(1)
@@ -191,7 +183,7 @@ class Reinforce(Method):
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
         rows = batch.rows.repeat(self.samples)
         with torch.no_grad():
-            z = (p if self.samples == 1 else p.select(rows)).sample(generator)
+            z = (p if self.samples == 1 else p.select(rows)).sample(generator).symbols
             rewards = reasoner.judge_of(batch)(rows, z).float()
         log_policy = p.score(rows, z) - p.log_z[rows]
         loss = -(self.baseline.advantage(rewards) * log_policy).mean()
@@ -220,7 +212,7 @@ class Mapo(Method):
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
         with torch.no_grad():
-            z = p.sample(generator)
+            z = p.sample(generator).symbols
             rewarded = reasoner.right(batch, z)
         fresh = ~self.memory.contains(batch.examples, z)
         stored = self.memory.of(batch.examples)[..., : z.shape[1]]

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import NGSError
+from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
-from ngs.learning.reasoner import Reasoner
-from ngs.parsing.decode import PAD
+from ngs.search.reasoner import Reasoner
 
 AT_ONCE = 1024
 """Symbols read in one go, so that longer formulas do not take more memory. With the paper's network, which
@@ -95,32 +95,33 @@ class Scores:
 class Reading:
     """What a network reads in each of some examples."""
 
-    columns: Tensor
-    """[example, time]: the likeliest sentence"""
+    symbols: Tensor
+    """[example, time]: the sentence it finds most likely, PAD after the end"""
     right: Tensor
     """[example]: whether it gives the answer"""
-    log_probs: Tensor
-    """[example, time, symbol]"""
+    log_probs: Tensor | None
+    """[example, time, symbol], where the network gives scores for each position"""
 
 
 def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
-    """The likeliest sentence of every example, in evaluation mode, on the CPU."""
-    examples = reasoner.examples
+    """The most likely sentence of every example, in evaluation mode, on the CPU."""
+    examples: Examples = reasoner.examples
     if not len(examples):
         raise NGSError("there are no examples to read; give at least one")
     was_training = network.training
     network.eval()
     parts = []
+    step = max(1, AT_ONCE // max(1, examples.time))
     with torch.inference_mode():
-        step = max(1, AT_ONCE // max(1, examples.time))
         for first in range(0, len(examples), step):
             batch = examples.batch(np.arange(first, min(first + step, len(examples))))
-            log_probs = batch.beliefs(network(batch.inputs))
-            columns = reasoner.read(log_probs, batch)
-            parts.append((columns, reasoner.right(columns, batch), log_probs))
+            p = reasoner.distribution(network(batch.inputs), batch)
+            z = p.best().symbols
+            parts.append((z, reasoner.right(batch, z), getattr(p, "log_probs", None)))
     network.train(was_training)
-    columns, right, log_probs = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
-    return Reading(columns, right, log_probs)
+    symbols, right, log_probs = zip(*parts, strict=True)
+    scores = None if log_probs[0] is None else torch.cat(log_probs).cpu()
+    return Reading(torch.cat(symbols).cpu(), torch.cat(right).cpu(), scores)
 
 
 def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
@@ -138,7 +139,7 @@ def scores_of(reading: Reading, examples: Examples) -> Scores:
         right = int(reading.right[chosen].sum())
         if labels is None:
             return Score(count, count * length, right, None, None)
-        same = (reading.columns[chosen] == labels[chosen]) & (labels[chosen] != PAD)
+        same = (reading.symbols[chosen] == labels[chosen]) & (labels[chosen] != PAD)
         whole = int((same.sum(1) == length).sum())
         return Score(count, count * length, right, whole, int(same.sum()))
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from ngs.gpu import has_kernels, products_are_rounded
 from ngs.networks.pointer import Encoded, PointerNetwork, of_rows
 from ngs.parsing.arrangement import Arranging, Rule, legal_along, rule_of, without
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 
 if TYPE_CHECKING:
     from ngs.networks.kernels.decoder import Decoder

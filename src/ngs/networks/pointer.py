@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from ngs.networks.recurrence import Recurrent, recurrent, recurrent_to_ends
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 
 
 @dataclass(frozen=True)

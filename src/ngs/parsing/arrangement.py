@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ngs.gpu import has_kernels
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 
 
 class Arranging(Protocol):

@@ -15,9 +15,11 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.constraint import Constraint, Given
+from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
 from ngs.parsing.distribution import Listed
+from ngs.parsing.sentences import Sentences
 
 
 class Decoder(Protocol):
@@ -37,8 +39,9 @@ class Decoder(Protocol):
 class Autoregressive:
     """What a decoder says about the sentences that a constraint allows."""
 
+    grammar: Grammar
     decoder: Decoder
-    constraint: Constraint
+    constraint: Constraint[Any]
     given: Given
     time: int
     """symbols of the longest sentence"""
@@ -65,10 +68,9 @@ class Autoregressive:
         return picked.masked_fill(~written, 0.0).sum(1, dtype=torch.float64)
 
     @torch.no_grad()
-    def sample(self, generator: torch.Generator) -> Tensor:
+    def sample(self, generator: torch.Generator) -> Sentences:
         if self._accelerated is not None:
-            drawn: Tensor = self._accelerated.sample(self.time, generator)
-            return drawn
+            return Sentences(*self._accelerated.sample(self.time, generator), self.grammar)
         writing = _Writing(self)
         for _ in range(self.time):
             log_p = writing.next_log_probs()
@@ -76,17 +78,17 @@ class Autoregressive:
             p = log_p.exp().masked_fill(writing.over[:, None], 1.0).nan_to_num(nan=1.0)
             drawn = torch.multinomial(p, 1, generator=generator)[:, 0]
             writing.write(drawn.masked_fill(writing.over, PAD), log_p)
-        return writing.symbols
+        return Sentences(writing.symbols, writing.log_p, self.grammar)
 
-    def best(self) -> Tensor:
-        """The most likely symbol at each step [batch, time]."""
+    def best(self) -> Sentences:
+        """The most likely symbol at each step."""
         if self._accelerated is not None:
-            found: Tensor = self._accelerated.best(self.time)
-            return found
-        return self.topk(1)[0][:, 0]
+            return Sentences(*self._accelerated.best(self.time), self.grammar)
+        found = self.topk(1)
+        return Sentences(found.symbols[:, 0], found.log_probs[:, 0], self.grammar)
 
     @torch.no_grad()
-    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+    def topk(self, k: int) -> Sentences:
         """The k most likely sentences that a beam of k finds."""
         batch, writing, beams = len(self), _Writing(self), 1
         first = torch.arange(batch, device=self.given.device)[:, None]
@@ -105,13 +107,13 @@ class Autoregressive:
         z, log_p = writing.symbols.view(batch, beams, -1), writing.log_p.view(batch, beams)
         z = torch.nn.functional.pad(z, (0, 0, 0, k - beams), value=PAD)
         log_p = torch.nn.functional.pad(log_p, (0, k - beams), value=-torch.inf)
-        return z.masked_fill(log_p.isneginf()[..., None], PAD), log_p
+        return Sentences(z.masked_fill(log_p.isneginf()[..., None], PAD), log_p, self.grammar)
 
     def select(self, rows: Tensor) -> Autoregressive:
         return replace(self, decoder=self.decoder.select(rows), given=self.given.select(rows))
 
     def within(self, support: Candidates) -> Listed:
-        return Listed.of(self, support)
+        return Listed(self, support)
 
     @cached_property
     def _accelerated(self) -> Any:

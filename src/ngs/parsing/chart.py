@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from ngs.gpu import has_kernels
+from ngs.grammar.padding import PAD
 from ngs.parsing.circuit import FIRST_LEAF, NOTHING, ONE, Circuit, Edges
-from ngs.parsing.semiring import IMPOSSIBLE, LOG, Semiring
+from ngs.parsing.semiring import IMPOSSIBLE, LOG, MAX, Semiring, drawing, exponential
 
 MOST_WALKED = 4_000
 """Edges of a circuit that a kernel walks one after the other, in one launch.
@@ -154,3 +155,51 @@ def _walked_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -
     from ngs.parsing.kernels.chart import log_totals
 
     return log_totals(circuit, scores, roots, wanted=wanted)
+
+
+def _chosen_symbols(chart: Chart) -> Tensor:
+    """The sentence a one-hot `outside` stands for [batch, time]; PAD where nothing flows."""
+    flow = outside(chart)
+    return torch.where(flow.sum(-1) > 0, flow.argmax(-1), PAD)
+
+
+def best_derivation(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
+    """The best derivation under each example's root, as symbol ids [batch, time]."""
+    roots = roots.to(scores.device)
+    if walked(circuit, scores):
+        from ngs.parsing.kernels import chart as kernel
+
+        return kernel.best_columns(circuit, scores, roots)
+
+    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
+        return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
+
+    roots = roots.padded()
+    (symbols,) = circuit.replays("best", passes, (scores, roots.left, roots.right, roots.out))
+    return symbols
+
+
+def sampled_derivation(
+    circuit: Circuit, scores: Tensor, roots: Edges, generator: torch.Generator | None
+) -> Tensor:
+    """A derivation drawn from the posterior under each example's root, as symbol ids [batch, time]."""
+    roots = roots.to(scores.device)
+    if walked(circuit, scores):
+        from ngs.parsing.kernels import chart as kernel
+
+        flat = scores.new_empty(kernel.noise_size(circuit, scores, roots))
+        return kernel.sampled_columns(circuit, scores, roots, exponential(generator)(flat))
+    if scores.is_cuda:
+        roots = roots.padded()
+    # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.
+    sizes = [(len(roots.out),), *((len(level.out), len(scores)) for level in reversed(circuit.levels))]
+    noise = [exponential(generator)(scores.new_empty(size)) for size in sizes]
+
+    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor, *noise: Tensor) -> tuple[Tensor]:
+        parts = iter(noise)
+        ring = drawing(lambda _: next(parts))
+        return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), ring)),)
+
+    inputs = scores, roots.left, roots.right, roots.out, *noise
+    (symbols,) = circuit.replays("sample", passes, inputs)
+    return symbols

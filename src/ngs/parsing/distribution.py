@@ -23,12 +23,17 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor
 
+from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates, likeliest_first, log_sum_by_row, rank_in_row
+from ngs.parsing.sentences import Sentences
 
 
 class Distribution(Protocol):
     """p(z|x) of a batch. Sentences are symbol ids [row, time], with PAD after the end."""
+
+    @property
+    def grammar(self) -> Grammar: ...
 
     def __len__(self) -> int: ...
 
@@ -42,17 +47,14 @@ class Distribution(Protocol):
         In double precision, so that sums tie only where probabilities do.
         """
 
-    def best(self) -> Tensor:
-        """A likely sentence for each row [batch, time]: the most likely one where that can be found."""
+    def best(self) -> Sentences:
+        """A likely sentence for each row [batch]: the most likely one where that can be found."""
 
-    def sample(self, generator: torch.Generator) -> Tensor:
-        """A sentence for each row [batch, time], drawn from p(z | x, support)."""
+    def sample(self, generator: torch.Generator) -> Sentences:
+        """A sentence for each row [batch], drawn from p(z | x, support)."""
 
-    def topk(self, k: int) -> tuple[Tensor, Tensor]:
-        """The k most likely sentences [batch, k, time] and their scores [batch, k], best first.
-
-        PAD and -inf where there are fewer.
-        """
+    def topk(self, k: int) -> Sentences:
+        """The k most likely sentences of each row [batch, k], best first; PAD and -inf where there are fewer."""
 
     def select(self, rows: Tensor) -> Self:
         """The distribution of some rows, in any order and number."""
@@ -65,29 +67,28 @@ class Distribution(Protocol):
 class Listed:
     """p(z|x) within a list of candidates."""
 
+    p: Distribution
     candidates: Candidates
-    scores: Tensor
-    """[candidate]: log p(z|x), differentiable"""
-    rows: int
-
-    @classmethod
-    def of(cls, p: Distribution, candidates: Candidates) -> Listed:
-        return cls(candidates, p.score(candidates.rows, candidates.symbols), len(p))
 
     def __len__(self) -> int:
-        return self.rows
+        return len(self.p)
+
+    @cached_property
+    def scores(self) -> Tensor:
+        """[candidate]: log p(z|x), differentiable."""
+        return self.p.score(self.candidates.rows, self.candidates.symbols)
 
     @cached_property
     def log_z(self) -> Tensor:
-        return log_sum_by_row(self.scores, self.candidates.rows, self.rows)
+        return log_sum_by_row(self.scores, self.candidates.rows, len(self))
 
-    def topk(self, k: int) -> tuple[Tensor, Tensor]:
-        rows = self.candidates.rows
-        order = likeliest_first(rows, self.scores.detach())
+    def topk(self, k: int) -> Sentences:
+        rows, scores = self.candidates.rows, self.scores.detach()
+        order = likeliest_first(rows, scores)
         rank = rank_in_row(rows[order])
         order, rank = order[rank < k], rank[rank < k]
-        z = rows.new_full((self.rows, k, self.candidates.symbols.shape[1]), PAD)
-        scores = self.scores.detach().new_full((self.rows, k), -torch.inf)
+        z = rows.new_full((len(self), k, self.candidates.symbols.shape[1]), PAD)
+        log_probs = scores.new_full((len(self), k), -torch.inf)
         z[rows[order], rank] = self.candidates.symbols[order]
-        scores[rows[order], rank] = self.scores.detach()[order]
-        return z.masked_fill(scores.isneginf()[..., None], PAD), scores
+        log_probs[rows[order], rank] = scores[order]
+        return Sentences(z.masked_fill(log_probs.isneginf()[..., None], PAD), log_probs, self.p.grammar)

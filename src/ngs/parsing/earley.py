@@ -29,7 +29,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Symbol, Terminal
 from ngs.grammar.tree import Sentence
 from ngs.grammar.validation import nullable
-from ngs.parsing.scores import check_lattice, check_normalised
+from ngs.parsing.scores import check_scores, check_normalised
 
 Scores = Tensor | NDArray[np.floating]
 Frames = NDArray[np.float64]
@@ -263,7 +263,7 @@ def _best_spans(rows: list[list[float]], columns: Columns) -> tuple[tuple[int, i
 def _lattice(grammar: Grammar, log_probs: Scores) -> Tensor:
     """One checked lattice [time, symbol] as float64 in main memory."""
     scores = log_probs.detach() if isinstance(log_probs, Tensor) else torch.tensor(log_probs)
-    check_lattice(grammar, scores)
+    check_scores(grammar, scores)
     if scores.ndim != 2:
         raise ShapeError(
             f"this parser reads one example [time, symbol] at a time but got the shape {list(scores.shape)}; "

@@ -98,15 +98,15 @@ class Independent:
         picked = self.log_probs[rows[:, None], position, z.clamp(min=0)].masked_fill(z == PAD, 0.0)
         return picked.sum(1, dtype=torch.float64).masked_fill((z == PAD).all(1), -torch.inf)
 
-    def best(self) -> Tensor:
-        """argmax over the support of p(z|x) [batch, time] (Li et al. 2020, Eq. 3)."""
+    def best(self) -> Sentences:
+        """argmax over the support of p(z|x) (Li et al. 2020, Eq. 3)."""
         return self._choose(self._maxima, best_derivation)
 
-    def sample(self, generator: torch.Generator | None = None) -> Tensor:
+    def sample(self, generator: torch.Generator | None = None) -> Sentences:
         """Drawn exactly from p(z | x, support) (Eq. 9)."""
         return self._choose(self._sums, lambda *chart: sampled_derivation(*chart, generator))
 
-    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+    def topk(self, k: int) -> Sentences:
         z = self.lengths.new_full((len(self), k, self.log_probs.shape[1]), PAD)
         scores = self.log_probs.detach().new_full((len(self), k), -torch.inf)
         for group in self._sums:
@@ -116,7 +116,7 @@ class Independent:
             part = self.log_probs[group.rows, :time].detach()
             z[group.rows, :, :time], scores[group.rows] = k_best_sentences(group.circuit, part, group.roots, k)
         after = torch.arange(z.shape[2], device=z.device) >= self.lengths[:, None, None]
-        return z.masked_fill(after | scores.isneginf()[..., None], PAD), scores
+        return self._scored(z.masked_fill(after | scores.isneginf()[..., None], PAD))
 
     def select(self, rows: Tensor) -> Independent:
         if self.support is not None:
@@ -125,21 +125,22 @@ class Independent:
 
     def within(self, support: tuple[Group, ...] | Candidates) -> Independent | Listed:
         if isinstance(support, Candidates):
-            return Listed.of(self, support)
+            return Listed(self, support)
         return replace(self, support=support)
 
-    def sentences(self, z: Tensor) -> Sentences:
-        """Sentences [batch, ..., time] to be read: with their symbols by name, and log p(z|x)."""
-        flat = z.reshape(-1, z.shape[-1])
-        rows = torch.arange(len(self), device=z.device).repeat_interleave(len(flat) // max(1, len(self)))
-        return Sentences(self.grammar, z, self.score(rows, flat).to(self.log_probs.dtype).view(z.shape[:-1]))
-
-    def _choose(self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor]) -> Tensor:
+    def _choose(self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor]) -> Sentences:
         z = self.lengths.new_full(self.log_probs.shape[:2], PAD)
         for group in groups:
             time = group.circuit.time
             z[group.rows, :time] = choice(group.circuit, self.log_probs[group.rows, :time].detach(), group.roots)
-        return z
+        return self._scored(z)
+
+    def _scored(self, z: Tensor) -> Sentences:
+        """Sentences [batch, ..., time] with log p(z|x)."""
+        flat = z.view(-1, z.shape[-1])
+        rows = torch.arange(len(self), device=z.device).repeat_interleave(z[:1].numel() // max(1, z.shape[-1]))
+        log_probs = self.score(rows, flat).to(self.log_probs.dtype)
+        return Sentences(z, log_probs.view(z.shape[:-1]), self.grammar)
 
     @cached_property
     def _sums(self) -> tuple[Group, ...]:

@@ -11,11 +11,25 @@ from torch import Tensor
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 
+Lengths = Tensor | Sequence[int] | None
+"""The symbols of each sentence of a batch; None: all fill the time axis."""
+
 TOLERANCE = 1e-3  # |log of a row's sum|: float32 log_softmax stays below 1e-5, raw logits are far above
 HALF_TOLERANCE = 2e-2  # what rounding to half precision does to a row of some tens of symbols
 
 
-def check_lattice(grammar: Grammar, log_probs: Tensor) -> None:
+def checked_scores(grammar: Grammar, log_probs: Tensor, lengths: Lengths) -> tuple[Tensor, Tensor]:
+    """The scores, with padding zeroed so that nothing after an example's end can spread, and the lengths."""
+    checked = check_lengths(log_probs, lengths)
+    scores = log_probs.float() if log_probs.dtype in (torch.float16, torch.bfloat16) else log_probs
+    if lengths is not None:
+        inside_sentence = torch.arange(scores.shape[1], device=scores.device) < checked[:, None]
+        scores = torch.where(inside_sentence[..., None], scores, 0.0)
+    check_scores(grammar, scores)
+    return scores, checked
+
+
+def check_scores(grammar: Grammar, log_probs: Tensor) -> None:
     """Refuse scores [..., time, symbol] of another grammar, or with NaN or +inf; -inf is probability zero."""
     if log_probs.ndim < 2:
         raise ShapeError(

@@ -20,14 +20,14 @@ class Sentences:
     Where no sentence has positive probability, `log_probs` is -inf and `symbols` is PAD throughout.
     """
 
-    grammar: Grammar
     symbols: Tensor
     """[..., time]: symbol ids, PAD after the end"""
     log_probs: Tensor
-    """[...]"""
+    """[...]: log p(z|x)"""
+    grammar: Grammar
 
     def __getitem__(self, index: int | tuple[int, ...]) -> Sentence:
-        """The sentence as symbols; empty where there is none."""
+        """The sentence as symbols by name; empty where there is none."""
         if self.symbols[index].ndim != 1:
             shape = list(self.symbols.shape[:-1])
             raise ShapeError(

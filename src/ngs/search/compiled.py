@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache, partial, wraps
 from typing import ParamSpec, TypeVar, cast
 
+import torch
+
 from ngs.errors import BudgetError, SemanticsError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
@@ -13,6 +15,7 @@ from ngs.parsing.circuit import Circuit, unroll
 from ngs.parsing.tables import Tables, compile_tables
 from ngs.reasoning.elementwise import at_once
 from ngs.reasoning.semantics import Meaning, interpret
+from ngs.search.judges import TableValues
 
 BUDGET = 2_000_000
 """Table entries: enough for formulas of length 9, whose 550,000 take half a second, or four pair by pair."""
@@ -21,8 +24,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def remembered(function: Callable[P, R]) -> Callable[P, R]:
-    """Keep the results of the last 16 calls. A semantics is told by `==` and its hash: it must not change."""
+def cached_result(function: Callable[P, R]) -> Callable[P, R]:
+    """Cache the results of the last 16 calls. A semantics is told apart by `==` and its hash: it must not change."""
     cached = cast(Callable[P, R], lru_cache(maxsize=16)(function))
 
     @wraps(function)
@@ -30,7 +33,7 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
         for argument in args:
             if not isinstance(argument, Hashable):
                 raise SemanticsError(
-                    f"the semantics {argument!r} is not hashable, so its tables could not be kept; "
+                    f"the semantics {argument!r} is not hashable, so its tables cannot be cached; "
                     f"make it a plain class or a frozen dataclass"
                 )
         return cached(*args, **kwargs)
@@ -38,7 +41,7 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-@remembered
+@cached_result
 def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> Tables:
     """V(A, n) and its tables for sentences of up to `longest` symbols; a BudgetError beyond `budget`."""
     form = normal_form(grammar)
@@ -48,13 +51,13 @@ def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int
     return compile_tables(form, algebra, longest, budget, known, partial(at_once, algebra))
 
 
-@remembered
+@cached_result
 def value_circuit(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> Circuit:
     """The circuit whose roots are the answers: `circuit.roots[length][answer]`."""
     return unroll(value_tables(grammar, semantics, longest, budget))
 
 
-@remembered
+@cached_result
 def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> int:
     """The greatest length up to `longest` whose tables stay within the budget; 0 if none does."""
     lengths = normal_form(grammar).lengths(longest)
@@ -69,3 +72,11 @@ def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int
     except BudgetError:
         return lengths[-2] if len(lengths) > 1 else 0
     return lengths[-1]
+
+
+@cached_result
+def table_values(
+    grammar: Grammar, semantics: Meaning, longest: int, budget: int, device: torch.device
+) -> TableValues:
+    """The values of sentences of up to `longest` symbols by table look-up, on a device."""
+    return TableValues(grammar, value_tables(grammar, semantics, longest, budget)).to(device)

@@ -1,119 +1,142 @@
-"""Multi-step back-search: a Metropolis-Hastings sampler over corrections, one example at a time.
+"""The reference of m-BS: Algorithm 2 of Li et al. (2020), one sentence at a time.
 
-Algorithm 2 of Li et al. (2020). The chain's states are sentences z of the language, its distribution
+It does what `back_search.sample_corrections` does for a whole batch, in plain Python. Property tests hold the two
+together: both have the same acceptance ratio, and the exact transition matrix of either is in detailed balance
+with
 
-    p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                     (Eq. 11)
-
-Each step proposes z' = 1-BS(z) with probability lambda, otherwise a random walk z' ~ g(.|z) whose
-distance is Poisson(beta), and accepts it with probability min(1, r),
-
-    r = q(z') Q(z|z') / (q(z) Q(z'|z)),     Q(z'|z) = lambda [z' = 1-BS(z)] + (1 - lambda) g(z'|z)
-
-where lambda counts as 0 in a state that 1-BS cannot correct. The paper's two ratios (Sec. 3.2.3) are
-this r where its assumptions hold: z wrong and z' right after 1-BS, both wrong after a walk.
+    p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, exp, inf, lgamma, log
+from math import exp, inf, log
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from ngs.errors import NGSError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
-from ngs.parsing.scores import check_lattice
 from ngs.parsing.sentence import recognises
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
-from ngs.search.one_step import Correction, Search, first_sentence
-
-SMALLEST = 1e-300
-"""What a uniform draw of zero counts as: its logarithm is needed."""
+from ngs.search.back_search import SMALLEST, ChainSettings
+from ngs.search.one_step import Search, first_sentence
 
 
-@dataclass(frozen=True)
-class Walk:
-    """The hyperparameters of Algorithm 2."""
+class ReferenceEdits(Protocol):
+    """Edits of one sentence, under the contract of `edits.py`."""
 
-    steps: int = 5
-    """T"""
-    back_search: float = 0.9
-    """lambda: the probability of proposing the one-step correction"""
-    distance: float = 1.0
-    """beta: the expected number of symbols a random walk changes"""
-    epsilon: float = 1e-30
-    """what a wrong answer weighs; small enough that a correction is practically always accepted"""
+    def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
+        """ways(z, z') of every other sentence z' of the language that one edit makes."""
 
-    def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise NGSError(f"steps is {self.steps}; it must be 0 or more")
-        if not 0 <= self.back_search < 1:
-            raise NGSError(
-                f"back_search is {self.back_search}; it must be in [0, 1), or the chain cannot move on"
-            )
-        if not 0 < self.distance < inf:
-            raise NGSError(f"distance is {self.distance}; it must be positive and finite")
-        if not self.epsilon > 0:
-            raise NGSError(
-                f"epsilon is {self.epsilon}; it must be positive, or wrong states could not be left"
-            )
+    def count(self, sentence: Sentence) -> float: ...
+
+    def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
+        """The sentence after `distance` random edits."""
 
 
 @dataclass(frozen=True)
-class Draws:
-    """All the randomness of a batch of walks, so that two engines can be given the same."""
+class ListedEdits:
+    """Edits given as the list of their results, in the language or not."""
 
-    kind: Tensor
-    """[steps, batch] uniform: back-search or walk"""
-    distance: Tensor
-    """[steps, batch] Poisson(beta)"""
-    order: Tensor
-    """[steps, batch, time] uniform: the positions with the lowest numbers change"""
-    symbol: Tensor
-    """[steps, batch, time] uniform: which other symbol they change to"""
-    accept: Tensor
-    """[steps, batch] uniform"""
+    results: Callable[[Sentence], Iterable[Sentence]]
+    contains: Callable[[Sentence], bool]
 
-    @classmethod
-    def of(cls, walk: Walk, batch: int, time: int, generator: torch.Generator) -> Draws:
-        device = generator.device
+    def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
+        counts = Counter(self.results(sentence))
+        return {z: float(n) for z, n in counts.items() if z != sentence and self.contains(z)}
 
-        def uniform(*shape: int) -> Tensor:
-            return torch.rand(walk.steps, *shape, generator=generator, device=device, dtype=torch.float64)
+    def count(self, sentence: Sentence) -> float:
+        return max(1.0, float(sum(1 for _ in self.results(sentence))))
 
-        rate = torch.full((walk.steps, batch), walk.distance, device=device)
-        return cls(
-            uniform(batch),
-            torch.poisson(rate, generator=generator).long(),
-            uniform(batch, time),
-            uniform(batch, time),
-            uniform(batch),
-        )
-
-    def select(self, examples: Tensor, time: int) -> Draws:
-        """The draws of some examples, for the first `time` positions."""
-        examples = examples.to(self.kind.device)
-        order, symbol = (part[:, examples, :time] for part in (self.order, self.symbol))
-        return Draws(
-            self.kind[:, examples], self.distance[:, examples], order, symbol, self.accept[:, examples]
-        )
-
-    def to(self, device: torch.device) -> Draws:
-        return Draws(*(part.to(device) for part in self.parts))
-
-    @property
-    def parts(self) -> tuple[Tensor, ...]:
-        return self.kind, self.distance, self.order, self.symbol, self.accept
+    def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
+        for _ in range(distance):
+            results = list(self.results(sentence))
+            if results:
+                drawn = results[_below(len(results), generator)]
+                sentence = drawn if self.contains(drawn) else sentence
+        return sentence
 
 
 @dataclass(frozen=True)
-class Chain:
-    """The states a walk went through."""
+class Substitutions:
+    """Another symbol at one position; a walk changes distinct positions (`edits.Substitute`)."""
+
+    grammar: Grammar
+
+    def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
+        found = {}
+        for position, others in enumerate(self._others(sentence)):
+            for symbol in others:
+                changed = (*sentence[:position], symbol, *sentence[position + 1 :])
+                if recognises(self.grammar, changed):
+                    found[changed] = 1 / len(others)
+        return found
+
+    def count(self, sentence: Sentence) -> float:
+        return max(1.0, float(sum(map(bool, self._others(sentence)))))
+
+    def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
+        others = self._others(sentence)
+        changeable = [position for position, symbols in enumerate(others) if symbols]
+        if distance > len(changeable):
+            return sentence
+        changed = list(sentence)
+        for k in torch.randperm(len(changeable), generator=generator)[:distance].tolist():
+            symbols = others[changeable[k]]
+            changed[changeable[k]] = symbols[_below(len(symbols), generator)]
+        return tuple(changed) if recognises(self.grammar, changed) else sentence
+
+    def _others(self, sentence: Sentence) -> list[list[str]]:
+        """For each position, the other symbols that some sentence of this length has there."""
+        usable = prefix_automaton(self.grammar).symbols_at(len(sentence))
+        pairs = zip(sentence, map(self.grammar.decode, usable), strict=True)
+        return [[symbol for symbol in symbols if symbol != current] for current, symbols in pairs]
+
+
+@dataclass(frozen=True)
+class State:
+    """A sentence with what the chain needs to know about it."""
+
+    sentence: Sentence
+    log_p: float
+    right: bool
+    fix: Sentence | None
+    """1-BS(z); z itself where it is right, None where nothing was found"""
+
+
+def log_ratio(now: State, new: State, distance: int, edits: ReferenceEdits, chain: ChainSettings) -> float:
+    """log of the acceptance ratio r of `back_search.log_ratio`, where it is derived."""
+    count = {state: edits.count(state.sentence) for state in (now, new)}
+
+    def chance(a: State) -> float:
+        return 0.0 if a.fix is None else chain.back_search
+
+    def log_move(a: State, b: State) -> float:
+        """log Q(b|a) of the kind of move that was made, without what is the same for Q(a|b)."""
+        if distance != 1:
+            return log(1 - chance(a)) - log(count[a])
+        once = chain.distance * exp(-chain.distance) * edits.ways(a.sentence).get(b.sentence, 0.0) / count[a]
+        total = chance(a) * (a.fix == b.sentence) + (1 - chance(a)) * once
+        return log(total) if total > 0 else -inf
+
+    def log_target(a: State) -> float:
+        return log(a.right + chain.epsilon) + a.log_p
+
+    backwards, forwards = log_move(new, now), log_move(now, new)
+    if -inf in (new.log_p, backwards):
+        return -inf
+    return log_target(new) - log_target(now) + backwards - forwards
+
+
+@dataclass(frozen=True)
+class Visited:
+    """The states that a chain went through."""
 
     states: tuple[Sentence, ...]
     """z(0) to z(T)"""
@@ -125,6 +148,30 @@ class Chain:
         return self.states[-1]
 
 
+def run_chain(
+    start: Sentence,
+    state_of: Callable[[Sentence], State],
+    edits: ReferenceEdits,
+    chain: ChainSettings,
+    generator: torch.Generator,
+) -> Visited:
+    """Algorithm 2 from a sentence; `state_of` says what 1-BS makes of a sentence, and how likely it is."""
+    now = state_of(start)
+    states = [start]
+    for _ in range(chain.steps):
+        kind, accept = torch.rand(2, generator=generator, dtype=torch.float64).tolist()
+        if kind < chain.back_search and now.fix is not None:
+            distance, proposed = 1, now.fix
+        else:
+            distance = int(torch.poisson(torch.tensor(chain.distance), generator=generator))
+            proposed = edits.walk(now.sentence, distance, generator)
+        new = state_of(proposed)
+        if log(max(accept, SMALLEST)) <= log_ratio(now, new, distance, edits, chain):
+            now = new
+        states.append(now.sentence)
+    return Visited(tuple(states), now.right)
+
+
 def multi_step(
     grammar: Grammar,
     semantics: Meaning,
@@ -132,115 +179,26 @@ def multi_step(
     target: Value,
     sentence: Sequence[str] | None = None,
     *,
-    walk: Walk | None = None,
+    chain: ChainSettings | None = None,
     generator: torch.Generator,
-) -> Chain:
+) -> Visited:
     """m-BS(z, y): a correction of `sentence`, by default the most likely one, sampled towards `target`.
 
     `log_probs` is [time, symbol], log-normalised.
     """
-    check_lattice(grammar, log_probs)
-    walk = Walk() if walk is None else walk
-    draws = Draws.of(walk, 1, log_probs.shape[0], generator)
-    return walk_along(grammar, semantics, log_probs, target, sentence, walk, draws, 0)
-
-
-def walk_along(
-    grammar: Grammar,
-    semantics: Meaning,
-    log_probs: Tensor,
-    target: Value,
-    sentence: Sequence[str] | None,
-    walk: Walk,
-    draws: Draws,
-    example: int,
-) -> Chain:
-    """The walk that the draws of one example of a batch decide."""
     check_answer(target)
     start = first_sentence(grammar, log_probs, sentence)
     search = Search(grammar, semantics, log_probs, target)
-    proposal = RandomWalk(grammar, len(start), walk.distance)
-    state = _State(search.run(start), search, start)
-    states = [start]
-    for step in range(walk.steps):
-        if draws.kind[step, example] < walk.back_search and state.fix is not None:
-            proposed = state.fix
-        else:
-            proposed = proposal.draw(
-                state.sentence,
-                int(draws.distance[step, example]),
-                draws.order[step, example].tolist(),
-                draws.symbol[step, example].tolist(),
-            )
-        if recognises(grammar, proposed):
-            other = _State(search.run(proposed), search, proposed)
-            if log(max(draws.accept[step, example].item(), SMALLEST)) <= _log_ratio(
-                state, other, proposal, walk
-            ):
-                state = other
-        states.append(state.sentence)
-    return Chain(tuple(states), state.right)
+
+    def state_of(z: Sentence) -> State:
+        fix = search.run(z).sentence
+        log_p = sum(search.log_probs[t][symbol] for t, symbol in enumerate(grammar.encode(z)))
+        return State(z, log_p, fix == z, fix)
+
+    settings = ChainSettings() if chain is None else chain
+    return run_chain(start, state_of, Substitutions(grammar), settings, generator)
 
 
-class _State:
-    """A sentence with what the chain needs to know of it."""
-
-    def __init__(self, correction: Correction, search: Search, sentence: Sentence) -> None:
-        self.sentence = sentence
-        self.fix = correction.sentence
-        self.right = correction.sentence == sentence
-        columns = search.grammar.encode(sentence)
-        self.log_p = sum(search.log_probs[t][column] for t, column in enumerate(columns))
-
-    def log_q(self, epsilon: float) -> float:
-        return log(self.right + epsilon) + self.log_p
-
-
-def _log_ratio(state: _State, other: _State, proposal: RandomWalk, walk: Walk) -> float:
-    """log r for moving from `state` to `other`."""
-    if other.log_p == -inf:
-        return -inf
-    log_g = proposal.log_probability(state.sentence, other.sentence)  # g is symmetric
-
-    def log_proposal(a: _State, b: _State) -> float:
-        chance = 0.0 if a.fix is None else walk.back_search
-        total = chance * (a.fix == b.sentence) + (1 - chance) * exp(log_g)
-        return log(total) if total > 0 else -inf
-
-    forwards, backwards = log_proposal(state, other), log_proposal(other, state)
-    return other.log_q(walk.epsilon) - state.log_q(walk.epsilon) + backwards - forwards
-
-
-class RandomWalk:
-    """g(z'|z): change d ~ Poisson(beta) symbols, at uniform positions, to uniform others.
-
-        g(z'|z) = Poisson(d; beta) / (n choose d) * product over changed positions of 1 / alternatives
-
-    `alternatives` are the other symbols that some sentence of this length has there, so g is symmetric;
-    a draw outside the language, or with d above the n positions that can change, is no move.
-    """
-
-    def __init__(self, grammar: Grammar, length: int, distance: float) -> None:
-        self.grammar = grammar
-        self.usable = prefix_automaton(grammar).symbols_at(length)
-        self.changeable = [t for t, columns in enumerate(self.usable) if len(columns) > 1]
-        self.distance = distance
-
-    def draw(
-        self, sentence: Sentence, distance: int, order: Sequence[float], symbol: Sequence[float]
-    ) -> Sentence:
-        if distance > len(self.changeable):
-            return sentence
-        changed = list(sentence)
-        for t in sorted(self.changeable, key=lambda t: order[t])[:distance]:
-            current = self.grammar.column(sentence[t])
-            others = [column for column in self.usable[t] if column != current]
-            changed[t] = self.grammar.symbols[others[int(symbol[t] * len(others))]]
-        return tuple(changed)
-
-    def log_probability(self, a: Sentence, b: Sentence) -> float:
-        changed = [t for t, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
-        d = len(changed)
-        log_poisson = d * log(self.distance) - self.distance - lgamma(d + 1)
-        ways = log(comb(len(self.changeable), d))
-        return log_poisson - ways - sum(log(len(self.usable[t]) - 1) for t in changed)
+def _below(number: int, generator: torch.Generator) -> int:
+    """A random integer from 0 to `number` - 1."""
+    return int(torch.randint(number, (), generator=generator))

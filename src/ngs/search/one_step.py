@@ -26,8 +26,8 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import fold
 from ngs.grammar.rules import Nonterminal, Symbol, Terminal
 from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
-from ngs.parsing.decode import best
-from ngs.parsing.scores import check_lattice, check_normalised
+from ngs.parsing.independent import independent
+from ngs.parsing.scores import check_normalised, check_scores
 from ngs.parsing.sentence import find_tree, parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
@@ -98,7 +98,7 @@ def one_step(
 
 def first_sentence(grammar: Grammar, log_probs: Tensor, sentence: Sequence[str] | None) -> Sentence:
     """The sentence to search from, after checking the scores [time, symbol]: by default the most likely."""
-    check_lattice(grammar, log_probs)
+    check_scores(grammar, log_probs)
     check_normalised(log_probs)
     if log_probs.ndim != 2:
         raise ShapeError(
@@ -106,7 +106,7 @@ def first_sentence(grammar: Grammar, log_probs: Tensor, sentence: Sequence[str] 
             f"give one example, or call the batched search"
         )
     if sentence is None:
-        sentence = best(grammar, log_probs[None])[0]
+        sentence = independent(grammar, log_probs[None]).best()[0]
         if not sentence:
             raise ParseError(
                 f"no sentence of {len(log_probs)} symbols has positive probability; "

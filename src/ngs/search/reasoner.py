@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from ngs.grammar.grammar import Grammar
+from ngs.parsing.independent import Independent
+from ngs.reasoning.operation import Value, check_answers
+from ngs.reasoning.semantics import Meaning
 from ngs.search.back_search import Judge
-from ngs.search.edits import Edits
-from ngs.search.support import Plan
+from ngs.search.compiled import BUDGET, exact_length, table_values
+from ngs.search.edits import Edits, Substitute
+from ngs.search.judges import ReferenceJudge, TableJudge
+from ngs.search.support import BEAM, Plan, TablePlan
 
 Distributing = Callable[[Any, Any], Any]
 """(what a network gives for a batch, the batch) -> the distribution p(z|x) of the batch."""
 
 
+class Known(Protocol):
+    """What a reasoner must know about examples."""
+
+    @property
+    def lengths(self) -> Any:
+        """Integers [example]: symbols of each hidden sentence."""
+
+    @property
+    def answers(self) -> Sequence[Value]: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+
 class Reasoner(nn.Module):
     """Distributions, a judge, edits and a plan for the examples of one task."""
 
-    def __init__(self, distribution: Distributing, judge: Judge, edits: Edits, plan: Plan) -> None:
+    def __init__(
+        self, examples: Any, distribution: Distributing, judge: Judge, edits: Edits, plan: Plan
+    ) -> None:
         super().__init__()
-        self.distribution = distribution
+        self.examples, self.distribution = examples, distribution
         self.judge, self.edits, self.plan = judge, edits, plan
 
     def judge_of(self, batch: Any) -> Judge:
@@ -35,3 +58,41 @@ class Reasoner(nn.Module):
     def posterior(self, p: Any, batch: Any, generator: torch.Generator) -> Any:
         """p(z|x,y) of a batch."""
         return self.plan.posterior(p, batch.examples, generator)
+
+
+MakeJudge = Callable[[Grammar, Known], Judge]
+"""Makes a judge for a grammar and some examples."""
+
+
+def reasoner(
+    grammar: Grammar,
+    semantics: Meaning,
+    examples: Known,
+    *,
+    judge: MakeJudge | None = None,
+    budget: int = BUDGET,
+    beam: int = BEAM,
+) -> Reasoner:
+    """The reasoner of examples with independent scores.
+
+    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones a task
+    can give a `judge` of its own; without one they are parsed and executed one by one.
+    """
+    lengths = [int(length) for length in examples.lengths]
+    longest = max(lengths, default=0)
+    check_answers(examples.answers, len(lengths))
+    plan = TablePlan(grammar, semantics, lengths, examples.answers, budget, beam)
+    edits = Substitute(grammar, longest).to(examples.device)
+    judging: Judge
+    if judge is not None:
+        judging = judge(grammar, examples)
+    elif exact_length(grammar, semantics, longest, budget) >= longest:
+        values = table_values(grammar, semantics, longest, budget, examples.device)
+        judging = TableJudge(values, lengths, examples.answers).to(examples.device)
+    else:
+        judging = ReferenceJudge(grammar, semantics, examples.answers)
+    return Reasoner(examples, partial(_independent, grammar), judging, edits, plan)
+
+
+def _independent(grammar: Grammar, logits: Tensor, batch: Any) -> Independent:
+    return Independent(grammar, batch.log_probs(logits), batch.lengths)

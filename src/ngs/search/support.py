@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -70,8 +71,6 @@ class TablePlan(nn.Module):
         for length in sorted(set(self.lengths)):
             if length not in known:
                 raise no_such_length(length, known, longest)
-        self.fitting = exact_length(grammar, semantics, longest, budget)
-        """the greatest length whose tables fit"""
         self._checked: set[int] = set()
 
     def posterior(self, p: Independent, examples: Tensor, _: torch.Generator | None = None) -> Independent:
@@ -99,6 +98,11 @@ class TablePlan(nn.Module):
             f"tables for up to {self.fitting} symbols, exact; for up to {longest} symbols the {self.beam} most "
             f"likely values of each span, a lower bound"
         )
+
+    @cached_property
+    def fitting(self) -> int:
+        """The greatest length whose tables fit: found out when a posterior is first asked for."""
+        return exact_length(self.grammar, self.semantics, max(self.lengths, default=0), self.budget)
 
     @property
     def _longest_fitting(self) -> int:
@@ -241,7 +245,7 @@ class ListPlan(nn.Module):
         if not len(rows):
             return known
         owners = rows.repeat_interleave(self.effort.samples)
-        drawn = distinct(Candidates(owners, p.select(owners).sample(generator)))
+        drawn = distinct(Candidates(owners, p.select(owners).sample(generator).symbols))
         new = distinct(joined(drawn, self.edits.neighbours(drawn.symbols).of(drawn.rows)))
         new = new.select(self.judge(examples[new.rows], new.symbols))
         listed = self._some_listed(examples, p.time, rows, generator)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.parsing.arrangement import AnyOrder, Arranging
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.execution import modules
 from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import Programs, TidyPrograms

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ngs import UNDEFINED, DataError, ParseError, SemanticsError, ShapeError
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr.batched_execution import UNDEFINED_ANSWER, SceneTables, execute_batch
 from ngs.tasks.clevr.execution import Unique, execute, lenient, spoken, strict

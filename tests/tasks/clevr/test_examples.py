@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ngs.parsing.arrangement import AnyOrder
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
 from ngs.tasks.clevr.dictionary import modules_of

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ngs.parsing.arrangement import legal_along, without
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.language import ORDER, RANK
 from ngs.tasks.clevr.program import MODULES
 from tests.tasks.clevr.official_files import published_data

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.embedded import embedded

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError, ParseError
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from hypothesis import given
 
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.inspection import Contradiction, LengthCount, SymbolCount, contents, inspect
 from tests.tasks.hwf.datasets import dataset, datasets

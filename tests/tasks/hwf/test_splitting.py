@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import DataError
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.inspection import inspect
 from ngs.tasks.hwf.splitting import leak_free

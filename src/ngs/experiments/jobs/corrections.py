@@ -33,7 +33,7 @@ from ngs.explanations.text import shown
 from ngs.grammar.tree import Sentence
 from ngs.learning.metrics import read_all
 from ngs.learning.whole_file import replacing
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.multi_step import Draws, Walk, walk_along
 from ngs.search.one_step import one_step

@@ -31,7 +31,7 @@ from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.recorded import Section, about, page_sections
 from ngs.explanations.drawing import as_svg
 from ngs.learning.examples import Examples
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR

@@ -20,7 +20,7 @@ from ngs.networks.kernels.tiles import PLACES, added, fits, tanh
 from ngs.networks.pointer import Encoded, PointerNetwork
 from ngs.networks.recurrence import Recurrent
 from ngs.parsing.arrangement import Rule
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 
 ROWS = 8
 """Of a program, in twice as many places: with more, their attention would take longer than all the rest."""

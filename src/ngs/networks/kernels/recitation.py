@@ -17,7 +17,7 @@ from triton import language as tl
 from ngs.gpu import room
 from ngs.networks.kernels.decoder import Decoder, log_softmax
 from ngs.networks.kernels.tiles import PLACES, added, tanh
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 
 STEPS = 4
 """Of a layer, whose states are multiplied at once for the layer above: 64 rows of a matrix."""

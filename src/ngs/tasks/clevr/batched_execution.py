@@ -31,7 +31,7 @@ from torch import Tensor
 
 from ngs.errors import DataError, SemanticsError, ShapeError
 from ngs.gpu import has_kernels
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import Special, Value
 from ngs.tasks.clevr.execution import Module, Type, Unique, lenient, modules, spoken, strict
 from ngs.tasks.clevr.grammars import clevr

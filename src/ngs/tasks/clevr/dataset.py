@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import DataError, NGSError
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.program import COLUMN, MODULES, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.clevr.words import words_of

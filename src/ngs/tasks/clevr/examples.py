@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.arrangement import Arranging
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.search.arrangement import places
 from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged

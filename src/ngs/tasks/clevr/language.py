@@ -25,7 +25,7 @@ from torch import Tensor
 
 from ngs.gpu import Resident
 from ngs.parsing.arrangement import Rule
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.execution import Type, modules
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.scenes import ATTRIBUTES

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ngs.gpu import Resident
 from ngs.grammar.multisets import symbol_classes
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.search.arrangement import Candidates, Edits, Switches, fingerprints, joined
 from ngs.tasks.clevr.equivalence import SYMMETRIC
 from ngs.tasks.clevr.language import CLOSES, RANK

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from ngs.grammar.grammar import Grammar
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.grammars import clevr
 
 GRAMMAR: Grammar = clevr()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ngs.errors import NGSError, ParseError
 from ngs.learning.questions import QuestionExamples
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.examples import Part

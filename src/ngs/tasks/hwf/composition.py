@@ -15,7 +15,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Terminal
 from ngs.grammar.tree import Sentence, sentence_of
 from ngs.learning.examples import padded
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.semantics import evaluate

@@ -15,7 +15,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.learning.examples import Examples
 from ngs.networks.lenet import SIDE as SIDE  # part of what a data set is
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""
@@ -81,7 +81,7 @@ class HandwrittenFormulas:
     def examples(self, formulas: Formulas) -> Examples:
         """The formulas as the learning loop takes them, seen as ink."""
         labels = self.columns.long()[formulas.where.clamp(min=0)].masked_fill(formulas.where == PAD, PAD)
-        return Examples(self.images, formulas.where, formulas.answers, labels, as_ink)
+        return Examples.pooled(self.images, formulas.where, formulas.answers, labels, as_ink)
 
     def restricted(self, lengths: Sequence[int]) -> HandwrittenFormulas:
         """Only the formulas of these lengths, for training and testing."""

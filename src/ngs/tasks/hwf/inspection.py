@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.learning import tensor_file
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 
 KIND = "a packed data set of handwritten formulas"

@@ -35,7 +35,7 @@ from ngs.errors import DataError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
-from ngs.parsing.scores import check_lattice
+from ngs.parsing.scores import check_scores
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ def log_probs_of(network: Network, images: Tensor) -> Tensor:
     """log p(symbol | image) [image, symbol] for uint8 images [image, SIDE, SIDE]."""
     with torch.inference_mode():
         log_probs = network(as_ink(images)).double().log_softmax(-1)
-    check_lattice(GRAMMAR, log_probs)
+    check_scores(GRAMMAR, log_probs)
     return log_probs.clone()  # a plain tensor, which later steps may differentiate
 
 

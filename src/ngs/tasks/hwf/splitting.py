@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import DataError
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.inspection import contents, distinct, rows_of
 
