@@ -17,7 +17,7 @@ from torch import Tensor
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence, Tree
-from ngs.parsing.chart import Chart, inside, log_total, outside, walked
+from ngs.parsing.chart import Chart, has_kernel, inside, kernel_layout, log_total, outside
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.k_best import k_best_sentences
 from ngs.parsing.scores import check_lattice, check_lengths
@@ -126,10 +126,10 @@ def chosen_columns(chart: Chart) -> Tensor:
 def best_columns(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     """The best derivation under each example's root, as columns [batch, time]."""
     roots = roots.to(scores.device)
-    if walked(circuit, scores):
-        from ngs.parsing.kernels import chart as kernel
+    if has_kernel(circuit, scores):
+        from ngs.kernels import chart as kernel
 
-        return kernel.best_columns(circuit, scores, roots)
+        return kernel.best_columns(kernel_layout(circuit, scores.device), scores, roots.parts)
 
     def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
         return (chosen_columns(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
@@ -144,11 +144,12 @@ def sampled_columns(
 ) -> Tensor:
     """A derivation drawn from the posterior under each example's root, as columns [batch, time]."""
     roots = roots.to(scores.device)
-    if walked(circuit, scores):
-        from ngs.parsing.kernels import chart as kernel
+    if has_kernel(circuit, scores):
+        from ngs.kernels import chart as kernel
 
-        flat = scores.new_empty(kernel.noise_size(circuit, scores, roots))
-        return kernel.sampled_columns(circuit, scores, roots, exponential(generator)(flat))
+        flat = scores.new_empty(circuit.inner_edges * len(scores) + len(roots.out))
+        layout = kernel_layout(circuit, scores.device)
+        return kernel.sampled_columns(layout, scores, roots.parts, exponential(generator)(flat))
     if scores.is_cuda:
         roots = roots.padded()
     # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.
