@@ -7,7 +7,7 @@ import os
 import pytest
 import torch
 
-from ngs.gpu import HAS_TRITON
+from ngs.kernels import HAS_TRITON
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """Where kernels run in these tests."""

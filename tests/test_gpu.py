@@ -25,7 +25,7 @@ from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
 from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
-from ngs.parsing.chart import log_total, walked
+from ngs.parsing.chart import has_kernel, log_total
 from ngs.parsing.circuit import derivation_circuit
 from ngs.parsing.decode import best_columns
 from ngs.search.arrangement import multi_step
@@ -54,7 +54,7 @@ from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 
-tiles = pytest.importorskip("ngs.networks.kernels.tiles", exc_type=ImportError)
+tiles = pytest.importorskip("ngs.kernels.tiles", exc_type=ImportError)
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 GRAMMAR, ARITHMETIC = ngs.arithmetic_grammar(), ngs.Arithmetic
@@ -99,9 +99,9 @@ def test_parsing_in_one_launch(batch, monkeypatch):
         (marginals,) = torch.autograd.grad(totals.sum(), scores)
         return best_columns(circuit, scores.detach(), roots), totals.detach(), marginals
 
-    assert walked(circuit, scores)
+    assert has_kernel(circuit, scores)
     by_kernel = passes()
-    monkeypatch.setattr(chart, "MOST_WALKED", 0)
+    monkeypatch.setattr(chart, "MAX_KERNEL_EDGES", 0)
     for one, other in zip(by_kernel, passes(), strict=True):
         assert torch.allclose(one, other)
 
@@ -322,7 +322,7 @@ def test_samples_by_a_kernel_have_their_probabilities():
 @pytest.mark.parametrize("why", ["dropout", "exact products", "float64", "no whole tiles", "no room"])
 def test_the_plain_walk_is_taken_where_the_kernel_is_not_made_for_it(why, monkeypatch):
     if why == "no room":
-        monkeypatch.setattr(tiles, "room", lambda device: 1000)
+        monkeypatch.setattr(tiles, "shared_memory", lambda device: 1000)
     size = Size(96 if why == "no whole tiles" else 32, 24)
     dtype = torch.float64 if why == "float64" else torch.float32
     dropout = 0.5 if why == "dropout" else 0.0

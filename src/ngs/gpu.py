@@ -1,30 +1,15 @@
-"""What makes a GPU fast."""
+"""How products are rounded on a GPU, how a process waits for one, and how numbers get there."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-
-HAS_TRITON = find_spec("triton") is not None
-"""Whether kernels of our own are used. It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
-
-
-def has_kernels(tensor: Tensor) -> bool:
-    """Whether a tensor lies where kernels of our own can work on it."""
-    return tensor.is_cuda and HAS_TRITON
-
-
-def room(device: torch.device) -> int:
-    """Bytes that the threads of one program of a kernel can share on a GPU."""
-    properties = torch.cuda.get_device_properties(device)
-    return int(getattr(properties, "shared_memory_per_block_optin", properties.shared_memory_per_block))
 
 
 class Resident:

@@ -1,4 +1,4 @@
-"""The kernel that walks a circuit in one launch, against the plain engine on a CPU."""
+"""The kernel that goes through a circuit in one launch, against the plain engine on a CPU."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import ngs.kernels
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
@@ -46,6 +47,10 @@ class Case:
         roots = [None if b % 7 == 3 else circuit.root(length) for b, length in enumerate(lengths)]
         return cls(circuit, scores, circuit.select(roots))
 
+    @property
+    def noise_size(self) -> int:
+        return self.circuit.inner_edges * len(self.scores) + len(self.roots.out)
+
     def sums(self) -> tuple[Tensor, Tensor]:
         scores = self.scores.clone().requires_grad_()
         totals = log_total(self.circuit, scores, self.roots)
@@ -58,9 +63,9 @@ class Case:
     def by_kernel(self, monkeypatch: pytest.MonkeyPatch) -> Case:
         """The same where the engine takes the kernel: on the GPU, or from now on everywhere."""
         if DEVICE.type == "cpu":
-            monkeypatch.setattr(chart, "has_kernels", lambda _: True)
+            monkeypatch.setattr(ngs.kernels, "available", lambda _: True)
         there = Case(self.circuit, self.scores.to(DEVICE), self.roots.to(DEVICE))
-        assert chart.walked(there.circuit, there.scores)
+        assert chart.has_kernel(there.circuit, there.scores)
         return there
 
     def drawn(self, noise: Tensor) -> Tensor:
@@ -108,21 +113,17 @@ def test_the_first_of_equals_is_the_best(case: Case, monkeypatch: pytest.MonkeyP
 
 
 def test_sampled_columns(case: Case) -> None:
-    from ngs.parsing.kernels.chart import noise_size
-    from ngs.parsing.kernels.chart import sampled_columns as by_kernel
+    from ngs.kernels.chart import sampled_columns as by_kernel
 
-    size = noise_size(case.circuit, case.scores, case.roots)
-    noise = exponential(torch.Generator().manual_seed(5))(case.scores.new_empty(size))
-    have = by_kernel(case.circuit, case.scores.to(DEVICE), case.roots.to(DEVICE), noise.to(DEVICE))
+    noise = exponential(torch.Generator().manual_seed(5))(case.scores.new_empty(case.noise_size))
+    layout, roots = chart.kernel_layout(case.circuit, DEVICE), case.roots.to(DEVICE)
+    have = by_kernel(layout, case.scores.to(DEVICE), roots.parts, noise.to(DEVICE))
     assert torch.equal(have.cpu(), case.drawn(noise))
 
 
 def test_the_kernel_s_noise_is_drawn_at_once(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ngs.parsing.kernels.chart import noise_size
-
     there = case.by_kernel(monkeypatch)
-    size = noise_size(case.circuit, case.scores, case.roots)
-    noise = exponential(torch.Generator(DEVICE).manual_seed(5))(there.scores.new_empty(size))
+    noise = exponential(torch.Generator(DEVICE).manual_seed(5))(there.scores.new_empty(case.noise_size))
     generator = torch.Generator(DEVICE).manual_seed(5)
     have = sampled_columns(there.circuit, there.scores, there.roots, generator)
     assert torch.equal(have.cpu(), case.drawn(noise.cpu()))
@@ -171,6 +172,6 @@ def test_scores_that_lie_apart_and_padded_roots(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case.of(derivation_circuit, arithmetic(), 3, 2).by_kernel(monkeypatch)
-    assert not chart.walked(case.circuit, case.scores.half())
-    monkeypatch.setattr(chart, "MOST_WALKED", case.circuit.edges - 1)
-    assert not chart.walked(case.circuit, case.scores)
+    assert not chart.has_kernel(case.circuit, case.scores.half())
+    monkeypatch.setattr(chart, "MAX_KERNEL_EDGES", case.circuit.edges - 1)
+    assert not chart.has_kernel(case.circuit, case.scores)

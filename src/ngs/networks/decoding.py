@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ngs.gpu import has_kernels, products_are_rounded
-from ngs.networks.pointer import Encoded, PointerNetwork, of_rows
+import ngs.kernels
+from ngs.gpu import products_are_rounded
+from ngs.networks.pointer import Encoded, of_rows
 from ngs.parsing.arrangement import Arranging, Rule, legal_along, rule_of, without
 from ngs.grammar.padding import PAD
 
 if TYPE_CHECKING:
-    from ngs.networks.kernels.decoder import Decoder
+    from ngs.kernels.decoder import Decoder
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,16 @@ class Policy:
 
     @cached_property
     def _decoder(self) -> Decoder | None:
-        """The kernel that walks on a GPU; none where `_Walk` is to be taken.
+        """The kernel that decodes on a GPU; none where `_Walk` is to be taken.
 
         It rounds products, and knows neither dropout nor gradients. Weights and modes are those of its first
         use: a policy is what a network has read, and is read off before the network changes.
         """
-        network, rule = self.encoded.reader, rule_of(self.language, self.encoded.asked.modules)
-        single = self.encoded.memory.keys.dtype == torch.float32
-        drops = network.training and network.dropout.p > 0
-        if rule is None or drops or not (single and walks_by_kernel(network, rule)):
+        rule = rule_of(self.language, self.encoded.asked.modules)
+        if rule is None or not _has_kernel(self.encoded):
             return None
-        from ngs.networks.kernels.decoder import Decoder
-
         with torch.no_grad():
-            return Decoder.of(self.encoded, rule)
+            return kernel_decoder(self.encoded, rule)
 
     def log_probs(self, rows: Tensor, columns: Tensor) -> Tensor:
         """log p(z|x) [sentence] of arrangements `columns` [sentence, time] of the questions `rows`.
@@ -63,10 +60,10 @@ class Policy:
         Differentiable.
         """
         if not torch.is_grad_enabled() and self._decoder is not None:
-            from ngs.networks.kernels.recitation import recited, takes
+            from ngs.kernels.sequence_log_probs import fits, sequence_log_probs
 
-            if takes(self._decoder):
-                return recited(self._decoder, rows, columns)
+            if fits(self._decoder):
+                return sequence_log_probs(self._decoder, rows, columns)
         scores = self.scores(rows, columns)
         legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)
         said = columns != PAD
@@ -85,10 +82,10 @@ class Policy:
     def sample(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """An arrangement for each of `rows` [sentence, time], drawn from p, and its log p."""
         if self._decoder is not None:
-            from ngs.networks.kernels.decoder import by_chance
+            from ngs.kernels.decoder import sampling
 
-            choice = by_chance(rows, self.time, self.encoded.asked.modules.shape[1], generator)
-            return self._decoder.walk(rows, self.time, choice)
+            choice = sampling(rows, self.time, self.encoded.asked.modules.shape[1], generator)
+            return self._decoder.decode(rows, self.time, choice)
         walk = _Walk(self, rows)
         for _ in range(self.time):
             log_p = walk.look()
@@ -108,9 +105,9 @@ class Policy:
         """
         rows = self.rows
         if k == 1 and self._decoder is not None:
-            from ngs.networks.kernels.decoder import by_rank
+            from ngs.kernels.decoder import greedy
 
-            columns, log_p = self._decoder.walk(rows, self.time, by_rank(rows))
+            columns, log_p = self._decoder.decode(rows, self.time, greedy(rows))
             return columns[:, None], log_p[:, None]
         questions = len(rows)
         walk = _Walk(self, rows)
@@ -134,15 +131,35 @@ class Policy:
         return columns.masked_fill(log_p.isneginf()[..., None], PAD), log_p
 
 
-def walks_by_kernel(network: PointerNetwork, rule: Rule | None) -> bool:
-    """Whether a kernel walks with a network's decoder, by a rule for what may come next: where nothing is
-    dropped and no gradient asked for."""
-    weight = network.key.weight
-    if rule is None or not (has_kernels(weight) and weight.dtype == torch.float32 and products_are_rounded()):
+def _has_kernel(encoded: Encoded) -> bool:
+    """Whether a kernel can decode: in single precision with rounded products, where nothing is dropped."""
+    network, keys = encoded.reader, encoded.memory.keys
+    single = keys.dtype == network.key.weight.dtype == torch.float32
+    drops = network.training and network.dropout.p > 0
+    if drops or not (single and ngs.kernels.available(network.key.weight) and products_are_rounded()):
         return False
-    from ngs.networks.kernels.decoder import takes
+    from ngs.kernels.tiles import fits
 
-    return takes(network)
+    return fits(network.decoder.hidden_size, keys.device)
+
+
+def kernel_decoder(encoded: Encoded, rule: Rule, dtype: torch.dtype = torch.float16) -> Decoder:
+    """What a network has read, as the kernel takes it; products are made of numbers of this `dtype`."""
+    from ngs.kernels.decoder import Decoder
+
+    network, memory = encoded.reader, encoded.memory
+    return Decoder.of(
+        (memory.keys, memory.values, memory.padding, memory.keywords, encoded.asked.modules),
+        encoded.state,
+        network.decoder.all_weights,
+        network.module_embedding.weight,
+        (network.combine.weight, network.combine.bias),
+        (network.score.weight, network.score.bias),
+        network.copy_gain,
+        rule.function,
+        rule.facts,
+        dtype,
+    )
 
 
 class _Walk:

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ngs.gpu import has_kernels
+import ngs.kernels
+from ngs.gpu import products_are_rounded
 
 Recurrent = tuple[Tensor, Tensor]
 """The state of an LSTM: twice [layer, row, hidden]."""
@@ -36,11 +37,11 @@ def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[T
 
 
 def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
-    if not (has_kernels(inputs) and inputs.dtype == torch.float32 and inputs.dim() == 3):
+    if not (ngs.kernels.available(inputs) and inputs.dtype == torch.float32 and inputs.dim() == 3):
         return False
     if torch.is_autocast_enabled("cuda") or not inputs.shape[1]:
         return False
-    from ngs.networks.kernels.recurrence import takes
+    from ngs.kernels.lstm import takes
 
     return takes(lstm)
 
@@ -48,15 +49,15 @@ def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
 def _in_layers(
     lstm: nn.LSTM, inputs: Tensor, state: Recurrent, counts: Tensor | None
 ) -> tuple[Tensor, Recurrent]:
-    from ngs.networks.kernels.recurrence import Layer
+    from ngs.kernels.lstm import Layer
 
-    outputs = inputs.transpose(0, 1)
+    outputs, rounded = inputs.transpose(0, 1), products_are_rounded()
     states, cells = [], []
     for number, weights in enumerate(lstm.all_weights):
         if number and lstm.dropout:
             outputs = F.dropout(outputs, lstm.dropout, lstm.training)
         outputs, last_state, last_cell = Layer.apply(  # type: ignore[no-untyped-call]
-            outputs, state[0][number], state[1][number], *weights, counts
+            outputs, state[0][number], state[1][number], *weights, counts, rounded
         )
         states.append(last_state)
         cells.append(last_cell)

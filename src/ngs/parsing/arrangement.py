@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from ngs.gpu import has_kernels
+import ngs.kernels
 from ngs.grammar.padding import PAD
 
 
@@ -53,7 +53,7 @@ class HasRule(Protocol):
 
 def rule_of(language: Arranging, counts: Tensor) -> Rule | None:
     """The rule for multisets [row, symbol] where a kernel can follow it; elsewhere none."""
-    if not (has_kernels(counts) and isinstance(language, HasRule)):
+    if not (ngs.kernels.available(counts) and isinstance(language, HasRule)):
         return None
     return language.rule(counts.shape[1], counts.device)
 
@@ -68,7 +68,7 @@ class AnyOrder:
         return left > 0
 
     def rule(self, symbols: int, device: torch.device) -> Rule:
-        from ngs.parsing.kernels.legality import any_order
+        from ngs.kernels.legal_symbols import any_order
 
         return Rule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
 
@@ -83,9 +83,9 @@ def legal_along(language: Arranging, counts: Tensor, columns: Tensor) -> Tensor:
     """bool [row, time, symbol]: what might have come at each step of the sentences `columns` [row, time]."""
     rule = rule_of(language, counts)
     if rule is not None:
-        from ngs.parsing.kernels import legality
+        from ngs.kernels import legal_symbols
 
-        return legality.legal_along(rule.function, rule.facts, counts, columns)
+        return legal_symbols.legal_along(rule.function, rule.facts, counts, columns)
     before = torch.nn.functional.pad(columns, (1, 0), value=PAD)[:, :-1]
     placed = torch.zeros((*columns.shape, counts.shape[1]), dtype=counts.dtype, device=counts.device)
     placed.scatter_(2, before.clamp(min=0)[..., None], (before != PAD).to(counts.dtype)[..., None])

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from ngs.gpu import has_kernels
+import ngs.kernels
 from ngs.grammar.padding import PAD
 from ngs.parsing.circuit import FIRST_LEAF, NOTHING, ONE, Circuit, Edges
 from ngs.parsing.semiring import IMPOSSIBLE, LOG, MAX, Semiring, drawing, exponential
 
-MOST_WALKED = 4_000
-"""Edges of a circuit that a kernel walks one after the other, in one launch.
+if TYPE_CHECKING:
+    from ngs.kernels.chart import ChartLayout
 
-The walk takes time in proportion to the edges, whatever the batch; launching every level takes time in
+MAX_KERNEL_EDGES = 4_000
+"""Edges of a circuit that a kernel goes through one after the other, in one launch.
+
+The kernel takes time in proportion to the edges, whatever the batch; launching every level takes time in
 proportion to the levels, and has the whole GPU for their edges. So the more edges a level has, the less there
 is to gain, and the levels of circuits for values have thousands. On an H200, for 64 formulas, 146 edges (7
 symbols) take 43 us instead of 382, and 2,786 edges (47 symbols) 1,043 instead of 2,410.
@@ -100,10 +103,19 @@ def outside(chart: Chart) -> Tensor:
     return leaves.view(circuit.time, circuit.symbols, batch).permute(2, 0, 1)
 
 
-def walked(circuit: Circuit, scores: Tensor) -> bool:
-    """Whether `ngs.parsing.kernels.chart` does the work of `inside` and `outside`, in one launch."""
+def has_kernel(circuit: Circuit, scores: Tensor) -> bool:
+    """Whether `ngs.kernels.chart` does the work of `inside` and `outside`, in one launch."""
     known = scores.dtype in (torch.float32, torch.float64)
-    return known and has_kernels(scores) and circuit.edges <= MOST_WALKED
+    return known and ngs.kernels.available(scores) and circuit.edges <= MAX_KERNEL_EDGES
+
+
+def kernel_layout(circuit: Circuit, device: torch.device) -> ChartLayout:
+    """A circuit as the kernels read it."""
+    from ngs.kernels.chart import ChartLayout
+
+    segments = circuit.rows - FIRST_LEAF - circuit.leaves
+    sizes = circuit.time, circuit.symbols, segments, circuit.inner_edges
+    return ChartLayout(circuit.walk.on(device), *sizes, ONE, NOTHING, FIRST_LEAF, IMPOSSIBLE)
 
 
 def log_total(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
@@ -122,7 +134,7 @@ class _LogTotal(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, circuit: Circuit, roots: Edges) -> Tensor:
         wanted = ctx.needs_input_grad[0]
         roots = roots.to(scores.device)
-        passes = _walked_sums if walked(circuit, scores) else _replayed_sums
+        passes = _kernel_sums if has_kernel(circuit, scores) else _replayed_sums
         totals, *marginals = passes(circuit, scores, roots, wanted)
         ctx.save_for_backward(totals, *marginals)
         return totals
@@ -150,11 +162,11 @@ def _replayed_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool)
     return circuit.replays((scores.shape, wanted), passes, inputs)
 
 
-def _walked_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
+def _kernel_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
     """The same by a kernel."""
-    from ngs.parsing.kernels.chart import log_totals
+    from ngs.kernels.chart import log_totals
 
-    return log_totals(circuit, scores, roots, wanted=wanted)
+    return log_totals(kernel_layout(circuit, scores.device), scores, roots.parts, wanted=wanted)
 
 
 def _chosen_symbols(chart: Chart) -> Tensor:
@@ -166,10 +178,10 @@ def _chosen_symbols(chart: Chart) -> Tensor:
 def best_derivation(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     """The best derivation under each example's root, as symbol ids [batch, time]."""
     roots = roots.to(scores.device)
-    if walked(circuit, scores):
-        from ngs.parsing.kernels import chart as kernel
+    if has_kernel(circuit, scores):
+        from ngs.kernels import chart as kernel
 
-        return kernel.best_columns(circuit, scores, roots)
+        return kernel.best_columns(kernel_layout(circuit, scores.device), scores, roots.parts)
 
     def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
         return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
@@ -184,11 +196,12 @@ def sampled_derivation(
 ) -> Tensor:
     """A derivation drawn from the posterior under each example's root, as symbol ids [batch, time]."""
     roots = roots.to(scores.device)
-    if walked(circuit, scores):
-        from ngs.parsing.kernels import chart as kernel
+    if has_kernel(circuit, scores):
+        from ngs.kernels import chart as kernel
 
-        flat = scores.new_empty(kernel.noise_size(circuit, scores, roots))
-        return kernel.sampled_columns(circuit, scores, roots, exponential(generator)(flat))
+        flat = scores.new_empty(circuit.inner_edges * len(scores) + len(roots.out))
+        layout = kernel_layout(circuit, scores.device)
+        return kernel.sampled_columns(layout, scores, roots.parts, exponential(generator)(flat))
     if scores.is_cuda:
         roots = roots.padded()
     # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.

@@ -58,6 +58,10 @@ class Edges:
         left, right, out = torch.stack([self.left, self.right, self.out]).to(device)  # one copy, not three
         return Edges(left, right, out, self.segments)
 
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.left, self.right, self.out
+
     def padded(self) -> Edges:
         """The same edges, with impossible ones behind them up to the next power of two.
 

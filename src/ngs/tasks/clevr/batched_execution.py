@@ -29,8 +29,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+import ngs.kernels
 from ngs.errors import DataError, SemanticsError, ShapeError
-from ngs.gpu import has_kernels
 from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import Special, Value
 from ngs.tasks.clevr.execution import Module, Type, Unique, lenient, modules, spoken, strict
@@ -283,7 +283,7 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     _check(tables, columns, scenes)
     if not columns.numel():
         return torch.full_like(scenes, UNDEFINED_ANSWER, dtype=torch.int64)
-    if has_kernels(columns):
+    if ngs.kernels.available(columns):
         return _executed_by_kernel(tables, columns, scenes, unique)
     actions = columns.to(torch.int16) - PAD
     if unique is not strict:
@@ -306,13 +306,13 @@ def judged_batch(
 
     `scenes` [question] and `answers` [question] say of every question what it is about and what was recorded.
     """
-    if has_kernels(columns) and columns.numel():
+    if ngs.kernels.available(columns) and columns.numel():
         return _judged_by_kernel(tables, columns, questions, scenes, answers, unique)
     return execute_batch(tables, columns, scenes[questions], unique) == answers[questions]
 
 
 def _executed_by_kernel(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique) -> Tensor:
-    from ngs.tasks.clevr.kernels.execution import executed
+    from ngs.kernels.program_execution import executed
 
     renamed = _UNIQUE[strict], _variant(unique)
     return executed(tables.all, columns, scenes, renamed, _CONSTANTS)
@@ -321,7 +321,7 @@ def _executed_by_kernel(tables: SceneTables, columns: Tensor, scenes: Tensor, un
 def _judged_by_kernel(
     tables: SceneTables, columns: Tensor, questions: Tensor, scenes: Tensor, answers: Tensor, unique: Unique
 ) -> Tensor:
-    from ngs.tasks.clevr.kernels.execution import judged
+    from ngs.kernels.program_execution import judged
 
     _check_shapes("questions", columns, questions)
     renamed = _UNIQUE[strict], _variant(unique)

@@ -116,7 +116,7 @@ class Programs:
         return fits & (left > 0) & ~(dead_end[..., None] & self._is_scene)
 
     def rule(self, symbols: int, device: torch.device) -> Rule:
-        from ngs.tasks.clevr.kernels.language import programs
+        from ngs.kernels.program_rules import programs
 
         return Rule(programs, _FACTS.on(device))
 
@@ -125,7 +125,7 @@ class TidyPrograms(Programs):
     """Programs whose noun phrases name each attribute at most once, in a fixed order."""
 
     def rule(self, symbols: int, device: torch.device) -> Rule:
-        from ngs.tasks.clevr.kernels.language import tidy_programs
+        from ngs.kernels.program_rules import tidy_programs
 
         return Rule(tidy_programs, _FACTS.on(device))
 

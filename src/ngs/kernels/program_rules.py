@@ -1,7 +1,9 @@
-"""Which module may come next, as rules for kernels in Triton: `ngs.tasks.clevr.language` says why.
+"""Which module of a CLEVR program may come next, as rules for kernels: `ngs.tasks.clevr.language` says why.
 
 A rule is given what is known of each module (`facts` [1, module], as bits of a number), how many of each are
-left [row, module], and what is known of the last module [row, 1], -1 at the beginning.
+left [row, module], and what is known of the last module [row, 1], -1 at the beginning. The bits, from the
+lowest: the type that a module makes (3), the first type it needs (3), the rank of a filter + 1 (3), whether
+it is `scene`, and whether it branches.
 """
 
 from __future__ import annotations
@@ -9,19 +11,19 @@ from __future__ import annotations
 import triton
 from triton import language as tl
 
-from ngs.tasks.clevr import language
+# The numbers of the types, as in `ngs.tasks.clevr.language`; a test holds the two together.
+NOTHING = tl.constexpr(0)
+OBJECTS = tl.constexpr(1)
+OBJECT = tl.constexpr(2)
+INTEGER = tl.constexpr(3)
+CONCEPT = tl.constexpr(4)
+TRUTH = tl.constexpr(5)
 
-NOTHING = tl.constexpr(language.NOTHING)
-TRUTH = tl.constexpr(language.TRUTH)
-INTEGER = tl.constexpr(language.INTEGER)
-CONCEPT = tl.constexpr(language.CONCEPT)
-OBJECT = tl.constexpr(language.OBJECT)
-OBJECTS = tl.constexpr(language.OBJECTS)
-RANKS = tl.constexpr(len(language.ORDER))
-NEED_AT = tl.constexpr(language.NEED_AT)
-RANK_AT = tl.constexpr(language.RANK_AT)
-SCENE_AT = tl.constexpr(language.SCENE_AT)
-BRANCHES_AT = tl.constexpr(language.BRANCHES_AT)
+RANKS = tl.constexpr(4)
+NEED_AT = tl.constexpr(3)
+RANK_AT = tl.constexpr(6)
+SCENE_AT = tl.constexpr(9)
+BRANCHES_AT = tl.constexpr(10)
 
 
 @triton.jit
@@ -36,7 +38,7 @@ def _rank(facts):
 
 @triton.jit
 def programs(facts, left, last):
-    """`Programs.legal`."""
+    """Filters in any order: `Programs.legal`."""
     makes = facts & 7
     is_scene = ((facts >> SCENE_AT) & 1) == 1
     counts, queries = _total(left, makes == INTEGER), _total(left, makes == CONCEPT)
@@ -53,7 +55,7 @@ def programs(facts, left, last):
 
 @triton.jit
 def tidy_programs(facts, left, last):
-    """`TidyPrograms.legal`."""
+    """Filters in one order, at most one of each attribute: `TidyPrograms.legal`."""
     makes, rank = facts & 7, _rank(facts)
     own = tl.where(last < 0, -1, _rank(last))
     to_come = _total(left, (makes == OBJECTS) & (rank < 0)) - 1

@@ -15,7 +15,7 @@ ROWS = 4
 
 @triton.jit
 def any_order(facts, left, last):
-    """`AnyOrder.legal`, as a rule for kernels."""
+    """The rule of a language without grammar: whatever is left may come next."""
     return left > 0
 
 
@@ -40,7 +40,11 @@ def _legal_along(
 
 
 def legal_along(rule: Any, facts: Tensor, counts: Tensor, columns: Tensor) -> Tensor:
-    """bool [row, time, symbol]: what `ngs.parsing.arrangement.legal_along` gives."""
+    """bool [row, time, symbol]: what might have come at each step of the sentences `columns` [row, time].
+
+    `counts` [row, symbol] says how many of each symbol a sentence has; `rule` is a function of `facts`
+    [symbol], such as `any_order`.
+    """
     rows, time = columns.shape
     symbols = counts.shape[1]
     legal = torch.empty((rows, time, symbols), dtype=torch.bool, device=counts.device)

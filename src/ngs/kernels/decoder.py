@@ -1,12 +1,13 @@
-"""Arrangements in the making on a GPU, in Triton: a whole walk of a pointer network's decoder in one launch.
+"""Arrangements in the making on a GPU, in Triton: all steps of a pointer network's decoder in one launch.
 
-`ngs.networks.pointer` has the formulas and `ngs.networks.decoding` the walk; there it is some seventy
-launches for each module that is placed. Here each program walks with a few rows from the first module to the
+`ngs.networks.pointer` has the formulas and `ngs.networks.decoding` the steps; there they are some seventy
+launches for each module that is placed. Here each program goes with a few rows from the first module to the
 last: what the rows know stays where it is, and the weights come by in pieces. Nothing of it has a gradient.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,7 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
-from ngs.errors import ShapeError
-from ngs.networks.kernels.tiles import PLACES, added, fits, tanh
-from ngs.networks.pointer import Encoded, PointerNetwork
-from ngs.networks.recurrence import Recurrent
-from ngs.parsing.arrangement import Rule
-from ngs.grammar.padding import PAD
+from ngs.kernels.tiles import PLACES, added, tanh
 
 ROWS = 8
 """Of a program, in twice as many places: with more, their attention would take longer than all the rest."""
@@ -122,7 +118,7 @@ def log_softmax(scores, legal):
 
 
 @triton.jit(do_not_specialize=["rows", "number"])
-def _walk(
+def _decode(
     questions,
     first_states,
     first_cells,
@@ -262,33 +258,35 @@ class Choice:
     """what the function looks at"""
 
 
-def by_chance(rows: Tensor, time: int, symbols: int, generator: torch.Generator) -> Choice:
+def sampling(rows: Tensor, time: int, symbols: int, generator: torch.Generator) -> Choice:
     """From p(z|x)."""
     noise = torch.empty((time, len(rows), symbols), device=rows.device)
     return Choice(drawn, noise.exponential_(generator=generator))
 
 
-def by_rank(rows: Tensor) -> Choice:
+def greedy(rows: Tensor) -> Choice:
     """The likeliest module at each step."""
     return Choice(likeliest, rows)
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """What walks about some questions have in common: the weights in the order and form they are read in."""
+    """The weights of a pointer network, as they are read here, and the questions that it has read."""
 
-    encoded: Encoded
-    rule: Rule
-    kind: torch.dtype
-    """of what is multiplied; half precision has as many digits as TF32, in half the bytes"""
     keys: Tensor
     values: Tensor
+    """[question, word, hidden]"""
     padding: Tensor
+    """bool [question, word]"""
     keywords: Tensor
+    """[question, word, module]"""
     modules: Tensor
-    state: Recurrent
+    """[question, module]: how many of each are to be arranged"""
+    state: tuple[Tensor, Tensor]
+    """float32 [layer, question, hidden] twice: those that the decoder begins with"""
     inputs: Tensor
-    """float32 [token, 4 hidden]: what a module adds to the gates of the first layer"""
+    """float32 [token, 4 hidden]: what a module adds to the gates of the first layer; the last token stands
+    before the first module"""
     of_below: Tensor
     """[layer from the second on, hidden, 4 hidden]"""
     of_own: Tensor
@@ -297,50 +295,79 @@ class Decoder:
     """float32 [layer from the second on, 4 hidden]"""
     combine: Tensor
     """[2 hidden, hidden]"""
+    combine_bias: Tensor
     score: Tensor
     """[module, hidden]"""
+    score_bias: Tensor
+    copy_gain: Tensor | None
+    """what attention to a keyword adds to the score of its module; None where the network does not copy"""
+    rule: Any
+    """a Triton function that says what may come next, such as those of `program_rules`"""
+    facts: Tensor
+    """int32 [module]: what the rule knows of each"""
 
     @classmethod
-    def of(cls, encoded: Encoded, rule: Rule, kind: torch.dtype = torch.float16) -> Decoder:
-        network, memory = encoded.reader, encoded.memory
-        of_input, of_own, bias_input, bias_own = (
-            [getattr(network.decoder, f"{name}_l{k}") for k in range(network.decoder.num_layers)]
-            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
+    def of(
+        cls,
+        questions: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+        state: tuple[Tensor, Tensor],
+        lstm: Sequence[Sequence[Tensor]],
+        embedding: Tensor,
+        combine: tuple[Tensor, Tensor],
+        score: tuple[Tensor, Tensor],
+        copy_gain: Tensor | None,
+        rule: Any,
+        facts: Tensor,
+        dtype: torch.dtype = torch.float16,
+    ) -> Decoder:
+        """`questions` are keys, values, padding, keywords and modules; `lstm` are the weights of each layer
+        as in `nn.LSTM.all_weights`; `combine` and `score` are weight and bias.
+
+        Products are made of numbers of this `dtype`; half precision has as many digits as TF32, in half the
+        bytes.
+        """
+        keys, values, padding, keywords, modules = questions
+        of_input, of_own, bias_input, bias_own = (list(each) for each in zip(*lstm, strict=True))
         biases = torch.stack(bias_input) + torch.stack(bias_own)
         return cls(
-            encoded,
-            rule,
-            kind,
-            memory.keys.to(kind).contiguous(),
-            memory.values.to(kind).contiguous(),
-            memory.padding.contiguous(),
-            memory.keywords if network.copy_gain is None else memory.keywords.contiguous(),
-            encoded.asked.modules.contiguous(),
-            (encoded.state[0].contiguous(), encoded.state[1].contiguous()),
-            torch.addmm(biases[0], network.module_embedding.weight, of_input[0].T),
-            _turned(of_input[1:] or of_own[:1], kind),  # a single layer has none below it
-            _turned(of_own, kind),
+            keys.to(dtype).contiguous(),
+            values.to(dtype).contiguous(),
+            padding.contiguous(),
+            keywords if copy_gain is None else keywords.contiguous(),
+            modules.contiguous(),
+            (state[0].contiguous(), state[1].contiguous()),
+            torch.addmm(biases[0], embedding, of_input[0].T),
+            _turned(of_input[1:] or of_own[:1], dtype),  # a single layer has none below it
+            _turned(of_own, dtype),
             biases[1:],
-            _turned([network.combine.weight], kind)[0],
-            network.score.weight.to(kind),
+            _turned([combine[0]], dtype)[0],
+            combine[1],
+            score[0].to(dtype),
+            score[1],
+            copy_gain,
+            rule,
+            facts,
         )
 
-    def walk(self, rows: Tensor, time: int, choice: Choice) -> tuple[Tensor, Tensor]:
-        """An arrangement for each of `rows` [row, time], and its log p [row]."""
+    @property
+    def beginning(self) -> int:
+        """The token before the first module."""
+        return len(self.inputs) - 1
+
+    def decode(self, rows: Tensor, time: int, choice: Choice) -> tuple[Tensor, Tensor]:
+        """An arrangement for each of the questions `rows` [row, time], and its log p [row]."""
         if len(rows) > MOST_ROWS:
-            raise ShapeError(f"{len(rows):,} rows to decode at once; give at most {MOST_ROWS:,}")
-        network = self.encoded.reader
+            raise ValueError(f"{len(rows):,} rows to decode at once; give at most {MOST_ROWS:,}")
         number, words, hidden = self.keys.shape
         layers, symbols = len(self.of_own), self.modules.shape[1]
-        columns = rows.new_full((len(rows), time), PAD)
+        columns = rows.new_full((len(rows), time), -1)
         log_p = self.inputs.new_zeros(len(rows))
         if not columns.numel():
             return columns, log_p
         programs = triton.cdiv(len(rows), ROWS)
         places = programs * PLACES
         with torch.cuda.device_of(rows):
-            _walk[programs,](
+            _decode[programs,](
                 rows.contiguous(),
                 *self.state,
                 self.keys,
@@ -353,11 +380,11 @@ class Decoder:
                 self.of_own,
                 self.biases,
                 self.combine,
-                network.combine.bias,
+                self.combine_bias,
                 self.score,
-                network.score.bias,
-                network.score.bias if network.copy_gain is None else network.copy_gain,
-                self.rule.facts,
+                self.score_bias,
+                self.score_bias if self.copy_gain is None else self.copy_gain,
+                self.facts,
                 choice.guide,
                 self.keys.new_empty((2, layers, places, hidden)),
                 log_p.new_empty((layers, places, hidden)),
@@ -370,7 +397,7 @@ class Decoder:
                 time,
                 words,
                 symbols,
-                network.beginning,
+                self.beginning,
                 H=hidden,
                 LAYERS=layers,
                 S=triton.next_power_of_2(max(16, symbols)),
@@ -378,25 +405,20 @@ class Decoder:
                 REAL=ROWS,
                 R=PLACES,
                 K=min(CHUNK, hidden),
-                COPIES=network.copy_gain is not None,
-                RULE=self.rule.function,
+                COPIES=self.copy_gain is not None,
+                RULE=self.rule,
                 CHOICE=choice.function,
-                KIND=tl.float16 if self.kind == torch.float16 else tl.float32,
+                KIND=tl.float16 if self.keys.dtype == torch.float16 else tl.float32,
                 num_warps=8,
                 num_stages=3,
             )
         return columns, log_p
 
 
-def _turned(weights: list[Tensor], kind: torch.dtype) -> Tensor:
+def _turned(weights: list[Tensor], dtype: torch.dtype) -> Tensor:
     """[weight, input, output], of weights [output, input]: what is added up lies side by side."""
     number, (outputs, inputs) = len(weights), weights[0].shape
-    turned = torch.empty((number, inputs, outputs), dtype=kind, device=weights[0].device)
+    turned = torch.empty((number, inputs, outputs), dtype=dtype, device=weights[0].device)
     for k, weight in enumerate(weights):
         turned[k].copy_(weight.T)
     return turned
-
-
-def takes(network: PointerNetwork) -> bool:
-    """Whether the kernel is made for such a network, and the GPU that it is on."""
-    return fits(network.decoder.hidden_size, network.key.weight.device)

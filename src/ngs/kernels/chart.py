@@ -1,7 +1,7 @@
 """One pass up and one pass down a small circuit on a GPU, in Triton: one launch for a whole batch.
 
 Level by level, as in `ngs.parsing.chart`, the passes are a hundred launches of next to nothing. Here each
-lane walks the whole circuit for one example, segment by segment. It reads what it has written itself and
+lane goes through the whole chart for one example, segment by segment. It reads what it has written itself and
 nothing of the other lanes; barriers stand between writing and reading all the same, so that it does not
 matter which thread has which lane. What rivals do to each other is a rule (`best`, `summed`, `drawn`), the
 counterpart of a semiring, that takes in one edge of a segment after the other:
@@ -12,16 +12,13 @@ counterpart of a semiring, that takes in one edge of a segment after the other:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 import triton
 from torch import Tensor
 from triton import language as tl
-
-from ngs.parsing import circuit as circuits
-from ngs.parsing import decode, semiring
-from ngs.parsing.circuit import Circuit, Edges
 
 LANES = 32
 """Examples of a program: one for each thread of a warp. With fewer, several threads would have the same one,
@@ -32,12 +29,6 @@ EDGES_AT_ONCE = tl.constexpr(4)
 
 LEAVES_AT_ONCE = tl.constexpr(16)
 """Scores of an example that are loaded together."""
-
-ONE = tl.constexpr(circuits.ONE)
-NOTHING = tl.constexpr(circuits.NOTHING)
-FIRST_LEAF = tl.constexpr(circuits.FIRST_LEAF)
-IMPOSSIBLE = tl.constexpr(semiring.IMPOSSIBLE)
-PAD = tl.constexpr(decode.PAD)
 
 
 # Rules
@@ -72,7 +63,10 @@ def drawn(score, edge, held, noise, noise_at, peak, total, key, choice):
 
 
 @triton.jit
-def _enter(scores, rows, flow, lane, there, batch, leaves):
+def _enter(
+    scores, rows, flow, lane, there, batch, leaves,
+    ONE: tl.constexpr, NOTHING: tl.constexpr, FIRST_LEAF: tl.constexpr, IMPOSSIBLE: tl.constexpr,
+):  # fmt: skip
     """The rows that have no edges: the constants, and the scores [batch, leaf]. Nothing flows to them yet."""
     tl.store(rows + ONE * batch + lane, tl.zeros_like(lane), mask=there)
     nothing = tl.full(lane.shape, IMPOSSIBLE, rows.dtype.element_ty)
@@ -89,7 +83,7 @@ def _enter(scores, rows, flow, lane, there, batch, leaves):
 
 
 @triton.jit
-def _ends(lefts, rights, edge, real, rows, lane, there, batch):
+def _ends(lefts, rights, edge, real, rows, lane, there, batch, NOTHING: tl.constexpr):
     """The rows that an edge joins, and rows[left] + rows[right]; NOTHING where it is not `real`.
 
     The edge is one for all lanes, or one for each.
@@ -102,8 +96,9 @@ def _ends(lefts, rights, edge, real, rows, lane, there, batch):
 
 @triton.jit
 def _reduced(
-    lefts, rights, first, last, most, rows, noise, start, step, lane, there, batch, RULE: tl.constexpr
-):
+    lefts, rights, first, last, most, rows, noise, start, step, lane, there, batch,
+    RULE: tl.constexpr, NOTHING: tl.constexpr, IMPOSSIBLE: tl.constexpr,
+):  # fmt: skip
     """(score, winner) of the edges from `first` to `last`, at `most` so many in each lane.
 
     The noise of an edge is at `start` + edge * `step`.
@@ -114,23 +109,27 @@ def _reduced(
         for k in tl.static_range(EDGES_AT_ONCE):
             edge = first + begin + k
             real = edge < last
-            _, _, score = _ends(lefts, rights, edge, real, rows, lane, there, batch)
+            _, _, score = _ends(lefts, rights, edge, real, rows, lane, there, batch, NOTHING)
             held, at = tl.where(real, there, False), start + edge * step
             peak, total, key, choice = RULE(score, edge, held, noise, at, peak, total, key, choice)
     return peak + tl.log(tl.where(total < 1, 1.0, total)), choice
 
 
 @triton.jit
-def _climb(walk, rows, flow, choices, noise, lane, there, batch, leaves, segments, edges, RULE: tl.constexpr):
+def _climb(
+    levels, rows, flow, choices, noise, lane, there, batch, leaves, segments, edges,
+    RULE: tl.constexpr, NOTHING: tl.constexpr, FIRST_LEAF: tl.constexpr, IMPOSSIBLE: tl.constexpr,
+):  # fmt: skip
     """rows[out] = the rule over edges (left, right) -> out of rows[left] + rows[right], and the winners."""
-    lefts = walk + segments
+    lefts = levels + segments
     rights = lefts + edges
     first = 0
     for segment in range(segments):
-        last = tl.load(walk + segment)
+        last = tl.load(levels + segment)
         score, choice = _reduced(
-            lefts, rights, first, last, last - first, rows, noise, lane, batch, lane, there, batch, RULE
-        )
+            lefts, rights, first, last, last - first, rows, noise, lane, batch, lane, there, batch,
+            RULE, NOTHING, IMPOSSIBLE,
+        )  # fmt: skip
         at = (FIRST_LEAF + leaves + segment) * batch + lane
         tl.store(rows + at, score, mask=there)
         if flow is not None:
@@ -158,7 +157,7 @@ def _own(outs, count, stride, example):
 
 
 @triton.jit
-def _follow(row, columns, flow, lane, batch, time, symbols):
+def _follow(row, columns, flow, lane, batch, time, symbols, FIRST_LEAF: tl.constexpr):
     """Reach a row in each lane: a leaf is the column of its position, others are asked for winners later."""
     leaf = row - FIRST_LEAF
     inner = leaf >= time * symbols
@@ -167,7 +166,7 @@ def _follow(row, columns, flow, lane, batch, time, symbols):
 
 
 @triton.jit
-def _add(flow, row, carried, lane, there, batch):
+def _add(flow, row, carried, lane, there, batch, FIRST_LEAF: tl.constexpr):
     """flow[row] += carried. The constants have no flow: they are in most edges, and nobody asks for it."""
     at = flow + row * batch + lane
     counts = tl.where(row >= FIRST_LEAF, there, False)
@@ -175,23 +174,26 @@ def _add(flow, row, carried, lane, there, batch):
 
 
 @triton.jit
-def _spread(lefts, rights, first, last, most, rows, flow, total, flowing, lane, there, batch):
+def _spread(
+    lefts, rights, first, last, most, rows, flow, total, flowing, lane, there, batch,
+    NOTHING: tl.constexpr, FIRST_LEAF: tl.constexpr,
+):  # fmt: skip
     """flow[left], flow[right] += flowing * exp(score - total) for the edges of one segment."""
     there = there & (flowing != 0)
     for k in range(most):
         edge = first + k
         real = edge < last
-        left, right, score = _ends(lefts, rights, edge, real, rows, lane, there, batch)
+        left, right, score = _ends(lefts, rights, edge, real, rows, lane, there, batch, NOTHING)
         carried = flowing * tl.exp(score - total)
-        _add(flow, left, carried, lane, there, batch)
-        _add(flow, right, carried, lane, there, batch)
+        _add(flow, left, carried, lane, there, batch, FIRST_LEAF)
+        _add(flow, right, carried, lane, there, batch, FIRST_LEAF)
         tl.debug_barrier()  # the next edge may share a row with this one
 
 
-# Kernels: one program for LANES examples. `walk` is `Circuit.walk`; the roots' edges are sorted by example.
+# Kernels: one program for LANES examples. The edges of the roots are sorted by example.
 
 _UNSPECIALIZED = [
-    *("scores", "walk", "root_lefts", "root_rights", "root_outs", "noise"),
+    *("scores", "levels", "root_lefts", "root_rights", "root_outs", "noise"),
     *("batch", "time", "symbols", "segments", "edges", "root_edges", "root_stride"),
 ]
 """Batches and circuits of all sizes share what is compiled."""
@@ -199,27 +201,33 @@ _UNSPECIALIZED = [
 
 @triton.jit(do_not_specialize=_UNSPECIALIZED)
 def _choose(
-    scores, walk, root_lefts, root_rights, root_outs, noise, rows, flow, choices, columns,
+    scores, levels, root_lefts, root_rights, root_outs, noise, rows, flow, choices, columns,
     batch, time, symbols, segments, edges, root_edges, root_stride,
     RULE: tl.constexpr, L: tl.constexpr,
+    ONE: tl.constexpr, NOTHING: tl.constexpr, FIRST_LEAF: tl.constexpr, IMPOSSIBLE: tl.constexpr,
 ):  # fmt: skip
     """columns [batch, time]: the winner of each example's root, and of each segment it leads to."""
     lane = tl.program_id(0).to(tl.int64) * L + tl.arange(0, L)
     there, leaves, batch = lane < batch, time * symbols, batch.to(tl.int64)
     for t in range(time):
-        tl.store(columns + lane * time + t, tl.full(lane.shape, PAD, tl.int64), mask=there)
-    _enter(scores, rows, None, lane, there, batch, leaves)
-    _climb(walk, rows, flow, choices, noise, lane, there, batch, leaves, segments, edges, RULE)
+        tl.store(columns + lane * time + t, tl.full(lane.shape, -1, tl.int64), mask=there)
+    _enter(scores, rows, None, lane, there, batch, leaves, ONE, NOTHING, FIRST_LEAF, IMPOSSIBLE)
+    _climb(
+        levels, rows, flow, choices, noise, lane, there, batch, leaves, segments, edges,
+        RULE, NOTHING, FIRST_LEAF, IMPOSSIBLE,
+    )  # fmt: skip
     first, last = _own(root_outs, root_edges, root_stride, lane)
     total, edge = _reduced(
         root_lefts, root_rights, first, last, tl.max(last - first), rows,
-        noise, edges * batch, 1, lane, there, batch, RULE,
+        noise, edges * batch, 1, lane, there, batch, RULE, NOTHING, IMPOSSIBLE,
     )  # fmt: skip
     reached = there & (total > IMPOSSIBLE / 2)
-    _follow(tl.load(root_lefts + edge, mask=reached, other=ONE), columns, flow, lane, batch, time, symbols)
-    _follow(tl.load(root_rights + edge, mask=reached, other=ONE), columns, flow, lane, batch, time, symbols)
+    root_left = tl.load(root_lefts + edge, mask=reached, other=ONE)
+    root_right = tl.load(root_rights + edge, mask=reached, other=ONE)
+    _follow(root_left, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
+    _follow(root_right, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
     tl.debug_barrier()
-    lefts = walk + segments
+    lefts = levels + segments
     rights = lefts + edges
     for below in range(segments):
         at = (FIRST_LEAF + leaves + segments - 1 - below) * batch + lane
@@ -227,119 +235,161 @@ def _choose(
         edge = tl.load(choices + at, mask=there, other=0)  # of all lanes, so as not to wait for `reached`
         left = tl.load(lefts + edge, mask=reached, other=ONE).to(tl.int64)
         right = tl.load(rights + edge, mask=reached, other=ONE).to(tl.int64)
-        _follow(left, columns, flow, lane, batch, time, symbols)
-        _follow(right, columns, flow, lane, batch, time, symbols)
+        _follow(left, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
+        _follow(right, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
         tl.debug_barrier()
 
 
 @triton.jit(do_not_specialize=_UNSPECIALIZED)
 def _sum(
-    scores, walk, root_lefts, root_rights, root_outs, rows, flow, totals,
+    scores, levels, root_lefts, root_rights, root_outs, rows, flow, totals,
     batch, time, symbols, segments, edges, root_edges, root_stride,
     L: tl.constexpr,
+    ONE: tl.constexpr, NOTHING: tl.constexpr, FIRST_LEAF: tl.constexpr, IMPOSSIBLE: tl.constexpr,
 ):  # fmt: skip
     """totals [batch], -inf where nothing is possible; and the flow to all rows, unless it is None."""
     lane = tl.program_id(0).to(tl.int64) * L + tl.arange(0, L)
     there, leaves, batch = lane < batch, time * symbols, batch.to(tl.int64)
-    _enter(scores, rows, flow, lane, there, batch, leaves)
-    _climb(walk, rows, flow, None, None, lane, there, batch, leaves, segments, edges, summed)
+    _enter(scores, rows, flow, lane, there, batch, leaves, ONE, NOTHING, FIRST_LEAF, IMPOSSIBLE)
+    _climb(
+        levels, rows, flow, None, None, lane, there, batch, leaves, segments, edges,
+        summed, NOTHING, FIRST_LEAF, IMPOSSIBLE,
+    )  # fmt: skip
     first, last = _own(root_outs, root_edges, root_stride, lane)
     most = tl.max(last - first)
     total, _ = _reduced(
-        root_lefts, root_rights, first, last, most, rows, None, 0, 0, lane, there, batch, summed
-    )
+        root_lefts, root_rights, first, last, most, rows, None, 0, 0, lane, there, batch,
+        summed, NOTHING, IMPOSSIBLE,
+    )  # fmt: skip
     possible = total > IMPOSSIBLE / 2
     tl.store(totals + lane, tl.where(possible, total, float("-inf")), mask=there)
     if flow is not None:
         # NaN flows on: a network that has diverged must not be mistaken for an impossible example.
         flowing = tl.where(total == total, possible.to(total.dtype), total)
-        _spread(root_lefts, root_rights, first, last, most, rows, flow, total, flowing, lane, there, batch)
-        lefts = walk + segments
+        _spread(
+            root_lefts, root_rights, first, last, most, rows, flow, total, flowing, lane, there, batch,
+            NOTHING, FIRST_LEAF,
+        )  # fmt: skip
+        lefts = levels + segments
         rights = lefts + edges
         last_edge = edges
         for below in range(segments):
             segment = segments - 1 - below
-            first_edge = tl.load(walk + segment - 1, mask=segment > 0, other=0)
+            first_edge = tl.load(levels + segment - 1, mask=segment > 0, other=0)
             at = (FIRST_LEAF + leaves + segment) * batch + lane
             total = tl.load(rows + at, mask=there, other=0.0)
             flowing = tl.load(flow + at, mask=there, other=0.0)
             _spread(
                 lefts, rights, first_edge, last_edge, last_edge - first_edge, rows, flow,
-                total, flowing, lane, there, batch,
+                total, flowing, lane, there, batch, NOTHING, FIRST_LEAF,
             )  # fmt: skip
             last_edge = first_edge
 
 
-def best_columns(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
-    """`ngs.parsing.decode.best_columns`."""
-    return _columns(circuit, scores, roots, None, best)
+@dataclass(frozen=True)
+class ChartLayout:
+    """A compiled chart in plain numbers. Its rows: two constants, the leaves, and one for each segment."""
+
+    levels: Tensor
+    """int32: where the edges of each segment end, then the left row of every edge, then its right row"""
+    time: int
+    symbols: int
+    segments: int
+    edges: int
+    """of all segments"""
+    one: int
+    nothing: int
+    """the rows of the two constants"""
+    first_leaf: int
+    impossible: float
+    """the score of `nothing`: what has no more is impossible"""
+
+    @property
+    def rows(self) -> int:
+        return self.first_leaf + self.time * self.symbols + self.segments
+
+    @property
+    def constants(self) -> dict[str, int | float]:
+        return {
+            "ONE": self.one,
+            "NOTHING": self.nothing,
+            "FIRST_LEAF": self.first_leaf,
+            "IMPOSSIBLE": self.impossible,
+        }
 
 
-def noise_size(circuit: Circuit, scores: Tensor, roots: Edges) -> int:
-    """How many numbers `sampled_columns` needs: [inner edge, batch], and behind them [edge of the roots]."""
-    return circuit.inner_edges * len(scores) + len(roots.out)
+Roots = tuple[Tensor, Tensor, Tensor]
+"""The edges under the roots [edge], sorted by example: their left and right rows, and whose they are."""
 
 
-def sampled_columns(circuit: Circuit, scores: Tensor, roots: Edges, noise: Tensor) -> Tensor:
-    """`ngs.parsing.decode.sampled_columns`, by standard exponential numbers [noise_size]."""
-    return _columns(circuit, scores, roots, noise, drawn)
+def best_columns(layout: ChartLayout, scores: Tensor, roots: Roots) -> Tensor:
+    """The best sentence [batch, time] under `scores` [batch, time, symbol]; -1 where there is none."""
+    return _columns(layout, scores, roots, None, best)
 
 
-def _columns(circuit: Circuit, scores: Tensor, roots: Edges, noise: Tensor | None, rule: Any) -> Tensor:
+def sampled_columns(layout: ChartLayout, scores: Tensor, roots: Roots, noise: Tensor) -> Tensor:
+    """A sentence [batch, time] drawn by standard exponential numbers `noise`.
+
+    There are as many as edges [edge, batch], and behind them one for each edge under the roots.
+    """
+    return _columns(layout, scores, roots, noise, drawn)
+
+
+def _columns(layout: ChartLayout, scores: Tensor, roots: Roots, noise: Tensor | None, rule: Any) -> Tensor:
     batch = len(scores)
-    columns = torch.empty((batch, circuit.time), dtype=torch.int64, device=scores.device)
-    choices = columns.new_empty((circuit.rows, batch), dtype=torch.int32)
-    flow = columns.new_empty((circuit.rows, batch), dtype=torch.int8)
+    columns = torch.empty((batch, layout.time), dtype=torch.int64, device=scores.device)
+    choices = columns.new_empty((layout.rows, batch), dtype=torch.int32)
+    flow = columns.new_empty((layout.rows, batch), dtype=torch.int8)
     if batch:
         with torch.cuda.device_of(scores):
             _choose[triton.cdiv(batch, LANES),](
-                *_read(circuit, scores, roots),
+                scores.contiguous(),
+                layout.levels,
+                *roots,
                 noise,
-                scores.new_empty(circuit.rows, batch),
+                scores.new_empty(layout.rows, batch),
                 flow,
                 choices,
                 columns,
-                *_sizes(circuit, batch, roots),
+                *_sizes(layout, batch, roots),
                 RULE=rule,
                 L=LANES,
+                **layout.constants,
                 **_OPTIONS,
             )
     return columns
 
 
-def log_totals(circuit: Circuit, scores: Tensor, roots: Edges, *, wanted: bool) -> tuple[Tensor, ...]:
+def log_totals(layout: ChartLayout, scores: Tensor, roots: Roots, *, wanted: bool) -> tuple[Tensor, ...]:
     """The log total of each example [batch], and if `wanted` its marginals [batch, time, symbol]."""
     batch = len(scores)
-    totals, rows = scores.new_empty(batch), scores.new_empty(circuit.rows, batch)
+    totals, rows = scores.new_empty(batch), scores.new_empty(layout.rows, batch)
     flow = torch.empty_like(rows) if wanted else None
     if batch:
         with torch.cuda.device_of(scores):
             _sum[triton.cdiv(batch, LANES),](
-                *_read(circuit, scores, roots),
+                scores.contiguous(),
+                layout.levels,
+                *roots,
                 rows,
                 flow,
                 totals,
-                *_sizes(circuit, batch, roots),
+                *_sizes(layout, batch, roots),
                 L=LANES,
+                **layout.constants,
                 **_OPTIONS,
             )
     if flow is None:
         return (totals,)
-    leaves = flow[circuits.FIRST_LEAF : circuits.FIRST_LEAF + circuit.leaves]
-    return totals, leaves.view(circuit.time, circuit.symbols, batch).permute(2, 0, 1)
+    leaves = flow[layout.first_leaf : layout.first_leaf + layout.time * layout.symbols]
+    return totals, leaves.view(layout.time, layout.symbols, batch).permute(2, 0, 1)
 
 
 _OPTIONS = {"num_warps": 1, "num_stages": 1}
 """A warp of LANES, and no load before its turn: what it reads may have been written just before."""
 
 
-def _read(circuit: Circuit, scores: Tensor, roots: Edges) -> tuple[Tensor, ...]:
-    """What the kernels read."""
-    return scores.contiguous(), circuit.walk.on(scores.device), roots.left, roots.right, roots.out
-
-
-def _sizes(circuit: Circuit, batch: int, roots: Edges) -> tuple[int, ...]:
-    count = len(roots.out)
+def _sizes(layout: ChartLayout, batch: int, roots: Roots) -> tuple[int, ...]:
+    count = len(roots[2])
     stride = 1 << count.bit_length() >> 1
-    segments = circuit.rows - circuits.FIRST_LEAF - circuit.leaves
-    return batch, circuit.time, circuit.symbols, segments, circuit.inner_edges, count, stride
+    return batch, layout.time, layout.symbols, layout.segments, layout.edges, count, stride

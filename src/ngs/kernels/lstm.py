@@ -25,8 +25,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from triton import language as tl
 
-from ngs.gpu import products_are_rounded
-from ngs.networks.kernels.tiles import PLACES, added, fits, tanh
+from ngs.kernels.tiles import PLACES, added, fits, tanh
 
 UNITS_OF_A_WARP = 32
 """As many warps as keep a thread's share of the gates at 64 numbers."""
@@ -237,7 +236,8 @@ class Layer(torch.autograd.Function):
     """A layer's outputs [time, row, hidden], and its state and cell [row, hidden] at the end of each row.
 
     `inputs` are [time, row, number], `state` and `cell` those before the first time [row, hidden], and
-    `counts` (int64 [row], None where all rows are full) how long each row is.
+    `counts` (int64 [row], None where all rows are full) how long each row is. With `rounded` products, states
+    are multiplied in half precision.
     """
 
     @staticmethod
@@ -251,12 +251,13 @@ class Layer(torch.autograd.Function):
         input_bias: Tensor,
         bias: Tensor,
         counts: Tensor | None,
+        rounded: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
         time, rows, number = inputs.shape
         hidden = weight.shape[1]
         flat = inputs.reshape(-1, number)
         gates = torch.addmm(input_bias + bias, flat, input_weight.T)
-        kind = torch.half if products_are_rounded() else weight.dtype
+        kind = torch.half if rounded else weight.dtype
         turned = torch.empty_like(weight.T, dtype=kind, memory_format=torch.contiguous_format)
         turned.copy_(weight.T)
         states = gates.new_empty(time + 1, rows, hidden)
@@ -336,7 +337,7 @@ class Layer(torch.autograd.Function):
             d_inputs = (d_gates @ input_weight).view(time, rows, flat.shape[1])
         d_bias = d_gates.sum(0)
         d_weight = d_gates.T @ states[:-1].view(-1, hidden)
-        return d_inputs, d_state, d_cell, d_gates.T @ flat, d_weight, d_bias, d_bias, None
+        return d_inputs, d_state, d_cell, d_gates.T @ flat, d_weight, d_bias, d_bias, None, None
 
 
 def takes(lstm: nn.LSTM) -> bool:

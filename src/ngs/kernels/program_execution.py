@@ -1,6 +1,7 @@
 """Programs executed on a GPU, in Triton: all modules of a program in one launch.
 
-The same operations as in `batched_programs`, which says what they mean; there each is a launch of its own.
+The same operations as in `ngs.tasks.clevr.batched_execution`, which says what they mean; there each is a
+launch of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What given arrangements are worth to a pointer network on a GPU, in Triton: their log p by two kernels.
+"""log p of given arrangements under a pointer network on a GPU, in Triton, by two kernels.
 
 Where the modules are known beforehand (`ngs.networks.decoding`: `log_probs`), only the LSTMs must go from
 one to the next. So the first kernel takes some rows through time, layer by layer, and keeps the states; what
@@ -14,10 +14,8 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
-from ngs.gpu import room
-from ngs.networks.kernels.decoder import Decoder, log_softmax
-from ngs.networks.kernels.tiles import PLACES, added, tanh
-from ngs.grammar.padding import PAD
+from ngs.kernels.decoder import Decoder, log_softmax
+from ngs.kernels.tiles import PLACES, added, shared_memory, tanh
 
 STEPS = 4
 """Of a layer, whose states are multiplied at once for the layer above: 64 rows of a matrix."""
@@ -240,41 +238,41 @@ def _log_p(
         tl.store(total_log_p + row, log_p_so_far)
 
 
-def takes(decoder: Decoder) -> bool:
-    """Whether a GPU has room for the second kernel: the keys, values and keywords of a question, and what
-    they are combined with.
+def fits(decoder: Decoder) -> bool:
+    """Whether the shared memory of a GPU is enough for the second kernel: for the keys, values and keywords
+    of a question, and what they are combined with.
 
     The bytes are a little more than compiled kernels share: 155,648 for 137,344 with 256 units, 64 words and
     64 modules; 90,112 for 80,000 with 128 units.
     """
     _, words, hidden = decoder.keys.shape
     needed = 4 * _tile(words) * (hidden + _tile(decoder.modules.shape[1])) + 256 * hidden + 8192
-    return needed <= room(decoder.keys.device)
+    return needed <= shared_memory(decoder.keys.device)
 
 
 def _tile(number: int) -> int:
     return int(triton.next_power_of_2(max(16, number)))
 
 
-def recited(decoder: Decoder, rows: Tensor, columns: Tensor) -> Tensor:
+def sequence_log_probs(decoder: Decoder, rows: Tensor, columns: Tensor) -> Tensor:
     """log p [row] of arrangements [row, time] of the questions `rows` [row]; that of an empty one is 0."""
     log_p = decoder.inputs.new_zeros(len(rows))
     if columns.numel():
         with torch.cuda.device_of(rows):
             for first in range(0, len(rows), AT_ONCE):
                 some = slice(first, first + AT_ONCE)
-                _recite(decoder, rows[some].contiguous(), columns[some].contiguous(), log_p[some])
+                _launch(decoder, rows[some].contiguous(), columns[some].contiguous(), log_p[some])
     return log_p
 
 
-def _recite(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> None:
-    network, new = decoder.encoded.reader, decoder.keys.new_empty
+def _launch(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> None:
+    new = decoder.keys.new_empty
     number, words, hidden = decoder.keys.shape
     layers, symbols, time = len(decoder.of_own), decoder.modules.shape[1], columns.shape[1]
     blocks, kept = triton.cdiv(len(rows), PLACES), triton.cdiv(time, STEPS) * STEPS
     programs, longest = min(blocks, PROGRAMS), int(triton.next_power_of_2(max(2, time)))
     # Nobody looks at the rows behind the last that is not empty: a search leaves kept for many.
-    filled = ((columns != PAD).any(1) * torch.arange(1, len(rows) + 1, device=rows.device)).amax()
+    filled = ((columns >= 0).any(1) * torch.arange(1, len(rows) + 1, device=rows.device)).amax()
     states = new((blocks, kept, PLACES, hidden))
     _states[programs,](
         rows,
@@ -293,7 +291,7 @@ def _recite(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> N
         number,
         time,
         kept,
-        network.beginning,
+        decoder.beginning,
         H=hidden,
         LAYERS=layers,
         TIME=longest,
@@ -311,11 +309,11 @@ def _recite(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> N
         decoder.keywords,
         decoder.modules,
         decoder.combine,
-        network.combine.bias,
+        decoder.combine_bias,
         decoder.score,
-        network.score.bias,
-        network.score.bias if network.copy_gain is None else network.copy_gain,
-        decoder.rule.facts,
+        decoder.score_bias,
+        decoder.score_bias if decoder.copy_gain is None else decoder.copy_gain,
+        decoder.facts,
         columns,
         filled,
         states,
@@ -331,8 +329,8 @@ def _recite(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> N
         T=max(16, min(TIMES, longest)),
         R=PLACES,
         N=min(UNITS, hidden),
-        COPIES=network.copy_gain is not None,
-        RULE=decoder.rule.function,
+        COPIES=decoder.copy_gain is not None,
+        RULE=decoder.rule,
         num_warps=8,
         num_stages=2,
     )

@@ -1,0 +1,34 @@
+"""Kernels for GPUs in Triton. All of them are optional: a plain engine beside each gives the same.
+
+| module | what its kernels do | called by |
+|---|---|---|
+| `chart` | totals, marginals, best sentence and samples of a small chart | `ngs.parsing.chart`, `.decode` |
+| `legal_symbols` | which symbols may come next in given sentences | `ngs.parsing.arrangement` |
+| `program_rules` | the same for CLEVR, as functions for other kernels | `ngs.tasks.clevr.language` |
+| `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |
+| `lstm` | a layer of an LSTM over all time, forwards and backwards | `ngs.networks.recurrence` |
+| `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.decoding` |
+| `sequence_log_probs` | log p of given sentences under such a decoder | `ngs.networks.decoding` |
+| `tiles` | what the three for networks share | |
+
+They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their
+ids, with -1 behind the end of a sentence. A kernel that makes a whole run (`make gpu-check`) less than 1.3
+times as fast is to be deleted; at this commit none has been measured on a GPU.
+
+Whoever has a kernel and a plain engine asks `available`. NGS_KERNELS=off in the environment turns all off.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+from torch import Tensor
+
+HAS_TRITON = find_spec("triton") is not None
+"""It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
+
+
+def available(tensor: Tensor) -> bool:
+    """Whether kernels can work where a tensor lies."""
+    return tensor.is_cuda and HAS_TRITON and os.environ.get("NGS_KERNELS") != "off"
