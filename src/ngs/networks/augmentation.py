@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-
-Augmentation = Callable[[Tensor, torch.Generator], Tensor]
-"""Other views of inputs [input, ...] that mean the same."""
 
 
 @dataclass(frozen=True)
