@@ -24,7 +24,7 @@ def _homes() -> dict[str, tuple[str, str]]:
 
 
 _HOMES = _homes()
-__all__ = list(_HOMES)  # noqa: PLE0605
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,11 +13,10 @@ from torch import nn
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
-from ngs.learning.loop import Lesson
-from ngs.processes import own_seed
+from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.program_methods import PROGRAM_METHODS
-from ngs.networks.augmentation import Augmentation
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
+from ngs.processes import own_seed
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from ngs.tasks.clevr.examples import Part

@@ -19,9 +19,7 @@ from ngs.learning.methods import (
     a_sample,
     k_best,
     mapo,
-    most_likely,
     multi_step,
-    one_step,
     reinforce,
 )
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching

@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from torch import nn
 
-from ngs.learning.loop import Lesson
-from ngs.networks.augmentation import Augmentation
+from ngs.learning.loop import Augmentation, Lesson
 
 
 class Marks(Protocol):

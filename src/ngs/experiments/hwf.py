@@ -14,12 +14,12 @@ from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
-from ngs.learning.loop import Lesson
+from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.metrics import Scores, measure
-from ngs.processes import own_seed
-from ngs.networks.augmentation import Augmentation, Handwriting
+from ngs.networks.augmentation import Handwriting
 from ngs.networks.first_use import used_meanwhile
 from ngs.networks.lenet import NETWORKS, SIDE
+from ngs.processes import own_seed
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.composition import composed

@@ -15,9 +15,8 @@ from torch import nn
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainScenes, config_of
 from ngs.experiments.folder import check_data, kept_config, network_of, read_network
-from ngs.learning.loop import Lesson
+from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.mixture import Mixed
-from ngs.networks.augmentation import Augmentation
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.mirrored_pictures import MirroredPictures
 from ngs.tasks.pictures.picture_augmentation import Lighting

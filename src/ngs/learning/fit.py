@@ -13,11 +13,10 @@ from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
-from ngs.learning.loop import Lesson, Settings, Step, Trainer
+from ngs.learning.loop import Augmentation, Lesson, Settings, Step, Trainer
 from ngs.learning.methods import MakeMethod, Method, Objective, posterior
 from ngs.learning.metrics import Scores, measure
 from ngs.processes import mean_over_processes, own_seed
-from ngs.networks.augmentation import Augmentation
 from ngs.reasoning.semantics import Meaning
 from ngs.search.reasoner import MakeJudge, reasoner
 

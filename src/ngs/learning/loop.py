@@ -16,10 +16,9 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from ngs.errors import DataError, NGSError
-from ngs.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
 from ngs.learning.loss import Loss
 from ngs.learning.schedule import Schedule, one_cycle
-
+from ngs.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
 
 Augmentation = Callable[[Tensor, torch.Generator], Tensor]
 """Other views of inputs [input, ...] that mean the same."""

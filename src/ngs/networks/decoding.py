@@ -18,9 +18,9 @@ from torch import Tensor
 
 import ngs.kernels
 from ngs.gpu import products_are_rounded
+from ngs.grammar.padding import PAD
 from ngs.networks.pointer import Encoded, of_rows
 from ngs.parsing.arrangement import Arranging, Rule, legal_along, rule_of, without
-from ngs.grammar.padding import PAD
 
 if TYPE_CHECKING:
     from ngs.kernels.decoder import Decoder

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ngs.networks.recurrence import Recurrent, recurrent, recurrent_to_ends
 from ngs.grammar.padding import PAD
+from ngs.networks.recurrence import Recurrent, recurrent, recurrent_to_ends
 
 
 @dataclass(frozen=True)

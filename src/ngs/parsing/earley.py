@@ -29,7 +29,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Symbol, Terminal
 from ngs.grammar.tree import Sentence
 from ngs.grammar.validation import nullable
-from ngs.parsing.scores import check_scores, check_normalised
+from ngs.parsing.scores import check_normalised, check_scores
 
 Scores = Tensor | NDArray[np.floating]
 Frames = NDArray[np.float64]

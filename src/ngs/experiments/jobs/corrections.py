@@ -30,10 +30,10 @@ from ngs.experiments.report.mistakes import labels_of, misreading
 from ngs.experiments.run import Progress
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import shown
+from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.metrics import read_all
 from ngs.learning.whole_file import replacing
-from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.multi_step import Draws, Walk, walk_along
 from ngs.search.one_step import one_step

@@ -19,8 +19,8 @@ from torch.nn.functional import pad
 
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, in_turn
 from ngs.experiments.report.questions import AT_ONCE, Answered, Readings
-from ngs.learning.program_methods import Searching
 from ngs.grammar.padding import PAD
+from ngs.learning.program_methods import Searching
 from ngs.search.arrangement import Corrected, multi_step, one_step
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.scores import Outcome, outcomes

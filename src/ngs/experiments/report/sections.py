@@ -30,8 +30,8 @@ from ngs.experiments.report.mistakes import Misreading
 from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.recorded import Section, about, page_sections
 from ngs.explanations.drawing import as_svg
-from ngs.learning.examples import Examples
 from ngs.grammar.padding import PAD
+from ngs.learning.examples import Examples
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR

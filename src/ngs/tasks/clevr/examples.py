@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ngs.grammar.padding import PAD
 from ngs.learning.questions import QuestionExamples
 from ngs.parsing.arrangement import Arranging
-from ngs.grammar.padding import PAD
 from ngs.search.arrangement import places
 from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged

@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from ngs.gpu import Resident
-from ngs.parsing.arrangement import Rule
 from ngs.grammar.padding import PAD
+from ngs.parsing.arrangement import Rule
 from ngs.tasks.clevr.execution import Type, modules
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.scenes import ATTRIBUTES

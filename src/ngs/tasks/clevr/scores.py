@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import NGSError, ParseError
-from ngs.learning.questions import QuestionExamples
 from ngs.grammar.padding import PAD
+from ngs.learning.questions import QuestionExamples
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.examples import Part

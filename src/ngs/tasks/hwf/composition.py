@@ -12,10 +12,10 @@ import numpy as np
 
 from ngs.errors import DataError
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Terminal
 from ngs.grammar.tree import Sentence, sentence_of
 from ngs.learning.examples import padded
-from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.semantics import evaluate

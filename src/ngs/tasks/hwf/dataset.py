@@ -13,9 +13,9 @@ from torch import Tensor
 
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
+from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
 from ngs.networks.lenet import SIDE as SIDE  # part of what a data set is
-from ngs.grammar.padding import PAD
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""

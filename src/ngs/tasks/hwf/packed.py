@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from ngs.errors import DataError
-from ngs.learning import tensor_file
 from ngs.grammar.padding import PAD
+from ngs.learning import tensor_file
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 
 KIND = "a packed data set of handwritten formulas"
