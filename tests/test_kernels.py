@@ -21,10 +21,10 @@ from ngs.search.arrangement import Corrected, drawn_along, one_step, walk_along
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
-from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES
 from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.networks import asked as asking
 from tests.search.test_arrangement import NEAR, Table

@@ -14,8 +14,8 @@ from ngs.parsing.decode import PAD
 from ngs.search.arrangement import Corrected, Drawn, drawn_along, multi_step, one_step, walk_along
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
-from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.noun_phrases import SWITCHES
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.search.test_arrangement import CHAINS, FAR, LIMIT, NEAR, Space, Table, drawn
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source

@@ -20,9 +20,9 @@ from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES
 from ngs.parsing.arrangement import AnyOrder, Arranging
 from ngs.search.multi_step import Walk
-from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from ngs.tasks.hwf.source import EMBEDDED
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS

@@ -10,11 +10,11 @@ from ngs.networks.pointer import PointerNetwork, Size
 from ngs.parsing.arrangement import Arranging
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
-from ngs.tasks.clevr.execution import Unique, strict
 from ngs.tasks.clevr.language import TidyPrograms
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import Scene, Thing
+from ngs.tasks.clevr.semantics import Unique, strict
 
 
 @cache

@@ -26,13 +26,14 @@ from ngs.tasks.clevr.correction import (
 from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
 from ngs.tasks.clevr.correction_text import as_text, result
 from ngs.tasks.clevr.equivalence import equivalent
-from ngs.tasks.clevr.execution import execute, lenient, spoken, strict, trace
+from ngs.tasks.clevr.execution import execute, spoken, trace
 from ngs.tasks.clevr.language import Programs
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, tree, why_undefined
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, columns_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
+from ngs.tasks.clevr.semantics import lenient, strict
 from tests.tasks.clevr.readers import random_reader, row, some_questions
 
 SVG = "http://www.w3.org/2000/svg"

@@ -15,10 +15,11 @@ from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import Part, counts_of, keywords_of
-from ngs.tasks.clevr.execution import Unique, execute, lenient, spoken, strict
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.readers import row, some_questions
 from tests.tasks.clevr.test_execution import random_source

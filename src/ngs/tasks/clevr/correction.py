@@ -17,13 +17,14 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.grammar.multisets import symbol_classes
 from ngs.networks.decoding import Policy
 from ngs.parsing.arrangement import arrangements
 from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.equivalence import Form, normal
-from ngs.tasks.clevr.execution import Type, groups, modules
+from ngs.tasks.clevr.execution import Type, modules
 from ngs.tasks.clevr.language import RANK, TidyPrograms
-from ngs.tasks.clevr.program import MODULES, Program, program_of
+from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
@@ -284,7 +285,7 @@ def _gives_objects(module: str) -> bool:
 
 _RANK = dict(zip(MODULES, RANK.tolist(), strict=True))
 """The place of a filter in a noun phrase; -1 for what is no filter."""
-_GROUP = {module: number for number, group in enumerate(groups()) for module in group}
+_GROUP = dict(zip(MODULES, symbol_classes(GRAMMAR), strict=True))
 
 
 # All that give the answer

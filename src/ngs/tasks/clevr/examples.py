@@ -13,8 +13,8 @@ from ngs.parsing.decode import PAD
 from ngs.search.arrangement import places
 from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
-from ngs.tasks.clevr.execution import Unique, strict
 from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.semantics import Unique, strict
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,11 @@ from ngs.networks.pointer import Asked, PointerNetwork
 from ngs.parsing.arrangement import Arranging
 from ngs.tasks.clevr.dataset import UNKNOWN
 from ngs.tasks.clevr.dictionary import Understood, modules_of
-from ngs.tasks.clevr.execution import Unique
 from ngs.tasks.clevr.language import CLOSES
 from ngs.tasks.clevr.official import LONGEST
 from ngs.tasks.clevr.program import COLUMN, MODULES, Program, program_of
 from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.clevr.semantics import Unique
 from ngs.tasks.clevr.words import words_of
 
 
