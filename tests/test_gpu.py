@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,17 +17,17 @@ import ngs
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
 from ngs.gpu import rounded_products
+from ngs.grammar.constraint import AnyOrder, Counting, Given, enumerate_sentences
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.objective import Supervised
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.learning.reasoner import BEAM, Substituting
-from ngs.networks.decoding import Policy
+from ngs.networks.decoding import Policy, masks
 from ngs.networks.halving import Halving
 from ngs.networks.lenet import NETWORKS, FirstConvolution
 from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
-from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
 from ngs.parsing.chart import log_total, walked
 from ngs.parsing.circuit import derivation_circuit
 from ngs.parsing.decode import best_columns
@@ -271,10 +272,10 @@ PROGRAMS = random_programs(random.Random(0), 60, 14)
 
 @pytest.mark.parametrize("language", [Programs, TidyPrograms])
 def test_arrangements(language):
-    here = arrangements(language(), counts_of(PROGRAMS), 50)
-    there = arrangements(language(GPU), counts_of(PROGRAMS).to(GPU), 50)
+    here = enumerate_sentences(language(), Given(multiset=counts_of(PROGRAMS)), 50)
+    there = enumerate_sentences(language().to(GPU), Given(multiset=counts_of(PROGRAMS).to(GPU)), 50)
     assert len(here.rows) > 200 and not here.complete.all()
-    for name in ("rows", "columns", "complete"):
+    for name in ("rows", "sentences", "complete"):
         assert torch.equal(getattr(here, name), getattr(there, name).cpu())
 
 
@@ -294,7 +295,7 @@ def test_a_policy():
     on_cpu, on_gpu = (
         Policy(
             asking.network().double().to(device)(asking.moved(asked, device, torch.float64)),
-            TidyPrograms(device),
+            TidyPrograms().to(device),
             time,
         )
         for device in ("cpu", GPU)
@@ -309,20 +310,20 @@ def test_a_policy():
     assert torch.allclose(log_p.cpu(), on_cpu.log_probs(on_cpu.rows, drawn.cpu()))
 
 
-@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
+@pytest.mark.parametrize("language", [partial(AnyOrder, len(clevr().symbols)), Programs, TidyPrograms])
 def test_legality_along_programs(language):
     """Also of programs in the wrong order, and of those that are cut short."""
     counts, columns = counts_of(PROGRAMS), encoded(PROGRAMS, extra=1)
     jumbled = columns.flip(1)
     cut = columns.masked_fill(torch.arange(columns.shape[1]) > 4, ngs.PAD)
-    here, there = (language(), language()) if language is AnyOrder else (language(), language(GPU))
+    here, there = language(), language().to(GPU)
     for each in (columns, jumbled, cut):
-        assert torch.equal(
-            legal_along(here, counts, each), legal_along(there, counts.to(GPU), each.to(GPU)).cpu()
-        )
+        on_cpu = masks(here, Given(multiset=counts), each)
+        on_gpu = masks(there, Given(multiset=counts.to(GPU)), each.to(GPU)).cpu()
+        assert torch.equal(on_cpu[each != ngs.PAD], on_gpu[each != ngs.PAD])
 
 
-def on_cpu(policy: Policy, language: Arranging) -> Policy:
+def on_cpu(policy: Policy, language: Counting) -> Policy:
     """The same probabilities, read off by the plain walk."""
     asked, memory, state = policy.encoded.asked, policy.encoded.memory, policy.encoded.state
     encoded = Encoded(
@@ -336,7 +337,7 @@ def on_cpu(policy: Policy, language: Arranging) -> Policy:
 
 @pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("layers, hidden", [(1, 64), (2, 256), (2, 128), (3, 32)])
-@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
+@pytest.mark.parametrize("language", [partial(AnyOrder, len(clevr().symbols)), Programs, TidyPrograms])
 def test_walks_by_a_kernel(language, layers, hidden, copies):
     """As the plain walk on the CPU, up to the rounding of products."""
     torch.manual_seed(0)
@@ -349,7 +350,7 @@ def test_walks_by_a_kernel(language, layers, hidden, copies):
     columns = encoded(PROGRAMS).to(GPU)
     rows = torch.tensor([3, 3, 0, 17, 59] * 20, device=GPU)
     with rounded_products(), torch.no_grad():
-        by_kernel = Policy(network(asked), language() if language is AnyOrder else language(GPU), 14)
+        by_kernel = Policy(network(asked), language().to(GPU), 14)
         assert by_kernel._decoder is not None
         plain = on_cpu(by_kernel, language())
         for each in (columns, columns.flip(1)):
@@ -368,17 +369,17 @@ def test_walks_by_a_kernel(language, layers, hidden, copies):
 
 def test_samples_by_a_kernel_have_their_probabilities():
     program = next(each for each in PROGRAMS if 6 <= len(each) <= 8)
-    every = arrangements(Programs(), counts_of([program]), 500)
-    assert every.complete.all() and len(every.columns) > 5
+    every = enumerate_sentences(Programs(), Given(multiset=counts_of([program])), 500)
+    assert every.complete.all() and len(every.sentences) > 5
     asked = asking.moved(asking.questions(random.Random(0), [program]), GPU)
     torch.manual_seed(0)
     network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=Size(32, 24)).to(GPU)
     with rounded_products(), torch.no_grad():
-        policy = Policy(network(asked), Programs(GPU), every.columns.shape[1])
+        policy = Policy(network(asked), Programs().to(GPU), every.sentences.shape[1])
         drawn, _ = policy.sample(torch.zeros(20_000, dtype=torch.long, device=GPU), torch.Generator(GPU))
-        rows = torch.zeros(len(every.columns), dtype=torch.long, device=GPU)
-        p = policy.log_probs(rows, every.columns.to(GPU)).exp().cpu()
-    shares = (drawn.cpu()[:, None] == every.columns).all(2).float().mean(0)
+        rows = torch.zeros(len(every.sentences), dtype=torch.long, device=GPU)
+        p = policy.log_probs(rows, every.sentences.to(GPU)).exp().cpu()
+    shares = (drawn.cpu()[:, None] == every.sentences).all(2).float().mean(0)
     assert shares.sum().item() == pytest.approx(1) and p.sum().item() == pytest.approx(1, abs=1e-3)
     assert (shares - p).abs().max() < 0.02
 
@@ -393,7 +394,7 @@ def test_the_plain_walk_is_taken_where_the_kernel_is_not_made_for_it(why, monkey
     network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=size, dropout=dropout).to(GPU, dtype)
     asked = asking.moved(asking.questions(random.Random(0), PROGRAMS), GPU, dtype)
     with nullcontext() if why == "exact products" else rounded_products(), torch.no_grad():
-        policy = Policy(network(asked), Programs(GPU), encoded(PROGRAMS).shape[1])
+        policy = Policy(network(asked), Programs().to(GPU), encoded(PROGRAMS).shape[1])
         assert policy._decoder is None
         drawn, log_p = policy.sample(policy.rows, torch.Generator(GPU))
     assert log_p.isfinite().all()

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.parsing.arrangement import arrangements
+from ngs.grammar.constraint import Given, enumerate_sentences
 from ngs.parsing.decode import PAD
 from ngs.search.arrangement import (
     Candidates,
@@ -249,9 +249,8 @@ class Space:
     def of(cls, name: str, seed: int, right: float = 0.15) -> Space:
         """`right` is the share of sentences that are; where it is small, some have none beside them."""
         edits = EDITS[name]
-        every = arrangements(
-            LANGUAGES["tidy" if "tidy" in name else "grammar"], counts_of([PROGRAM]), 1000
-        ).columns
+        language = LANGUAGES["tidy" if "tidy" in name else "grammar"]
+        every = enumerate_sentences(language, Given(multiset=counts_of([PROGRAM])), 1000).sentences
         reached, number = encoded([PROGRAM]), 0
         while len(reached) > number:
             number = len(reached)

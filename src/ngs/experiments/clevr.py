@@ -62,7 +62,7 @@ def parts_of(config: TrainCLEVR, device: torch.device) -> Parts:
 
 def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, device: torch.device) -> Part:
     """Questions in the language and with the `unique` of a configuration."""
-    language, unique = LANGUAGES[config.grammar](device), UNIQUE[config.unique]
+    language, unique = LANGUAGES[config.grammar]().to(device), UNIQUE[config.unique]
     return Part.of(questions, tables, language, device, unique=unique)
 
 
@@ -117,10 +117,8 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     """What a run learned (or its EARLY network), ready to be asked."""
     config = load_config(folder)
     network, facts = read_network(folder / name, "clevr", _made)
-    device = torch.device("cpu")
-    return QuestionReader(
-        network, tuple(facts["vocabulary"]), LANGUAGES[config.grammar](device), UNIQUE[config.unique]
-    )
+    vocabulary = tuple(facts["vocabulary"])
+    return QuestionReader(network, vocabulary, LANGUAGES[config.grammar](), UNIQUE[config.unique])
 
 
 def load_config(folder: Path) -> TrainCLEVR:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import torch
 
 from ngs.errors import DataError, NGSError
+from ngs.grammar.constraint import AnyOrder, Constraint
 from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS, Method, k_likeliest, mapo, multi_step, reinforce
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
@@ -18,10 +19,10 @@ from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.schedule import SCHEDULES
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES
-from ngs.parsing.arrangement import AnyOrder, Arranging
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
+from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from ngs.tasks.hwf.source import EMBEDDED
 from ngs.tasks.pictures.rendered_pictures import RENDERED
@@ -181,10 +182,10 @@ class TrainHWF(Training):
         return with_options.get(self.method, METHODS[self.method])
 
 
-LANGUAGES: Mapping[str, Callable[[torch.device], Arranging]] = {
+LANGUAGES: Mapping[str, Callable[[], Constraint[Any]]] = {
     "tidy": TidyPrograms,
     "free": Programs,
-    "none": lambda device: AnyOrder(),
+    "none": lambda: AnyOrder(len(MODULES)),
 }
 """The programs that a network may choose from: by tidy noun phrases, by the paper's grammar, by none."""
 UNIQUE: Mapping[str, Unique] = {"strict": strict, "lenient": lenient}

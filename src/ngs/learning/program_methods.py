@@ -20,9 +20,8 @@ from ngs.learning.program_objectives import (
 )
 from ngs.learning.program_posterior import Meanings, ProgramPosterior
 from ngs.learning.questions import QuestionExamples
-from ngs.networks.decoding import walks_by_kernel
+from ngs.networks.decoding import rule_of, walks_by_kernel
 from ngs.networks.pointer import PointerNetwork
-from ngs.parsing.arrangement import rule_of
 from ngs.search.arrangement import Edits
 from ngs.search.multi_step import Walk
 

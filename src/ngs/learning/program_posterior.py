@@ -19,12 +19,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ngs.errors import NGSError
+from ngs.grammar.constraint import Given, enumerate_sentences
+from ngs.grammar.padding import PAD
 from ngs.learning.objective import Drawing, Loss
 from ngs.learning.processes import gathered
 from ngs.learning.questions import QuestionBatch, QuestionExamples
 from ngs.networks.decoding import Policy
-from ngs.parsing.arrangement import arrangements
-from ngs.parsing.decode import PAD
 from ngs.search.arrangement import Candidates, Edits, distinct, joined, places
 
 AT_ONCE = 1024
@@ -167,9 +167,9 @@ class Enumeration:
         parts, complete = [], []
         for first in range(0, len(examples), AT_ONCE):
             counts = examples.modules[first : first + AT_ONCE].long()
-            found = arrangements(examples.language, counts, at_most)
-            right = examples.judge(found.rows + first, found.columns)
-            columns = pad(found.columns[right], (0, time - found.columns.shape[1]), value=PAD)
+            found = enumerate_sentences(examples.language, Given(multiset=counts), at_most)
+            right = examples.judge(found.rows + first, found.sentences)
+            columns = pad(found.sentences[right], (0, time - found.sentences.shape[1]), value=PAD)
             parts.append((found.rows[right] + first, columns.to(torch.int8)))
             complete.append(found.complete)
         rows = torch.cat([part[0] for part in parts])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.errors import ShapeError
+from ngs.grammar.constraint import Constraint
+from ngs.grammar.padding import PAD
 from ngs.networks.decoding import Policy
 from ngs.networks.pointer import Asked, Encoded
-from ngs.parsing.arrangement import Arranging
-from ngs.parsing.decode import PAD
 
 QuestionJudge = Callable[[Tensor, Tensor], Tensor]
 """(questions [program], programs [program, time]) -> bool [program]: whether f(z) = y."""
@@ -31,7 +32,7 @@ class QuestionExamples:
     """int [question, module]: how many of each a program has"""
     keywords: Tensor
     """int [question, word, few]: the modules that a word speaks of; PAD where there are fewer"""
-    language: Arranging
+    language: Constraint[Any]
     judge: QuestionJudge
     labels: Tensor | None = None
     """int [question, time]: the true programs, for those who may see them"""
@@ -102,7 +103,7 @@ class QuestionBatch:
     inputs: Asked
     time: int
     """modules of the longest program, or more: programs are padded to as many"""
-    language: Arranging
+    language: Constraint[Any]
     judge: QuestionJudge
     labels: Tensor | None
     """[row, time]"""

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ngs.gpu import has_kernels, products_are_rounded
+from ngs.grammar.constraint import Constraint, Counting, Given, Rule
+from ngs.grammar.padding import PAD
 from ngs.networks.pointer import Encoded, PointerNetwork, of_rows
-from ngs.parsing.arrangement import Arranging, Rule, legal_along, rule_of, without
-from ngs.parsing.decode import PAD
 
 if TYPE_CHECKING:
     from ngs.networks.kernels.decoder import Decoder
@@ -30,9 +30,14 @@ class Policy:
     """p(z|x) for the questions that a network has read, inside a language."""
 
     encoded: Encoded
-    language: Arranging
+    language: Constraint[Any]
     time: int
     """modules of the longest program"""
+
+    @property
+    def given(self) -> Given:
+        """The modules of each question."""
+        return Given(multiset=self.encoded.asked.modules)
 
     @property
     def rows(self) -> Tensor:
@@ -68,7 +73,7 @@ class Policy:
             if takes(self._decoder):
                 return recited(self._decoder, rows, columns)
         scores = self.scores(rows, columns)
-        legal = legal_along(self.language, self.encoded.asked.modules[rows], columns)
+        legal = masks(self.language, self.given.select(rows), columns)
         said = columns != PAD
         log_p = log_softmax_among(scores, legal | ~said[..., None])
         taken = log_p.gather(2, columns.clamp(min=0)[..., None])[..., 0]
@@ -134,6 +139,23 @@ class Policy:
         return columns.masked_fill(log_p.isneginf()[..., None], PAD), log_p
 
 
+def rule_of(constraint: Constraint[Any], counts: Tensor) -> Rule | None:
+    """The rule for multisets [row, symbol] where a kernel can follow it; elsewhere none."""
+    if not (has_kernels(counts) and isinstance(constraint, Counting)):
+        return None
+    return constraint.rule(counts.shape[1], counts.device)
+
+
+def masks(constraint: Constraint[Any], given: Given, z: Tensor) -> Tensor:
+    """What might have come at each step [row, time, symbol]: by a kernel where that is possible."""
+    rule = None if given.multiset is None else rule_of(constraint, given.multiset)
+    if rule is None or given.multiset is None:
+        return constraint.masks(given, z)
+    from ngs.parsing.kernels import legality
+
+    return legality.legal_along(rule.function, rule.facts, given.multiset, z)
+
+
 def walks_by_kernel(network: PointerNetwork, rule: Rule | None) -> bool:
     """Whether a kernel walks with a network's decoder, by a rule for what may come next: where nothing is
     dropped and no gradient asked for."""
@@ -152,9 +174,9 @@ class _Walk:
         encoded = policy.encoded
         self.network, self.language = encoded.reader, policy.language
         self.memory, self.state = encoded.memory.select(rows), of_rows(encoded.state, rows)
-        self.left = encoded.asked.modules[rows]
+        self.written = self.language.start(policy.given.select(rows))
         self.taken = [rows.new_full((len(rows),), PAD)]
-        self.legal = self.language.legal(self.left, self.taken[-1])
+        self.legal = self.language.mask(self.written)
         self.log_p = encoded.memory.keys.new_zeros(len(rows))
 
     @property
@@ -169,7 +191,7 @@ class _Walk:
     def select(self, rows: Tensor) -> None:
         """Go on with some of the rows, in any order and number."""
         self.memory, self.state = self.memory.select(rows), of_rows(self.state, rows)
-        self.left, self.legal = self.left[rows], self.legal[rows]
+        self.written, self.legal = self.written.select(rows), self.legal[rows]
         self.taken = [column[rows] for column in self.taken]
         self.log_p = self.log_p[rows]
 
@@ -178,8 +200,8 @@ class _Walk:
         gained = log_p.gather(1, columns.clamp(min=0)[:, None])[:, 0]
         self.log_p = self.log_p + gained.masked_fill(columns == PAD, 0.0)
         self.taken = [*self.taken, columns]
-        self.left = without(self.left, columns)
-        self.legal = self.language.legal(self.left, columns)
+        self.written = self.language.advance(self.written, columns)
+        self.legal = self.language.mask(self.written)
 
 
 def log_softmax_among(scores: Tensor, legal: Tensor) -> Tensor:

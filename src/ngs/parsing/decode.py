@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD as PAD
 from ngs.grammar.tree import Sentence, Tree
 from ngs.parsing.chart import Chart, inside, log_total, outside, walked
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
@@ -25,9 +26,6 @@ from ngs.parsing.semiring import MAX, drawing, exponential
 from ngs.parsing.sentence import parse
 
 Lengths = Tensor | Sequence[int] | None
-
-PAD = -1
-"""The column that stands behind the end of a sentence."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import torch
 
-from ngs.parsing.arrangement import AnyOrder
+from ngs.grammar.constraint import AnyOrder
 from ngs.parsing.decode import PAD
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
@@ -194,7 +194,7 @@ def other_program(part: Part, k: int, rng: Random) -> tuple[str, ...]:
 
 
 def test_what_is_no_program_is_wrong() -> None:
-    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(), CPU)
+    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(len(MODULES)), CPU)
     backwards = encoded([tuple(reversed(CUBES)), CUBES])
     assert part.examples.judge(torch.tensor([0, 0]), backwards).tolist() == [False, True]
 

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.grammar.constraint import enumerate_sentences
 from ngs.grammar.multisets import symbol_classes
 from ngs.networks.decoding import Policy
-from ngs.parsing.arrangement import arrangements
 from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.equivalence import Form, normal
 from ngs.tasks.clevr.execution import Type, modules
@@ -295,9 +295,9 @@ def _right_programs(
     reader: QuestionReader, policy: Policy, scene: Scene, answer: str, known: Sequence[Program], few: int
 ) -> RightPrograms:
     """Among all arrangements, or among the likeliest and those that are known."""
-    every = arrangements(reader.language, policy.encoded.asked.modules, few)
+    every = enumerate_sentences(reader.language, policy.given, few)
     exact = bool(every.complete[0])
-    rows = every.columns if exact else policy.likeliest(BEAM)[0][0]
+    rows = every.sentences if exact else policy.likeliest(BEAM)[0][0]
     programs = list(dict.fromkeys([*map(program_of, rows.tolist()), *known]))
     programs = [program for program in programs if len(program) == policy.time]
     right = [p for p in programs if Executed.of(p, scene, reader.unique).answer == answer]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ngs.grammar.constraint import Constraint, Given
+from ngs.grammar.padding import PAD
 from ngs.learning.questions import QuestionExamples
-from ngs.parsing.arrangement import Arranging
-from ngs.parsing.decode import PAD
 from ngs.search.arrangement import places
 from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
@@ -47,7 +48,7 @@ class Part:
         cls,
         questions: Questions,
         tables: SceneTables,
-        language: Arranging,
+        language: Constraint[Any],
         device: torch.device,
         *,
         unique: Unique = strict,
@@ -59,7 +60,7 @@ class Part:
         """
         answered = questions.answers != NO_ANSWER
         counts = counts_of(questions.modules).long().to(device)
-        understood = questions.understood & language.arranges(counts).cpu()
+        understood = questions.understood & language.possible(Given(multiset=counts)).cpu()
         read = questions.select((answered & understood).nonzero().flatten())
         unread = questions.select((answered & ~understood).nonzero().flatten())
         return cls(read, _examples(read, tables, language, device, unique), unread)
@@ -69,7 +70,7 @@ class Part:
 
 
 def _examples(
-    questions: Questions, tables: SceneTables, language: Arranging, device: torch.device, unique: Unique
+    questions: Questions, tables: SceneTables, language: Constraint[Any], device: torch.device, unique: Unique
 ) -> QuestionExamples:
     scenes, answers = questions.scenes.long().to(device), questions.answers.long().to(device)
     labelled = bool((questions.programs.lengths > 0).all())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ngs.errors import ParseError
+from ngs.grammar.constraint import Constraint
 from ngs.networks.decoding import Policy
 from ngs.networks.pointer import Asked, PointerNetwork
-from ngs.parsing.arrangement import Arranging
 from ngs.tasks.clevr.dataset import UNKNOWN
 from ngs.tasks.clevr.dictionary import Understood, modules_of
 from ngs.tasks.clevr.language import CLOSES
@@ -54,7 +55,7 @@ class QuestionReader:
     network: PointerNetwork
     vocabulary: tuple[str, ...]
     """the words that the network knows, by their numbers; the first stands for all others"""
-    language: Arranging
+    language: Constraint[Any]
     unique: Unique
     """the object that "the ..." means, as in training"""
 
