@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -83,15 +84,12 @@ def main() -> None:
     given, options = parser.parse_known_args()
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here, so kernels cannot be measured.")
-    print(f"{'run':20} {'with, s':>9} {'without, s':>11} {'ratio':>7} {'of training':>12}")
+    print(f"{'run':20}", *(f"{name:>12}" for name in ("with, s", "without, s", "ratio", "of training")))
     rows = []
     for task, method in RUNS:
-        row = compared(lambda *which: train(*which, options), task, method, given.rounds)
-        print(
-            f"{row['run']:20} {row['with']:9.2f} {row['without']:11.2f} {row['ratio']:7.2f} "
-            f"{row['training_ratio']:12.2f}",
-            flush=True,
-        )
+        row = compared(partial(train, options=options), task, method, given.rounds)
+        numbers = (row[name] for name in ("with", "without", "ratio", "training_ratio"))
+        print(f"{row['run']:20}", *(f"{number:12.2f}" for number in numbers), flush=True)
         rows.append(row)
     print(json.dumps({"environment": environment(torch.device("cuda"), sys.argv), "runs": rows}, indent=1))
 
