@@ -55,7 +55,7 @@ S = TypeVar("S", bound=Rows)
 
 
 @dataclass(frozen=True)
-class Rule:
+class KernelRule:
     """A constraint as kernels on a GPU know it."""
 
     function: Any
@@ -105,7 +105,7 @@ class Constraint(nn.Module, ABC, Generic[S]):
         return found & self.accepts(state)
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
-        """bool [row, time, symbol]: what might have come at each step of `z` [row, time], sentences or not."""
+        """bool [row, time, symbol]: what might have come at each step of any `z` [row, time]."""
         state = self._start_of_each(given, z)
         found = torch.zeros((*z.shape, self.symbols), dtype=torch.bool, device=z.device)
         for step, symbol in enumerate(z.unbind(1)):
@@ -320,7 +320,7 @@ class Counting(Constraint[Left]):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
 
-    def rule(self, symbols: int, device: torch.device) -> Rule | None:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule | None:
         """What `legal` says, for kernels on a GPU; None where they are not told."""
         return None
 
@@ -355,10 +355,10 @@ class AnyOrder(Counting):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return left > 0
 
-    def rule(self, symbols: int, device: torch.device) -> Rule:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule:
         from ngs.parsing.kernels.legality import any_order
 
-        return Rule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
+        return KernelRule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
 
 
 # All sentences

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ngs.gpu import has_kernels, products_are_rounded
-from ngs.grammar.constraint import Constraint, Counting, Given, Rule
+from ngs.grammar.constraint import Constraint, Counting, Given, KernelRule
 from ngs.grammar.padding import PAD
 from ngs.networks.pointer import Encoded, PointerNetwork, of_rows
 
@@ -139,7 +139,7 @@ class Policy:
         return columns.masked_fill(log_p.isneginf()[..., None], PAD), log_p
 
 
-def rule_of(constraint: Constraint[Any], counts: Tensor) -> Rule | None:
+def rule_of(constraint: Constraint[Any], counts: Tensor) -> KernelRule | None:
     """The rule for multisets [row, symbol] where a kernel can follow it; elsewhere none."""
     if not (has_kernels(counts) and isinstance(constraint, Counting)):
         return None
@@ -156,7 +156,7 @@ def masks(constraint: Constraint[Any], given: Given, z: Tensor) -> Tensor:
     return legality.legal_along(rule.function, rule.facts, given.multiset, z)
 
 
-def walks_by_kernel(network: PointerNetwork, rule: Rule | None) -> bool:
+def walks_by_kernel(network: PointerNetwork, rule: KernelRule | None) -> bool:
     """Whether a kernel walks with a network's decoder, by a rule for what may come next: where nothing is
     dropped and no gradient asked for."""
     weight = network.key.weight

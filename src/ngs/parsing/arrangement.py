@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-from ngs.grammar.constraint import Rule as Rule
+from ngs.grammar.constraint import KernelRule as Rule
+
+__all__ = ["Rule"]
