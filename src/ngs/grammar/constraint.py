@@ -84,7 +84,7 @@ S = TypeVar("S", bound=Rows)
 
 
 @dataclass(frozen=True)
-class Rule:
+class KernelRule:
     """A constraint as kernels on a GPU know it."""
 
     function: Any
@@ -349,7 +349,7 @@ class Counting(Constraint[Left]):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
 
-    def rule(self, symbols: int, device: torch.device) -> Rule | None:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule | None:
         """What `legal` says, for kernels on a GPU; None where they are not told."""
         return None
 
@@ -389,10 +389,10 @@ class AnyOrder(Counting):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return left > 0
 
-    def rule(self, symbols: int, device: torch.device) -> Rule:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule:
         from ngs.kernels.legal_symbols import any_order
 
-        return Rule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
+        return KernelRule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
 
 
 # All sentences

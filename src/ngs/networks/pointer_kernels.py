@@ -10,7 +10,7 @@ from torch import Tensor
 
 import ngs.kernels
 from ngs.gpu import products_are_rounded
-from ngs.grammar.constraint import Constraint, Counting, Given, Rule
+from ngs.grammar.constraint import Constraint, Counting, Given, KernelRule
 from ngs.networks.pointer import Encoded
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _has_kernel(encoded: Encoded) -> bool:
 
 
 def kernel_decoder(
-    encoded: Encoded, multiset: Tensor, rule: Rule, dtype: torch.dtype = torch.float16
+    encoded: Encoded, multiset: Tensor, rule: KernelRule, dtype: torch.dtype = torch.float16
 ) -> Decoder:
     """What a network has read, as the kernel takes it; products are made of numbers of this `dtype`."""
     from ngs.kernels.decoder import Decoder

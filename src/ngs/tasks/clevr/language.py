@@ -23,7 +23,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ngs.grammar.constraint import Counting, Given, Rule
+from ngs.grammar.constraint import Counting, Given, KernelRule
 from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Nonterminal
 from ngs.tasks.clevr.execution import ANSWER_TYPES, Type, modules
@@ -125,19 +125,19 @@ class Programs(Counting):
         dead_end = (height == 1) & (left.sum(-1) > 1)
         return fits & (left > 0) & ~(dead_end[..., None] & self.is_scene)
 
-    def rule(self, symbols: int, device: torch.device) -> Rule:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule:
         from ngs.kernels.program_rules import programs
 
-        return Rule(programs, self.facts.to(device))
+        return KernelRule(programs, self.facts.to(device))
 
 
 class TidyPrograms(Programs):
     """Programs whose noun phrases name each attribute at most once, in a fixed order."""
 
-    def rule(self, symbols: int, device: torch.device) -> Rule:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule:
         from ngs.kernels.program_rules import tidy_programs
 
-        return Rule(tidy_programs, self.facts.to(device))
+        return KernelRule(tidy_programs, self.facts.to(device))
 
     def _arranges(self, counts: Tensor) -> Tensor:
         phrases = counts @ self.totals[:, -1:]
