@@ -50,7 +50,6 @@ def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> 
     if k < 1:
         raise ShapeError(f"k is {k}; ask for at least one sentence")
     batch, time, symbols = scores.shape
-    circuit, roots = circuit.to(scores.device), roots.to(scores.device)
     pairs = Pairs.of(k, scores.device)
     leaves = FIRST_LEAF + time * symbols
     ranked = scores.new_full((k, circuit.rows, batch), IMPOSSIBLE)
