@@ -8,8 +8,8 @@ from math import factorial, prod
 import pytest
 import torch
 
-from ngs.parsing.arrangement import AnyOrder, arrangements, legal_along, without
 from ngs.grammar.padding import PAD
+from ngs.parsing.arrangement import AnyOrder, arrangements, legal_along, without
 from tests.tasks.clevr.programs import LANGUAGES, arranged, counts_of, decoded, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_source
 

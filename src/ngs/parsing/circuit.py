@@ -140,7 +140,7 @@ class Circuit(nn.Module):
         return self.roots[length].get(value)
 
     def select(self, roots: Sequence[int | None]) -> Edges:
-        """The edges of one root for each example, where the circuit is; `out` is the example. None has no edges."""
+        """The edges of one root for each example, on the circuit's device; `out` is the example."""
         known = np.array([-1 if root is None else root for root in roots], dtype=np.int64)
         edges, first = self.root_edges, self._root_first
         starts = np.where(known < 0, 0, first[known])

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from heapq import nlargest
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from ngs.grammar.grammar import Grammar
