@@ -235,10 +235,10 @@ def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
     generator = torch.Generator(device).manual_seed(0)
     labels = torch.randint(len(GRAMMAR.symbols), (BATCH * 7,), generator=generator, device=device)
     lengths = torch.full((BATCH,), 7, device=device)
-    answer_circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET)
-    roots = answer_circuit.select([answer_circuit.root(7, answer) for answer in answers]).to(device)
-    parser = sentence_circuit(GRAMMAR, 7)
-    parser_roots = parser.select([parser.root(7)] * BATCH).to(device)
+    answer_circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET, device)
+    roots = answer_circuit.select([answer_circuit.root(7, answer) for answer in answers])
+    parser = sentence_circuit(GRAMMAR, 7, device)
+    parser_roots = parser.select([parser.root(7)] * BATCH)
     walk = Walk(steps=5)
     targets = Batch.of(GRAMMAR, Arithmetic, torch.zeros(BATCH, 7, 14, device=device), lengths, answers)
 
@@ -301,7 +301,7 @@ def compile_cost() -> dict[str, float]:
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     begin = time.perf_counter()
-    circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET)
+    circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET, torch.device("cpu"))
     seconds = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
