@@ -10,14 +10,14 @@ m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribut
     p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
 
 The engine knows no task. It is given edits, a score log p(z|x), and a judge that says whether f(z) = y.
-`reference.py` does the same for one sentence at a time, and explains each step.
+`one_step.py` and `multi_step.py` do the same for one sentence at a time, and explain each step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from math import exp, inf, log
+from math import exp, inf
 
 import torch
 from torch import Tensor
@@ -72,8 +72,8 @@ class Corrections:
 
 def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
     """1-BS of each sentence [row, time]. A sentence that gives its answer is its own correction."""
-    state = State.of(z, score, edits, judge)
-    return Corrections(state.fix, state.found)
+    _, _, fix, found = _one_step(z, score, edits, judge)
+    return Corrections(fix, found)
 
 
 def sample_corrections(
@@ -136,7 +136,7 @@ def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: Cha
 
 def log_target(state: State, chain: ChainSettings) -> Tensor:
     """log q(z) [row]."""
-    return torch.where(state.right, log(1 + chain.epsilon), log(chain.epsilon)) + state.log_p
+    return (state.right.double() + chain.epsilon).log() + state.log_p
 
 
 @dataclass(frozen=True)
@@ -157,22 +157,28 @@ class State:
 
     @classmethod
     def of(cls, z: Tensor, score: Score, edits: Edits, judge: Judge) -> State:
-        rows = torch.arange(len(z), device=z.device)
-        right = judge(rows, z)
-        wrong = (~right).nonzero().flatten()
-        near = edits.neighbours(z[wrong]).of(wrong)
-        near = near.select(judge(near.rows, near.symbols))
-        # One question for both: a network takes as long for a hundred sentences as for ten.
-        log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
-        best = most_likely(near, log_p[len(z) :], len(z))
-        found = best >= 0
-        fix = torch.where(found[:, None], near.symbols[best.clamp(min=0)], z) if len(near) else z
-        return cls(z, log_p[: len(z)], right, fix, right | found, edits.count(z))
+        log_p, right, fix, found = _one_step(z, score, edits, judge)
+        return cls(z, log_p, right, fix, found, edits.count(z))
 
     def replaced(self, rows: Tensor, other: State) -> State:
         """This state, with some rows (a mask) of the other."""
         pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
         return State(*(torch.where(rows.view(-1, *[1] * (old.dim() - 1)), new, old) for old, new in pairs))
+
+
+def _one_step(z: Tensor, score: Score, edits: Edits, judge: Judge) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`log_p`, `right`, `fix` and `found` of a `State`."""
+    rows = torch.arange(len(z), device=z.device)
+    right = judge(rows, z)
+    wrong = (~right).nonzero().flatten()
+    near = edits.neighbours(z[wrong]).of(wrong)
+    near = near.select(judge(near.rows, near.symbols))
+    # One question for both: a network takes as long for a hundred sentences as for ten.
+    log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
+    best = most_likely(near, log_p[len(z) :], len(z))
+    found = best >= 0
+    fix = torch.where(found[:, None], near.symbols[best.clamp(min=0)], z) if len(near) else z
+    return log_p[: len(z)], right, fix, right | found
 
 
 def most_likely(candidates: Candidates, log_p: Tensor, number: int) -> Tensor:
