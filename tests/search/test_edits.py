@@ -32,7 +32,7 @@ from tests.search.edits_contract import (
     reached,
     walks_by_steps,
 )
-from tests.search.semantics import FORMULAS, lengths_of
+from tests.search.semantics import SMALL_ARITHMETIC, lengths_of
 
 seeds = st.integers(0, 2**32 - 1)
 MOST = 40
@@ -199,7 +199,7 @@ def test_edits_whose_number_varies(
 
 
 def test_nothing_to_edit_stays_as_it_is() -> None:
-    for edits in (Substitute(FORMULAS, 3), Switch(torch.tensor(symbol_classes(FORMULAS))), Counters(3, 1)):
+    for edits in (Substitute(SMALL_ARITHMETIC, 3), Switch(torch.tensor(symbol_classes(SMALL_ARITHMETIC))), Counters(3, 1)):
         for shape in ((2, 0), (0, 3)):
             z = torch.empty(shape, dtype=torch.long)
             walked = edits.walk(z, torch.full((len(z),), 2), torch.Generator())
@@ -208,14 +208,14 @@ def test_nothing_to_edit_stays_as_it_is() -> None:
 
 
 def test_edits_travel_to_other_processes() -> None:
-    z = torch.tensor([FORMULAS.encode("1+2")])
-    for edits in (Substitute(FORMULAS, 3), Switch(torch.tensor(symbol_classes(FORMULAS)))):
+    z = torch.tensor([SMALL_ARITHMETIC.encode("1+2")])
+    for edits in (Substitute(SMALL_ARITHMETIC, 3), Switch(torch.tensor(symbol_classes(SMALL_ARITHMETIC)))):
         there = pickle.loads(pickle.dumps(edits))
         assert torch.equal(there.neighbours(z).symbols, edits.neighbours(z).symbols)
 
 
 def test_substitutions_know_sentences_that_are_padded_beyond_the_longest() -> None:
-    edits, z = Substitute(FORMULAS, 3), torch.tensor([FORMULAS.encode("1+2"), [4, PAD, PAD]])
+    edits, z = Substitute(SMALL_ARITHMETIC, 3), torch.tensor([SMALL_ARITHMETIC.encode("1+2"), [4, PAD, PAD]])
     wide = pad(z, (0, 4), value=PAD)
     assert torch.equal(edits.neighbours(wide).symbols[:, :3], edits.neighbours(z).symbols)
     assert torch.equal(edits.count(wide), edits.count(z))
