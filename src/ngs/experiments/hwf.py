@@ -15,6 +15,7 @@ from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Augmentation, Lesson
+from ngs.learning.methods import Objective, Supervised
 from ngs.learning.metrics import Scores, measure
 from ngs.networks.augmentation import Handwriting
 from ngs.networks.first_use import used_meanwhile
