@@ -9,7 +9,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench lint format clean
+.PHONY: demo test bench gpu-check lint format clean
 
 # Learns to read handwritten formulas from their answers alone, twice: as in the paper, and by exact posteriors.
 demo: $(VENV)/.installed
@@ -26,6 +26,10 @@ bench: $(VENV)/.installed
 	$(BIN)/ngs bench --out bench
 	$(BIN)/ngs bench-training --out bench
 	$(BIN)/ngs bench-clevr --out bench
+
+# Trains with and without the kernels for GPUs, where there is a GPU, and says how much faster they make whole runs.
+gpu-check: $(VENV)/.installed
+	$(BIN)/python benchmarks/kernels.py
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ngs import recognises
-from ngs.parsing.arrangement import arrangements
+from ngs.grammar.constraint import Given, enumerate_sentences
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import execute, spoken, trace
 from ngs.tasks.clevr.grammars import clevr, clevr_tidy
@@ -36,8 +36,8 @@ counts = torch.tensor([[understood.modules.count(symbol) for symbol in symbols]]
 
 def programs_of(language):
     """Every program of the language with these modules."""
-    found = arrangements(language, counts, at_most=1000)
-    return [clevr().decode(row) for row in found.columns.tolist()]
+    found = enumerate_sentences(language, Given(multiset=counts), at_most=1000)
+    return [clevr().decode(row) for row in found.sentences.tolist()]
 
 
 free, tidy = programs_of(Programs()), programs_of(TidyPrograms())

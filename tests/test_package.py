@@ -51,7 +51,12 @@ def layer_of_file(path: Path) -> str:
 
 
 def layer_of_import(module: str) -> str:
-    """ngs.parsing.chart -> parsing; a public name (ngs, ngs.Grammar) comes from the facade."""
+    """ngs.parsing.chart -> parsing; a public name (ngs, ngs.Grammar) comes from the facade.
+
+    Kernels may be asked for by every layer, where there is a GPU: they lie below all that they speed up.
+    """
+    if "kernels" in module.split("."):
+        return "gpu"
     layer = module.partition(".")[2].partition(".")[0]
     return layer if layer in LAYERS else FACADE
 

@@ -18,9 +18,7 @@ def _homes() -> dict[str, tuple[str, str]]:
     """The module and the name there of each public name, as the stub imports them."""
     stub = ast.parse(files("ngs").joinpath("__init__.pyi").read_text(encoding="utf-8"))
     imports = (node for node in stub.body if isinstance(node, ast.ImportFrom))
-    return {
-        str(alias.asname): (str(node.module), alias.name) for node in imports for alias in node.names
-    }
+    return {str(alias.asname): (str(node.module), alias.name) for node in imports for alias in node.names}
 
 
 _HOMES = _homes()

@@ -22,9 +22,10 @@ from ngs.apps import asking_commands, reading_commands
 from ngs.apps.embedded_scenes import embedded_scene
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.run import train
-from ngs.parsing.arrangement import AnyOrder
+from ngs.grammar.constraint import AnyOrder
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import embedded
+from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.program_text import description
 from tests.tasks.clevr.official_files import scene, thing
 from tests.tasks.clevr.readers import random_reader, some_questions
@@ -265,7 +266,7 @@ def test_what_holds_no_run_is_refused(here) -> None:
 
 
 def test_a_program_that_does_not_type_check_is_told(run, monkeypatch) -> None:
-    readers = (random_reader(seed, AnyOrder()) for seed in range(20))
+    readers = (random_reader(seed, AnyOrder(len(MODULES))) for seed in range(20))
     wrong = next(r for r in readers if r.read(CUBES).programs[0].program[0] == "scene")
     monkeypatch.setattr(asking_commands, "load_reader", lambda folder: wrong)
     result = ngs("ask", run, CUBES)

@@ -23,9 +23,9 @@ from ngs.experiments.run import evaluate_run, train
 from ngs.experiments.scenes import ScenesCourse, load_scene_reader, parts_of
 from ngs.experiments.seen_questions import Cause, ask_about_pictures
 from ngs.experiments.weights import write_weights
-from ngs.tasks.clevr.execution import Unique, strict
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.semantics import Unique, strict
 from ngs.tasks.pictures import picture_packed, rendered_pictures
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
 from tests.experiments.finished_runs import facts_of, finished

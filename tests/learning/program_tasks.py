@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ngs.grammar.constraint import Given, enumerate_sentences
+from ngs.grammar.padding import PAD
 from ngs.learning.questions import QuestionBatch, QuestionExamples
 from ngs.networks.decoding import Policy
 from ngs.networks.pointer import PointerNetwork
-from ngs.parsing.arrangement import arrangements
-from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.execution import execute, spoken
@@ -72,7 +72,7 @@ def task(number: int, seed: int) -> Task:
     rng = Random(seed)
     programs, scenes = [], []
     for program in random_programs(rng, 100 * number, 12):
-        ways = arrangements(LANGUAGES["tidy"], counts_of([program]), MANY)
+        ways = enumerate_sentences(LANGUAGES["tidy"], Given(multiset=counts_of([program])), MANY)
         scene = random_scene(rng, rng.randint(2, 5))
         if ways.complete and len(ways.rows) >= FEW and execute(program, scene) is not UNDEFINED:
             programs.append(program)
@@ -120,7 +120,7 @@ def moved(examples: QuestionExamples, device: str) -> QuestionExamples:
         examples.words.to(device),
         examples.modules.to(device),
         examples.keywords.to(device),
-        type(language)(device),
+        type(language)().to(device),
         Answers(judge.tables.to(device), judge.answers.to(device)),
         examples.labels.to(device),
     )

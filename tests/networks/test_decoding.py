@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from ngs.grammar.constraint import Enumerated, Given, enumerate_sentences
 from ngs.networks.decoding import Policy, log_softmax_among
-from ngs.parsing.arrangement import Enumerated, arrangements
-from ngs.grammar.padding import PAD
+from ngs.parsing.decode import PAD
 from tests.networks.asked import alone, network, policy, questions, total
 from tests.tasks.clevr.programs import (
     LANGUAGES,
@@ -29,14 +29,14 @@ def few_orders(rng: Random, name: str, number: int, longest: int = 12) -> tuple[
     """Questions with few programs, at least one with several, and all their programs."""
     longest = 6 if name == "any order" else longest
     programs = random_programs(rng, 40 * number, longest)
-    counts = arrangements(LANGUAGES[name], counts_of(programs), MANY)
+    counts = enumerate_sentences(LANGUAGES[name], Given(multiset=counts_of(programs)), MANY)
     sizes = torch.bincount(counts.rows, minlength=len(programs))
     chosen = (counts.complete & (sizes > 3)).nonzero().flatten()[: number - 1].tolist()
     programs = [("exist", "scene"), *(programs[k] for k in chosen)]
     assert len(programs) == number
     asked = questions(rng, programs)
-    return policy(network(rng.randrange(2**32)), asked, name), arrangements(
-        LANGUAGES[name], asked.modules, MANY
+    return policy(network(rng.randrange(2**32)), asked, name), enumerate_sentences(
+        LANGUAGES[name], Given(multiset=asked.modules), MANY
     )
 
 
@@ -47,7 +47,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Policy, Enumerated]:
 
 def test_probabilities_of_all_arrangements_sum_to_one(case: tuple[Policy, Enumerated]) -> None:
     p, every = case
-    sums = total(p.log_probs(every.rows, every.columns), every.rows, len(p.rows))
+    sums = total(p.log_probs(every.rows, every.sentences), every.rows, len(p.rows))
     assert torch.allclose(sums, torch.ones(len(p.rows)), atol=1e-5)
 
 
@@ -56,14 +56,14 @@ def test_samples_have_the_probability_that_is_reported(case: tuple[Policy, Enume
     rows = p.rows.repeat(20)
     columns, log_p = p.sample(rows, torch.Generator().manual_seed(0))
     assert torch.allclose(log_p, p.log_probs(rows, columns), atol=1e-5)
-    known = set(zip(every.rows.tolist(), decoded(every.columns), strict=True))
+    known = set(zip(every.rows.tolist(), decoded(every.sentences), strict=True))
     assert set(zip(rows.tolist(), decoded(columns), strict=True)) <= known
 
 
 def test_samples_are_as_frequent_as_they_are_likely(case: tuple[Policy, Enumerated]) -> None:
     p, every = case
     row = int(torch.bincount(every.rows).argmax())
-    these = every.columns[every.rows == row]
+    these = every.sentences[every.rows == row]
     number = 20_000
     columns, _ = p.sample(torch.full((number,), row), torch.Generator().manual_seed(1))
     frequency = (columns[:, None] == these).all(2).float().mean(0)
@@ -78,7 +78,7 @@ def test_a_wide_beam_ranks_exactly(case: tuple[Policy, Enumerated]) -> None:
     columns, log_p = p.likeliest(k)
     assert columns.shape == (len(p.rows), k, p.time)
     for row in p.rows.tolist():
-        mine = every.columns[every.rows == row]
+        mine = every.sentences[every.rows == row]
         exact, order = p.log_probs(torch.full((len(mine),), row), mine).sort(descending=True)
         assert torch.allclose(log_p[row, : len(mine)], exact, atol=1e-5)
         assert sorted(decoded(columns[row, : len(mine)])) == sorted(decoded(mine))
@@ -102,13 +102,12 @@ def test_a_program_is_found_once_though_others_go_on(k: int) -> None:
 def greedy(p: Policy) -> Tensor:
     """The likeliest module at each step, of all the programs a step longer."""
     columns = torch.full((len(p.rows), p.time), PAD)
-    left = p.encoded.asked.modules.clone()
+    state = p.language.start(p.given)
     for time in range(p.time):
-        last = columns[:, time - 1] if time else torch.full((len(p.rows),), PAD)
-        legal = p.language.legal(left, last)
+        legal = p.language.mask(state)
         scores = p.scores(p.rows, columns)[:, time].masked_fill(~legal, -torch.inf)
         columns[:, time] = scores.argmax(1).masked_fill(~legal.any(1), PAD)
-        left -= torch.nn.functional.one_hot(columns[:, time] + 1, left.shape[1] + 1)[:, 1:]
+        state = p.language.advance(state, columns[:, time])
     return columns
 
 
@@ -168,7 +167,7 @@ def test_other_modules_than_the_question_has_are_impossible() -> None:
 
 def test_gradients_are_finite_and_reach_everything(case: tuple[Policy, Enumerated]) -> None:
     p, every = case
-    (-p.log_probs(every.rows, every.columns)).mean().backward()
+    (-p.log_probs(every.rows, every.sentences)).mean().backward()
     for name, parameter in p.encoded.reader.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import exp, lgamma, log
 
 import pytest
 import torch
 from torch import Tensor
 
-from ngs.parsing.arrangement import arrangements
-from ngs.grammar.padding import PAD
+from ngs.grammar.constraint import Given, enumerate_sentences
+from ngs.parsing.decode import PAD
 from ngs.search.arrangement import (
     Candidates,
     Edits,
     _State,
     distinct,
     drawn_along,
+    farthest,
     fingerprints,
     joined,
     likeliest,
@@ -62,6 +64,25 @@ def test_distinct_keeps_one_of_each_in_every_row() -> None:
     assert [each[0] for each in found] == sorted(each[0] for each in found)
     none = Candidates(torch.empty(0, dtype=torch.long), torch.empty((0, 3), dtype=torch.long))
     assert len(distinct(none)) == 0
+
+
+def test_symbols_tell_how_many_switches_there_are_at_the_most() -> None:
+    programs = random_programs(random_source(), 60, 14)
+    number = SWITCHES.number(encoded(programs))
+    assert SWITCHES.among(counts_of(programs)).most == number.max() > 3
+    for k in range(5):
+        assert SWITCHES.among(counts_of(programs[k : k + 1]).to(torch.int8)).most == number[k]
+    assert SWITCHES.among(counts_of(programs)[:0]).most == 0
+
+
+@pytest.mark.parametrize("mean", [1e-3, 0.1, 1.0, 3.5, 40.0])
+def test_the_farthest_is_exceeded_next_to_never(mean: float) -> None:
+    def beyond(number: int) -> float:
+        """P(more than that), by its first terms: the others are smaller and smaller."""
+        return sum(exp(k * log(mean) - mean - lgamma(k + 1)) for k in range(number + 1, number + 200))
+
+    assert beyond(farthest(mean)) < 2**-53
+    assert farthest(mean) == 1 or beyond(farthest(mean) - 3) > 2**-53
 
 
 def test_places_count_within_rows() -> None:
@@ -228,9 +249,8 @@ class Space:
     def of(cls, name: str, seed: int, right: float = 0.15) -> Space:
         """`right` is the share of sentences that are; where it is small, some have none beside them."""
         edits = EDITS[name]
-        every = arrangements(
-            LANGUAGES["tidy" if "tidy" in name else "grammar"], counts_of([PROGRAM]), 1000
-        ).columns
+        language = LANGUAGES["tidy" if "tidy" in name else "grammar"]
+        every = enumerate_sentences(language, Given(multiset=counts_of([PROGRAM])), 1000).sentences
         reached, number = encoded([PROGRAM]), 0
         while len(reached) > number:
             number = len(reached)

@@ -25,11 +25,11 @@ from ngs.experiments.report.programs import about_objects
 from ngs.tasks.clevr.correction import correct, tidy_switches
 from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
 from ngs.tasks.clevr.correction_text import as_text
-from ngs.tasks.clevr.execution import lenient
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import Executed, description, shown_answer
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.semantics import lenient
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 SceneFile = Annotated[

@@ -14,7 +14,7 @@ from ngs.errors import DataError, NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
 from ngs.learning.loop import Augmentation, Lesson
-from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.learning.methods import Objective
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
 from ngs.processes import own_seed
 from ngs.tasks.clevr.batched_execution import SceneTables
@@ -59,7 +59,7 @@ def parts_of(config: TrainCLEVR, device: torch.device) -> Parts:
 
 def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, device: torch.device) -> Part:
     """Questions in the language and with the `unique` of a configuration."""
-    language, unique = LANGUAGES[config.grammar](device), UNIQUE[config.unique]
+    language, unique = LANGUAGES[config.grammar]().to(device), UNIQUE[config.unique]
     return Part.of(questions, tables, language, device, unique=unique)
 
 
@@ -87,10 +87,11 @@ class CLEVRCourse:
         }
 
     def lessons(self) -> list[Lesson]:
-        generator = torch.Generator(self.device).manual_seed(own_seed(self.config.seed, "objective"))
-        examples = self.parts.train.examples
-        objective = PROGRAM_METHODS[self.config.method](examples, self.config.searching, generator)
-        return [Lesson(self.config.method, examples, objective, self.config.steps)]
+        config, part = self.config, self.parts.train
+        generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
+        reasoner = part.reasoner(config.edits, config.effort)
+        objective = Objective(config.make_method()(part.examples), reasoner, generator)
+        return [Lesson(config.method, part.examples, objective, config.steps)]
 
     def validate(self, network: nn.Module) -> ProgramScores:
         return measure(network, self.parts.validation)
@@ -106,10 +107,8 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     """What a run learned (or its EARLY network), ready to be asked."""
     config = load_config(folder)
     network, facts = read_network(folder / name, "clevr", _made)
-    device = torch.device("cpu")
-    return QuestionReader(
-        network, tuple(facts["vocabulary"]), LANGUAGES[config.grammar](device), UNIQUE[config.unique]
-    )
+    vocabulary = tuple(facts["vocabulary"])
+    return QuestionReader(network, vocabulary, LANGUAGES[config.grammar](), UNIQUE[config.unique])
 
 
 def load_config(folder: Path) -> TrainCLEVR:

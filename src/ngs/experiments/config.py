@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import torch
 
 from ngs.errors import DataError, NGSError
+from ngs.grammar.constraint import AnyOrder, Constraint
 from ngs.learning.loop import Settings
 from ngs.learning.methods import (
     METHODS,
@@ -19,19 +20,21 @@ from ngs.learning.methods import (
     a_sample,
     k_best,
     mapo,
+    most_likely,
     multi_step,
+    one_step,
     reinforce,
 )
-from ngs.learning.program_methods import PROGRAM_METHODS, Searching
-from ngs.learning.program_objectives import Start, a_sample, the_likeliest
 from ngs.learning.schedule import SCHEDULES
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES
-from ngs.parsing.arrangement import AnyOrder, Arranging
 from ngs.search.back_search import ChainSettings
-from ngs.tasks.clevr.execution import Unique, lenient, strict
+from ngs.search.edits import Edits
+from ngs.search.support import Effort
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
+from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
+from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from ngs.tasks.hwf.source import EMBEDDED
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS
@@ -193,14 +196,14 @@ class TrainHWF(Training):
         return with_options.get(self.method, METHODS[self.method])
 
 
-LANGUAGES: Mapping[str, Callable[[torch.device], Arranging]] = {
+LANGUAGES: Mapping[str, Callable[[], Constraint[Any]]] = {
     "tidy": TidyPrograms,
     "free": Programs,
-    "none": lambda device: AnyOrder(),
+    "none": lambda: AnyOrder(len(MODULES)),
 }
 """The programs that a network may choose from: by tidy noun phrases, by the paper's grammar, by none."""
 UNIQUE: Mapping[str, Unique] = {"strict": strict, "lenient": lenient}
-STARTS: Mapping[str, Start] = {"sample": a_sample, "likeliest": the_likeliest}
+STARTS: Mapping[str, Start] = {"sample": a_sample, "likeliest": most_likely}
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,7 @@ class TrainCLEVR(Training):
 
     task: ClassVar[str] = "clevr"
     choices: ClassVar[Mapping[str, Collection[str]]] = {
-        "method": PROGRAM_METHODS,
+        "method": METHODS,
         "network": SIZES,
         "grammar": LANGUAGES,
         "unique": UNIQUE,
@@ -218,7 +221,7 @@ class TrainCLEVR(Training):
         "precision": PRECISIONS,
     }
 
-    method: str = setting("posterior", f"How to learn: {', '.join(PROGRAM_METHODS)}.")
+    method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
     network: str = setting("small", f"The size of the pointer network: {', '.join(SIZES)}.")
     steps: int = setting(800, "Training steps.")
     learning_rate: float = setting(1e-3, "Of Adam, at its highest.")
@@ -253,21 +256,32 @@ class TrainCLEVR(Training):
         if not 0 <= self.dropout < 1:
             raise NGSError(f"dropout is {self.dropout}; it must be in [0, 1)")
         self.check_positive("samples", "enumerated", "memory")
-        _ = self.searching  # checks the rest
+        _ = self.make_method()  # checks the rest
 
     @property
-    def searching(self) -> Searching:
-        """How the methods search."""
-        tidy = TIDY_EDITS if self.moves else TIDY_SWITCHES
-        return Searching(
-            edits=tidy if self.grammar == "tidy" else SWITCHES,
-            meanings=meanings,
-            start=STARTS[self.start],
-            walk=Walk(steps=self.walk_steps, back_search=self.back_search),
-            samples=self.samples,
-            enumerated=self.enumerated,
-            memory=self.memory,
-        )
+    def edits(self) -> Edits:
+        """What one step of back-search may change."""
+        return TidyEdits(self.moves) if self.grammar == "tidy" else switches()
+
+    @property
+    def effort(self) -> Effort:
+        """How hard to look for right programs."""
+        return Effort(enumerated=self.enumerated, samples=self.samples, memory=self.memory)
+
+    @property
+    def chain(self) -> ChainSettings:
+        return ChainSettings(steps=self.walk_steps, back_search=self.back_search)
+
+    def make_method(self) -> MakeMethod:
+        """The method with the options that concern it."""
+        start = STARTS[self.start]
+        with_options = {
+            "1-bs": one_step(start),
+            "m-bs": multi_step(self.chain, start),
+            "reinforce": reinforce(samples=self.samples),
+            "mapo": mapo(size=self.memory),
+        }
+        return with_options.get(self.method, METHODS[self.method])
 
 
 SUPERVISED = "supervised"

@@ -16,12 +16,12 @@ from ngs.experiments.folder import check_there
 from ngs.experiments.scenes import load_config, load_scene_reader, test_part
 from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.dataset import QuestionRecord
-from ngs.tasks.clevr.execution import Unique
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.question_sampling import questions as sample_questions
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.semantics import Unique
 from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.scene_scores import see_all
 from ngs.tasks.pictures.seen_objects import SeenObjects

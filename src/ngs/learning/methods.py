@@ -52,6 +52,9 @@ def a_sample(p: Distribution, generator: torch.Generator) -> Tensor:
 class Method(nn.Module):
     """A way to learn. What it keeps between steps is a buffer, so that checkpoints have it."""
 
+    needs_posterior = False
+    """whether it asks for p(z|x,y)"""
+
     def forward(self, p: Any, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
         """The loss of a batch, given p(z|x) of its examples."""
         raise NotImplementedError
@@ -63,6 +66,8 @@ class Objective(nn.Module):
     def __init__(self, method: Method, reasoner: Reasoner, generator: torch.Generator) -> None:
         super().__init__()
         self.method, self.reasoner, self.generator = method, reasoner, generator
+        if method.needs_posterior:
+            _ = reasoner.plan  # now, so that a checkpoint can be restored into what it keeps
 
     def forward(self, output: Any, batch: Any) -> Loss:
         """The loss of what a network gives for a batch."""
@@ -91,6 +96,8 @@ class Posterior(Method):
     is a label, weighted by how likely it is.
     """
 
+    needs_posterior = True
+
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
         log_z = reasoner.posterior(p, batch, generator).log_z
         return _mean_of(log_z, ~log_z.isneginf(), batch)
@@ -102,6 +109,8 @@ class KBest(Method):
     With k = 1 that is a hard label: what back-search would find if it always found the best. With more, it is
     an approximation of `Posterior`.
     """
+
+    needs_posterior = True
 
     def __init__(self, k: int = 1) -> None:
         super().__init__()

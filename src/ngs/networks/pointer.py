@@ -14,13 +14,18 @@ state, m_w the encoder's at word w. The last term, the copy score, is ours: look
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from ngs.grammar.constraint import Constraint, Given
 from ngs.grammar.padding import PAD
 from ngs.networks.recurrence import Recurrent, recurrent, recurrent_to_ends
+
+if TYPE_CHECKING:
+    from ngs.networks.pointer_kernels import PointerKernels
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,10 @@ SIZES: Mapping[str, Size] = {"small": Size(128, 64), "paper": Size(256, 300)}
 
 @dataclass(frozen=True)
 class Asked:
-    """Questions, and the modules that their programs are made of."""
+    """Texts, and what their words name."""
 
     words: Tensor
-    """int64 [question, word]: PAD behind the end"""
-    modules: Tensor
-    """int64 [question, module]: how many of each"""
+    """int64 [question, word]: PAD after the end"""
     keywords: Tensor
     """float [question, word, module]: 1 where a word speaks of a module"""
 
@@ -67,13 +70,30 @@ class Memory:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Questions as the network has read them."""
+    """Questions as the network has read them: the decoder of a distribution over programs."""
 
-    asked: Asked
     memory: Memory
     state: Recurrent
+    """of the LSTM that writes"""
     reader: PointerNetwork
     """who has read them"""
+
+    def select(self, rows: Tensor) -> Encoded:
+        return replace(self, memory=self.memory.select(rows), state=of_rows(self.state, rows))
+
+    def follow(self, before: Tensor) -> tuple[Tensor, Encoded]:
+        """Scores of the next module [row, time, module] after each of `before` [row, time], and what follows.
+
+        PAD in `before` stands for the beginning.
+        """
+        scores, state = self.reader.follow(self.memory, self.state, before)
+        return scores, replace(self, state=state)
+
+    def accelerated(self, constraint: Constraint[Any], given: Given) -> PointerKernels | None:
+        """The same on a GPU in one launch; None where there is no kernel for it."""
+        from ngs.networks.pointer_kernels import pointer_kernels
+
+        return pointer_kernels(self, constraint, given)
 
 
 class PointerNetwork(nn.Module):
@@ -109,7 +129,7 @@ class PointerNetwork(nn.Module):
         # Mixed precision ends here: the decoder is called later, with weights as they are.
         own = self.key.weight.dtype
         memory = Memory(self.key(values).to(own), values.to(own), padding, asked.keywords)
-        return Encoded(asked, memory, (state[0].to(own), state[1].to(own)), self)
+        return Encoded(memory, (state[0].to(own), state[1].to(own)), self)
 
     def follow(self, memory: Memory, state: Recurrent, before: Tensor) -> tuple[Tensor, Recurrent]:
         """Scores of the next module [row, time, module] after each of `before` [row, time].

@@ -105,7 +105,9 @@ class Switch(Edits):
         differ = z != other
         first = differ.int().argmax(1, keepdim=True)
         last = z.shape[1] - 1 - differ.flip(1).int().argmax(1, keepdim=True)
-        crossed = (z.gather(1, first) == other.gather(1, last)) & (z.gather(1, last) == other.gather(1, first))
+        crossed = (z.gather(1, first) == other.gather(1, last)) & (
+            z.gather(1, last) == other.gather(1, first)
+        )
         alike = self._class_of(z.gather(1, first)) == self._class_of(z.gather(1, last))
         return ((differ.sum(1) == 2) & (crossed & alike)[:, 0]).double()
 

@@ -41,11 +41,24 @@ class Reasoner(nn.Module):
     """Distributions, a judge, edits and a plan for the examples of one task."""
 
     def __init__(
-        self, examples: Any, distribution: Distributing, judge: Judge, edits: Edits, plan: Plan
+        self,
+        examples: Any,
+        distribution: Distributing,
+        judge: Judge,
+        edits: Edits,
+        make_plan: Callable[[], Plan],
     ) -> None:
+        """`make_plan` is called when the posterior is first needed, since a plan can take long to make."""
         super().__init__()
         self.examples, self.distribution = examples, distribution
-        self.judge, self.edits, self.plan = judge, edits, plan
+        self.judge, self.edits, self._make_plan = judge, edits, make_plan
+
+    @property
+    def plan(self) -> Plan:
+        """How the posterior is found: `print(reasoner.plan.describe())`."""
+        if "_plan" not in self._modules:
+            self._plan = self._make_plan()
+        return self._plan
 
     def judge_of(self, batch: Any) -> Judge:
         """Whether f(z) = y, for rows of a batch."""
@@ -81,7 +94,7 @@ def reasoner(
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)
     check_answers(examples.answers, len(lengths))
-    plan = TablePlan(grammar, semantics, lengths, examples.answers, budget, beam)
+    plan = partial(TablePlan, grammar, semantics, lengths, examples.answers, budget, beam)
     edits = Substitute(grammar, longest).to(examples.device)
     judging: Judge
     if judge is not None:

@@ -1,9 +1,9 @@
 """Which sentences give the answer: the support of the posterior p(z|x,y), in the way that fits the task.
 
-    tables   every value of every part is compiled once: the support is a chart, exact (`TablePlan`)
-    beam     the values are too many: each span keeps the most likely ones, one example at a time (`TablePlan`)
-    list     the sentences are few: the right ones are enumerated before the first step, exact (`ListPlan`)
-    search   they are too many for a list as well: samples, their neighbours, and the best ones found so far
+tables   every value of every part is compiled once: the support is a chart, exact (`TablePlan`)
+beam     the values are too many: each span keeps the most likely ones, one example at a time (`TablePlan`)
+list     the sentences are few: the right ones are enumerated before the first step, exact (`ListPlan`)
+search   they are too many for a list as well: samples, their neighbours, and the best ones found so far
 """
 
 from __future__ import annotations
@@ -227,7 +227,9 @@ class ListPlan(nn.Module):
         first = self.begins[examples][owners]
         return Candidates(owners, self.listed[first + rank_in_row(owners), :time].long())
 
-    def _some_listed(self, examples: Tensor, time: int, rows: Tensor, generator: torch.Generator) -> Candidates:
+    def _some_listed(
+        self, examples: Tensor, time: int, rows: Tensor, generator: torch.Generator
+    ) -> Candidates:
         """`fresh` draws from the listed sentences of each of some rows that has any."""
         numbers = self.begins.diff()[examples]
         owners = rows[numbers[rows] > 0].repeat_interleave(self.effort.fresh)
@@ -279,8 +281,8 @@ def _right_sentences(
     parts, complete = [], []
     for chosen in examples.split(AT_ONCE):
         found = enumerate_sentences(constraint, given.select(chosen), at_most)
-        right = judge(chosen[found.rows], found.symbols)
-        symbols = pad(found.symbols[right], (0, time - found.symbols.shape[1]), value=PAD)
+        right = judge(chosen[found.rows], found.sentences)
+        symbols = pad(found.sentences[right], (0, time - found.sentences.shape[1]), value=PAD)
         parts.append((chosen[found.rows[right]], symbols.to(torch.int8)))
         complete.append(found.complete)
     rows = torch.cat([part[0] for part in parts])

@@ -17,9 +17,9 @@ from ngs.apps.embedded_scenes import embedded_scene
 from ngs.apps.serve.app import create_app, endpoints
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
 from ngs.apps.serve.playground import Playground
-from ngs.parsing.arrangement import AnyOrder
+from ngs.grammar.constraint import AnyOrder
 from ngs.tasks.clevr.execution import execute, spoken
-from ngs.tasks.clevr.program import kind_of
+from ngs.tasks.clevr.program import MODULES, kind_of
 from ngs.tasks.clevr.reading import QuestionReader, understand
 from ngs.tasks.clevr.scenes import ANSWERS
 from tests.tasks.clevr.readers import random_reader
@@ -178,7 +178,7 @@ def test_undefined_is_explained(client) -> None:
 
 
 def test_a_program_that_does_not_type_check_is_told() -> None:
-    readers = (random_reader(seed, AnyOrder()) for seed in range(20))
+    readers = (random_reader(seed, AnyOrder(len(MODULES))) for seed in range(20))
     wrong = next(r for r in readers if r.read(CUBES).programs[0].program[0] == "scene")
     client = client_of(wrong)
     asked = client.post("/api/ask", json={"scene": 0, "question": CUBES}).json()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ngs.experiments.report.programs import Working, about_objects, differing, program_table
-from ngs.tasks.clevr.execution import strict, trace
+from ngs.tasks.clevr.execution import trace
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.scenes import RELATIONS, Scene, Thing
+from ngs.tasks.clevr.semantics import strict
 from tests.experiments.report.documents import rows_of, said
 
 SCENE = Scene(

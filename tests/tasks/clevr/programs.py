@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
-from ngs.parsing.arrangement import AnyOrder, Arranging
+from ngs.grammar.constraint import AnyOrder, Counting
 from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.execution import modules
 from ngs.tasks.clevr.grammars import clevr, clevr_tidy
@@ -18,8 +18,8 @@ from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES, Program
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS
 
-LANGUAGES: Mapping[str, Arranging] = {
-    "any order": AnyOrder(),
+LANGUAGES: Mapping[str, Counting] = {
+    "any order": AnyOrder(len(MODULES)),
     "grammar": Programs(),
     "tidy": TidyPrograms(),
 }

@@ -6,15 +6,15 @@ from functools import cache
 
 import torch
 
+from ngs.grammar.constraint import Counting
 from ngs.networks.pointer import PointerNetwork, Size
-from ngs.parsing.arrangement import Arranging
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
-from ngs.tasks.clevr.execution import Unique, strict
 from ngs.tasks.clevr.language import TidyPrograms
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import Scene, Thing
+from ngs.tasks.clevr.semantics import Unique, strict
 
 
 @cache
@@ -22,7 +22,7 @@ def some_questions() -> VisualQuestions:
     return synthetic(scenes=12, per_scene=10, validation_scenes=12, validation_per_scene=10)
 
 
-def random_reader(seed: int, language: Arranging | None = None, unique: Unique = strict) -> QuestionReader:
+def random_reader(seed: int, language: Counting | None = None, unique: Unique = strict) -> QuestionReader:
     """A network that has learned nothing, with the words of `some_questions`."""
     vocabulary = some_questions().vocabulary
     with torch.random.fork_rng():

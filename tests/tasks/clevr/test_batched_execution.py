@@ -14,9 +14,10 @@ from ngs import UNDEFINED, DataError, ParseError, SemanticsError, ShapeError
 from ngs.grammar.padding import PAD
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr.batched_execution import UNDEFINED_ANSWER, SceneTables, execute_batch
-from ngs.tasks.clevr.execution import Unique, execute, lenient, spoken, strict
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, MOST_OBJECTS, RELATIONS, Scene, Thing
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.tasks.clevr.test_execution import (
     CASES,
     SCENE,

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.grammar.constraint import AnyOrder, enumerate_sentences
 from ngs.networks.decoding import Policy
-from ngs.parsing.arrangement import AnyOrder, arrangements
 from ngs.reasoning.operation import UNDEFINED
 from ngs.search.arrangement import Edits, one_step
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
@@ -26,13 +26,14 @@ from ngs.tasks.clevr.correction import (
 from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
 from ngs.tasks.clevr.correction_text import as_text, result
 from ngs.tasks.clevr.equivalence import equivalent
-from ngs.tasks.clevr.execution import execute, lenient, spoken, strict, trace
+from ngs.tasks.clevr.execution import execute, spoken, trace
 from ngs.tasks.clevr.language import Programs
 from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS
-from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.program import MODULES, Program
 from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, tree, why_undefined
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, columns_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
+from ngs.tasks.clevr.semantics import lenient, strict
 from tests.tasks.clevr.readers import random_reader, row, some_questions
 
 SVG = "http://www.w3.org/2000/svg"
@@ -151,7 +152,7 @@ def test_alternatives_are_all_right_programs_each_meaning_once() -> None:
     reader = random_reader(0)
     found = correct(reader, text, scene, "yes").alternatives
     policy = reader.policy(text)
-    every = arrangements(reader.language, policy.encoded.asked.modules, 2000).columns
+    every = enumerate_sentences(reader.language, policy.given, 2000).sentences
     programs = [program_of(columns) for columns in every]
     with torch.no_grad():
         log_probs = policy.log_probs(every.new_zeros(len(every)), every).tolist()
@@ -183,7 +184,7 @@ def test_only_answers_are_answers() -> None:
 
 def test_without_grammar_a_program_need_not_type_check() -> None:
     text = "how many red cubes are left of the large sphere"
-    found = [correct(random_reader(seed, AnyOrder()), text, SCENE, "1") for seed in range(6)]
+    found = [correct(random_reader(seed, AnyOrder(len(MODULES))), text, SCENE, "1") for seed in range(6)]
     wrong = [each for each in found if each.first.steps is None]
     assert wrong
     for correction in wrong:

@@ -10,8 +10,9 @@ import pytest
 from ngs.errors import ParseError
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.equivalence import SYMMETRIC, equivalent, normal
-from ngs.tasks.clevr.execution import execute, lenient, modules, strict
+from ngs.tasks.clevr.execution import execute, modules
 from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.semantics import lenient, strict
 from tests.tasks.clevr.programs import arranged, random_programs
 from tests.tasks.clevr.readers import some_questions
 from tests.tasks.clevr.test_execution import random_scene, random_source

@@ -9,16 +9,17 @@ from random import Random
 import pytest
 import torch
 
-from ngs.parsing.arrangement import AnyOrder
-from ngs.grammar.padding import PAD
+from ngs.grammar.constraint import AnyOrder
+from ngs.parsing.decode import PAD
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import Part, counts_of, keywords_of
-from ngs.tasks.clevr.execution import Unique, execute, lenient, spoken, strict
+from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.readers import row, some_questions
 from tests.tasks.clevr.test_execution import random_source
@@ -193,7 +194,7 @@ def other_program(part: Part, k: int, rng: Random) -> tuple[str, ...]:
 
 
 def test_what_is_no_program_is_wrong() -> None:
-    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(), CPU)
+    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(len(MODULES)), CPU)
     backwards = encoded([tuple(reversed(CUBES)), CUBES])
     assert part.examples.judge(torch.tensor([0, 0]), backwards).tolist() == [False, True]
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 import torch
 
-from ngs.parsing.arrangement import legal_along, without
+from ngs.grammar.constraint import Constraint, Given, Multiset, enumerate_sentences
 from ngs.grammar.padding import PAD
+from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import ORDER, RANK
 from ngs.tasks.clevr.program import MODULES
 from tests.tasks.clevr.official_files import published_data
-from tests.tasks.clevr.programs import AUTOMATA, LANGUAGES, counts_of, random_programs
+from tests.tasks.clevr.programs import (
+    AUTOMATA,
+    LANGUAGES,
+    arranged,
+    counts_of,
+    decoded,
+    encoded,
+    random_programs,
+)
 from tests.tasks.clevr.test_execution import random_source
+
+GRAMMARS = {"grammar": clevr(), "tidy": clevr_tidy()}
 
 
 @pytest.mark.parametrize("uneven", [0.0, 4.0], ids=["fair", "with favourites"])
-@pytest.mark.parametrize(("name", "longest", "number"), [("grammar", 40, 200), ("tidy", 22, 120)])
+@pytest.mark.parametrize(("name", "longest", "number"), [("grammar", 40, 200), ("tidy", 22, 200)])
 def test_every_step_of_random_walks_is_as_the_automaton_says(
     name: str, longest: int, number: int, uneven: float
 ) -> None:
@@ -24,23 +37,19 @@ def test_every_step_of_random_walks_is_as_the_automaton_says(
     generator = torch.Generator().manual_seed(rng.randrange(2**32))
     programs = random_programs(rng, number, longest, tidy=name == "tidy")
     assert any(sum(module in ("union", "intersect") for module in program) > 1 for program in programs)
-    language, automaton = LANGUAGES[name], AUTOMATA[name]
-    left, last, states = counts_of(programs), torch.full((number,), PAD), [automaton.start] * number
-    liking = torch.rand(left.shape, generator=generator) ** uneven + 1e-6
-    while left.any():
-        legal = language.legal(left, last)
-        for program, state, rest, found in zip(programs, states, left.tolist(), legal, strict=True):
-            exact = automaton.legal_from(state, dict(enumerate(rest)))
-            assert found.nonzero().flatten().tolist() == list(exact), (program, rest)
-        over = ~legal.any(1)
-        last = torch.multinomial(legal * liking + over[:, None], 1, generator=generator)[:, 0]
-        last = last.masked_fill(over, PAD)
-        left = without(left, last)
-        states = [
-            q if c == PAD else automaton.advance(q, c) for q, c in zip(states, last.tolist(), strict=True)
-        ]
-    assert all(automaton.accepts(state) for state in states)
-    assert not language.legal(left, last).any()
+    language, reference = LANGUAGES[name], Multiset(GRAMMARS[name])
+    known = Given(multiset=counts_of(programs))
+    state, exact = language.start(known), reference.start(known)
+    liking = torch.rand(known.multiset.shape, generator=generator) ** uneven + 1e-6
+    while state.left.any():
+        mask = language.mask(state)
+        assert torch.equal(mask, reference.mask(exact))
+        over = ~mask.any(1)
+        symbol = torch.multinomial(mask * liking + over[:, None], 1, generator=generator)[:, 0]
+        symbol = symbol.masked_fill(over, PAD)
+        state, exact = language.advance(state, symbol), reference.advance(exact, symbol)
+    assert reference.accepts(exact).all() and language.accepts(state).all()
+    assert not language.mask(state).any()
 
 
 @pytest.mark.parametrize("name", ["grammar", "tidy"])
@@ -66,9 +75,7 @@ def test_every_program_of_the_shared_data_is_in_the_language(name: str) -> None:
     for questions in (data.train, data.validation):
         columns = questions.programs.padded().long()
         counts = torch.nn.functional.one_hot(columns + 1, len(MODULES) + 1).sum(1)[:, 1:]
-        legal = legal_along(LANGUAGES[name], counts, columns)
-        taken = legal.gather(2, columns.clamp(min=0)[..., None])[..., 0]
-        assert (taken | (columns == PAD)).all()
+        assert LANGUAGES[name].contains(Given(multiset=counts), columns).all()
 
 
 @pytest.mark.parametrize("name", ["grammar", "tidy"])
@@ -82,4 +89,42 @@ def test_what_can_be_arranged_is_what_the_automaton_can_complete(name: str) -> N
             changed[rng.randrange(len(changed))] = rng.choice(MODULES)
         multisets.append([changed.count(module) for module in MODULES])
     want = [automaton.completes_with(automaton.start, dict(enumerate(each))) for each in multisets]
-    assert LANGUAGES[name].arranges(torch.tensor(multisets)).tolist() == want and len(set(want)) == 2
+    assert (
+        LANGUAGES[name].possible(Given(multiset=torch.tensor(multisets))).tolist() == want
+        and len(set(want)) == 2
+    )
+
+
+MANY_WAYS = (
+    *("exist", "filter_color[red]", "relate[left]", "unique", "filter_shape[cube]"),
+    *("relate[right]", "unique", "filter_size[small]", "scene"),
+)
+"""54 of them are tidy."""
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_all_programs_are_those_found_one_by_one(name: str) -> None:
+    at_most = 40
+    programs = [("exist", "scene"), MANY_WAYS, *random_programs(random_source(), 80, 9)]
+    found = enumerate_sentences(LANGUAGES[name], Given(multiset=counts_of(programs)), at_most)
+    for row, program in enumerate(programs):
+        want = list(islice(arranged(name, program), at_most + 1))
+        assert found.complete[row] == (len(want) <= at_most), program
+        have = decoded(found.sentences[found.rows == row])
+        assert sorted(have) == sorted(want if len(want) <= at_most else []), program
+    assert found.complete.any() and not found.complete.all()
+    assert (found.rows.diff() >= 0).all()
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_masks_at_once_are_one_step_at_a_time(name: str) -> None:
+    """Also along what is no sentence, or is cut short."""
+    rng = random_source()
+    sound = random_programs(rng, 60, 14)
+    programs = [*sound, *(tuple(rng.sample(program, len(program))) for program in sound)]
+    z, language, known = encoded(programs, extra=2), LANGUAGES[name], Given(multiset=counts_of(programs))
+    for each in (z, z.masked_fill(torch.arange(z.shape[1]) > 4, PAD)):
+        assert torch.equal(language.masks(known, each), Constraint.masks(language, known, each))
+        whole = [name == "any order" or AUTOMATA[name].recognises(row[row != PAD].tolist()) for row in each]
+        full = (each == z).all(1)
+        assert language.contains(known, each).tolist() == (torch.tensor(whole) & full).tolist()

@@ -10,9 +10,11 @@ from random import Random
 import pytest
 import torch
 
+from ngs.grammar.multisets import symbol_classes
 from ngs.reasoning.operation import UNDEFINED
 from ngs.search.arrangement import Candidates, Edits
-from ngs.tasks.clevr.execution import execute, groups
+from ngs.tasks.clevr.execution import execute
+from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.language import ORDER
 from ngs.tasks.clevr.noun_phrases import (
     SWITCHES,
@@ -26,7 +28,7 @@ from ngs.tasks.clevr.noun_phrases import (
     tidied,
     turns,
 )
-from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.program import MODULES, Program
 from tests.tasks.clevr.official_files import published_data
 from tests.tasks.clevr.programs import (
     arranged,
@@ -42,7 +44,7 @@ from tests.tasks.clevr.test_execution import random_scene, random_source
 Made = Callable[[Program], Iterable[Program]]
 """What some change makes of a program, a module at a time."""
 
-GROUP = {module: number for number, group in enumerate(groups()) for module in group}
+GROUP = dict(zip(MODULES, symbol_classes(clevr()), strict=True))
 
 
 def is_filter(module: str) -> bool:

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from ngs.errors import ParseError
-from ngs.parsing.arrangement import AnyOrder, arrangements
+from ngs.grammar.constraint import enumerate_sentences
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.examples import Part
-from ngs.tasks.clevr.language import Programs
 from ngs.tasks.clevr.program import program_of
 from ngs.tasks.clevr.reading import columns_of, understand
+from tests.tasks.clevr.programs import LANGUAGES
 from tests.tasks.clevr.readers import random_reader, some_questions
 
 
@@ -33,7 +33,7 @@ def test_one_question_is_read_as_in_a_batch() -> None:
 def test_the_likeliest_programs_are_those_of_an_enumeration() -> None:
     reader, text = random_reader(1), "how many red cubes are left of the big sphere?"
     policy = reader.policy(text)
-    every = arrangements(reader.language, policy.encoded.asked.modules, 1000).columns
+    every = enumerate_sentences(reader.language, policy.given, 1000).sentences
     with torch.no_grad():
         ranked = policy.log_probs(every.new_zeros(len(every)), every).sort(descending=True)
     reading = reader.read(text, 1000)
@@ -63,7 +63,7 @@ def test_words_that_training_lacked_are_reported_and_read_as_unknown() -> None:
     assert [k for k, number in enumerate(words) if number == 0] == [2, 8]
 
 
-@pytest.mark.parametrize("language", [Programs(), AnyOrder()], ids=["free", "none"])
+@pytest.mark.parametrize("language", [LANGUAGES["grammar"], LANGUAGES["any order"]], ids=["free", "none"])
 def test_other_languages_are_read_as_well(language) -> None:
     reading = random_reader(0, language).read("how many red blue cubes are there")
     assert sorted(reading.programs[0].program) == sorted(reading.understood.modules)

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import NGSError
-from ngs.parsing.arrangement import AnyOrder, Arranging
+from ngs.grammar.constraint import AnyOrder, Counting
 from ngs.tasks.clevr import scores
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.execution import execute, spoken
-from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.language import TidyPrograms
 from ngs.tasks.clevr.program import Kind, program_of
 from ngs.tasks.clevr.scores import (
     Outcome,
@@ -27,13 +27,13 @@ from ngs.tasks.clevr.scores import (
     read_programs,
     scores_of,
 )
-from tests.tasks.clevr.programs import decoded, encoded
+from tests.tasks.clevr.programs import LANGUAGES, decoded, encoded
 from tests.tasks.clevr.readers import random_reader, row, some_questions
 
 CPU = torch.device("cpu")
 
 
-def validation(language: Arranging) -> Part:
+def validation(language: Counting) -> Part:
     data = some_questions()
     return Part.of(data.validation, SceneTables.of(data.scenes), language, CPU)
 
@@ -130,8 +130,8 @@ def test_what_is_read_is_compared_with_the_true_program(case: str) -> None:
 # Reading
 
 
-@pytest.mark.parametrize("language", [TidyPrograms(), Programs(), AnyOrder()], ids=["tidy", "free", "none"])
-def test_questions_are_read_as_one_by_one(language: Arranging, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
+def test_questions_are_read_as_one_by_one(language: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of any size, and the reader that `ngs ask` uses, which takes one at a time."""
     data, reader = some_questions(), random_reader(3, language)
     part = validation(language)

@@ -18,11 +18,11 @@ from ngs.networks.pointer import PointerNetwork
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
-from ngs.tasks.clevr.execution import Unique
 from ngs.tasks.clevr.program import Kind, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.scores import Outcome, outcomes, read_programs
+from ngs.tasks.clevr.semantics import Unique
 
 LUCKY = 4
 """Places among the mistakes for those whose answer is right all the same."""

@@ -32,10 +32,11 @@ from torch import Tensor
 import ngs.kernels
 from ngs.errors import DataError, SemanticsError, ShapeError
 from ngs.grammar.padding import PAD
-from ngs.reasoning.operation import Special, Value
-from ngs.tasks.clevr.execution import Module, Type, Unique, lenient, modules, spoken, strict
+from ngs.reasoning.operation import UNDEFINED, Special, Value
+from ngs.tasks.clevr.execution import Module, Type, modules, spoken
 from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene
+from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, lenient, strict
 
 UNDEFINED_ANSWER = -1
 """The answer of a program that is undefined or does not type-check."""
@@ -87,14 +88,14 @@ class _Action:
 
 
 def _action(name: str, unique: Unique = strict) -> _Action:
-    module = modules(unique)[name]
+    module = modules()[name]
     first, second = (*module.takes, None, None)[:2]
     mask = 0 if first is None else _others(first) | (_payloads(first) - 1)
     keep = 0 if name == "intersect" else _PAYLOAD
     return _Action(
         word=mask | keep << _KEEP | (1 - len(module.takes)) << _CHANGE,
         join=0 if second is None else _others(second) | (_PAYLOAD if name == "union" else 0),
-        values=() if name in _OF_SCENE else _values(module, unique),
+        values=() if name in _OF_SCENE else _values(module, ProgramSemantics(_NOTHING_SEEN, unique)),
     )
 
 
@@ -107,25 +108,18 @@ def _payloads(taken: Type) -> int:
     return _SETS if taken is Type.OBJECTS else _NUMBERS
 
 
-def _values(module: Module, unique: Unique) -> tuple[int, ...]:
-    """By the payload of the first argument."""
-    if module.gives is Type.OBJECT:
-        return tuple(_the_object(unique, objects) for objects in range(_SETS))
-    first = module.takes[0]
-    payload = _PAYLOADS.get((first, module.gives), int)
-    return tuple(_Kind[module.gives.name] | payload(given) for given in range(_payloads(first)))
+def _values(module: Module, semantics: ProgramSemantics) -> tuple[int, ...]:
+    """By the payload of the first argument, which filters, set operations and comparisons hand on."""
+    kind = _Kind[module.gives.name]
+    if module.takes != (Type.OBJECTS,) or module.gives is Type.OBJECTS:
+        return tuple(kind | given for given in range(_payloads(module.takes[0])))
+    sets = (frozenset(k for k in range(MOST_OBJECTS) if bits >> k & 1) for bits in range(_SETS))
+    found = (module.apply(semantics, objects) for objects in sets)
+    return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
 
 
-_PAYLOADS: Mapping[tuple[Type, Type], Callable[[int], int]] = {
-    (Type.OBJECTS, Type.INTEGER): int.bit_count,
-    (Type.OBJECTS, Type.TRUTH): bool,
-}
-"""The payload that a module makes of the first it is given, where that is another one."""
-
-
-def _the_object(unique: Unique, objects: int) -> int:
-    found = unique(frozenset(k for k in range(MOST_OBJECTS) if objects >> k & 1))
-    return _Kind.UNDEFINED if isinstance(found, Special) else _Kind.OBJECT | found
+_NOTHING_SEEN = Scene((), {}, {})
+"""For modules whose values are the same in every scene."""
 
 
 _PADDING = _Action(word=_PAYLOAD << _KEEP, join=0, values=(_Kind.NOTHING,))
@@ -259,7 +253,8 @@ def _answers() -> _Numbers:
 
 def _answer(module: Module, first: int, second: int) -> int:
     is_comparison = len(module.takes) == 2
-    value = module.function(None, first, second) if is_comparison else _NAMED[module.gives](first)
+    semantics = ProgramSemantics(_NOTHING_SEEN)
+    value = module.apply(semantics, first, second) if is_comparison else _NAMED[module.gives](first)
     return _INDICES.get(spoken(value), UNDEFINED_ANSWER)
 
 
@@ -387,7 +382,7 @@ def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor, active: Seque
 
 def _variant(unique: Unique) -> int:
     if unique not in _UNIQUE:
-        raise SemanticsError(f"unique is {unique!r}; give `strict` or `lenient` of ngs.tasks.clevr.execution")
+        raise SemanticsError(f"unique is {unique!r}; give `strict` or `lenient` of ngs.tasks.clevr.semantics")
     return _UNIQUE[unique]
 
 

@@ -1,6 +1,6 @@
 """Back-search for one question: which modules to put elsewhere so that its program gives the answer.
 
-The plain reference of what `ngs.search.arrangement.one_step` does for many questions at once: one step
+The plain reference of what `ngs.search.back_search` does for many questions at once: one step
 switches two modules of one group (Li et al. 2020, supplement, Sec. 3.2) or, in the tidy language, moves one
 filter to another noun phrase or turns a chain of noun phrases round. Next to it stand the programs that give
 the answer at all: a correction that is right for the wrong reason is seen there.
@@ -17,13 +17,14 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.networks.decoding import Policy
-from ngs.parsing.arrangement import arrangements
+from ngs.grammar.constraint import enumerate_sentences
+from ngs.grammar.multisets import symbol_classes
+from ngs.parsing.autoregressive import Autoregressive
 from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.equivalence import Form, normal
-from ngs.tasks.clevr.execution import Type, groups, modules
+from ngs.tasks.clevr.execution import Type, modules
 from ngs.tasks.clevr.language import RANK, TidyPrograms
-from ngs.tasks.clevr.program import MODULES, Program, program_of
+from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
@@ -141,12 +142,12 @@ def correct(
     """1-BS from the likeliest program of a question; by default with the edits of the reader's language."""
     if answer not in ANSWERS:
         raise NGSError(f"the answer is {answer!r}; give one of {', '.join(ANSWERS)}")
-    reading, policy = reader.read(text), reader.policy(text)
+    reading, p = reader.read(text), reader.distribution(text)
     first = Executed.of(reading.programs[0].program, scene, reader.unique)
     neighbours: tuple[Neighbour, ...] = ()
     if first.answer != answer:
         made = distinct((edits or edits_of(reader))(first.program), first.program)
-        neighbours = _judged(reader, policy, scene, made)
+        neighbours = _judged(reader, p, scene, made)
     found = next((each for each in neighbours if each.answer == answer), None)
     fixed = None if found is None else Executed.of(found.edit.program, scene, reader.unique)
     known = (first.program, *(each.edit.program for each in neighbours))
@@ -156,24 +157,24 @@ def correct(
         first,
         neighbours,
         first if first.answer == answer else fixed,
-        _right_programs(reader, policy, scene, answer, known, few),
+        _right_programs(reader, p, scene, answer, known, few),
     )
 
 
 def _judged(
-    reader: QuestionReader, policy: Policy, scene: Scene, edits: Sequence[Edit]
+    reader: QuestionReader, p: Autoregressive, scene: Scene, edits: Sequence[Edit]
 ) -> tuple[Neighbour, ...]:
     """What the edits make, likeliest first."""
-    log_probs = _log_probs(policy, [edit.program for edit in edits])
+    log_probs = _log_probs(p, [edit.program for edit in edits])
     answers = [Executed.of(edit.program, scene, reader.unique).answer for edit in edits]
     found = map(Neighbour, edits, answers, log_probs)
     return tuple(sorted(found, key=lambda each: -each.log_prob))
 
 
 @torch.no_grad()
-def _log_probs(policy: Policy, programs: list[Program]) -> list[float]:
+def _log_probs(p: Autoregressive, programs: list[Program]) -> list[float]:
     parts = [columns_of(programs[k : k + AT_ONCE]) for k in range(0, len(programs), AT_ONCE)]
-    return [p for part in parts for p in policy.log_probs(_zeros(part), part).tolist()]
+    return [log_p for part in parts for log_p in p.score(_zeros(part), part).tolist()]
 
 
 def _zeros(columns: Tensor) -> Tensor:
@@ -284,23 +285,23 @@ def _gives_objects(module: str) -> bool:
 
 _RANK = dict(zip(MODULES, RANK.tolist(), strict=True))
 """The place of a filter in a noun phrase; -1 for what is no filter."""
-_GROUP = {module: number for number, group in enumerate(groups()) for module in group}
+_GROUP = dict(zip(MODULES, symbol_classes(GRAMMAR), strict=True))
 
 
 # All that give the answer
 
 
 def _right_programs(
-    reader: QuestionReader, policy: Policy, scene: Scene, answer: str, known: Sequence[Program], few: int
+    reader: QuestionReader, p: Autoregressive, scene: Scene, answer: str, known: Sequence[Program], few: int
 ) -> RightPrograms:
     """Among all arrangements, or among the likeliest and those that are known."""
-    every = arrangements(reader.language, policy.encoded.asked.modules, few)
+    every = enumerate_sentences(reader.language, p.given, few)
     exact = bool(every.complete[0])
-    rows = every.columns if exact else policy.likeliest(BEAM)[0][0]
+    rows = every.sentences if exact else p.topk(BEAM).symbols[0]
     programs = list(dict.fromkeys([*map(program_of, rows.tolist()), *known]))
-    programs = [program for program in programs if len(program) == policy.time]
-    right = [p for p in programs if Executed.of(p, scene, reader.unique).answer == answer]
-    found = map(LikelyProgram, right, _log_probs(policy, right))
+    programs = [program for program in programs if len(program) == p.time]
+    right = [z for z in programs if Executed.of(z, scene, reader.unique).answer == answer]
+    found = map(LikelyProgram, right, _log_probs(p, right))
     return RightPrograms(_by_meaning(found), len(programs), exact)
 
 

@@ -1,20 +1,63 @@
-"""Questions of a data set as what a network learns from: tensors, a language, and scenes that judge."""
+"""Questions of a data set as what a network learns from: words, known modules, and scenes that judge programs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from ngs.grammar.constraint import Constraint, Given
 from ngs.grammar.padding import PAD
-from ngs.learning.questions import QuestionExamples
-from ngs.parsing.arrangement import Arranging
-from ngs.search.arrangement import places
+from ngs.learning.examples import Batch, Examples
+from ngs.networks.pointer import Asked, Encoded
+from ngs.parsing.autoregressive import Autoregressive
+from ngs.parsing.candidates import rank_in_row
+from ngs.search.edits import Edits
+from ngs.search.reasoner import Reasoner
+from ngs.search.support import Effort, ListPlan
 from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
-from ngs.tasks.clevr.execution import Unique, strict
-from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.noun_phrases import NounPhrases, switches
+from ngs.tasks.clevr.program import GRAMMAR, MODULES
+from ngs.tasks.clevr.scenes import ANSWERS
+from ngs.tasks.clevr.semantics import Unique, strict
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QuestionInputs:
+    """What a network is shown of questions."""
+
+    words: Tensor
+    """int [question, word]: PAD after the end"""
+    keywords: Tensor
+    """int [question, word, few]: the modules that a word names; PAD where there are fewer"""
+
+    @cached_property
+    def counts(self) -> Tensor:
+        """[question]: how many words each has"""
+        return (self.words != PAD).sum(1)
+
+    def select(self, numbers: NDArray[np.int64]) -> QuestionInputs:
+        chosen = torch.as_tensor(numbers, device=self.words.device)
+        return QuestionInputs(self.words[chosen], self.keywords[chosen])
+
+    def to(self, device: torch.device) -> QuestionInputs:
+        return QuestionInputs(self.words.to(device), self.keywords.to(device))
+
+    def batch(self, numbers: NDArray[np.int64]) -> Asked:
+        rows = torch.from_numpy(numbers).to(self.words.device)
+        # On a GPU all batches have one shape: kernels are compiled for it, and skip padding.
+        longest = self.words.shape[1] if rows.is_cuda else int(self.counts[rows].max())
+        keywords = self.keywords[rows, :longest].long()
+        table = torch.zeros((*keywords.shape[:2], len(MODULES) + 1), device=rows.device)
+        table.scatter_(2, torch.where(keywords == PAD, len(MODULES), keywords), 1.0)
+        return Asked(self.words[rows, :longest].long(), table[..., : len(MODULES)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +71,8 @@ class SceneJudge:
     """[question]"""
     unique: Unique = strict
 
-    def __call__(self, questions: Tensor, columns: Tensor) -> Tensor:
-        return judged_batch(self.tables, columns, questions, self.scenes, self.answers, self.unique)
+    def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
+        return judged_batch(self.tables, programs, questions, self.scenes, self.answers, self.unique)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +80,10 @@ class Part:
     """Questions with answers: those that can be read, and those whose modules nobody knows."""
 
     questions: Questions
-    examples: QuestionExamples
+    examples: Examples
     """of `questions`, in the same order"""
+    language: Constraint[Any]
+    judge: SceneJudge
     not_understood: Questions
     """they cannot be learned from, and count as wrong"""
 
@@ -47,7 +92,7 @@ class Part:
         cls,
         questions: Questions,
         tables: SceneTables,
-        language: Arranging,
+        language: Constraint[Any],
         device: torch.device,
         *,
         unique: Unique = strict,
@@ -59,30 +104,55 @@ class Part:
         """
         answered = questions.answers != NO_ANSWER
         counts = counts_of(questions.modules).long().to(device)
-        understood = questions.understood & language.arranges(counts).cpu()
+        understood = questions.understood & language.possible(Given(multiset=counts)).cpu()
         read = questions.select((answered & understood).nonzero().flatten())
         unread = questions.select((answered & ~understood).nonzero().flatten())
-        return cls(read, _examples(read, tables, language, device, unique), unread)
+        judge = SceneJudge(tables, read.scenes.long().to(device), read.answers.long().to(device), unique)
+        return cls(read, _examples(read).to(device), language, judge, unread)
 
     def __len__(self) -> int:
         return len(self.questions) + len(self.not_understood)
 
+    def reasoner(self, edits: Edits | None = None, effort: Effort | None = None) -> Reasoner:
+        """What learning asks about these questions; by default with the edits of the paper."""
+        return program_reasoner(
+            self.examples,
+            self.language,
+            self.judge,
+            switches() if edits is None else edits,
+            Effort() if effort is None else effort,
+        )
 
-def _examples(
-    questions: Questions, tables: SceneTables, language: Arranging, device: torch.device, unique: Unique
-) -> QuestionExamples:
-    scenes, answers = questions.scenes.long().to(device), questions.answers.long().to(device)
+
+def program_reasoner(
+    examples: Examples,
+    language: Constraint[Any],
+    judge: Callable[[Tensor, Tensor], Tensor],
+    edits: Edits,
+    effort: Effort,
+) -> Reasoner:
+    """The reasoner of examples with an autoregressive network and known modules."""
+    edits, same = edits.to(examples.device), NounPhrases().to(examples.device).meanings
+    plan = partial(ListPlan, language, examples.given, judge, edits, same, effort)
+    return Reasoner(examples, partial(_autoregressive, language), judge, edits, plan)
+
+
+def _autoregressive(language: Constraint[Any], encoded: Encoded, batch: Batch) -> Autoregressive:
+    assert batch.given.multiset is not None, "the modules of a question are known"
+    given = replace(batch.given, multiset=batch.given.multiset.long())
+    return Autoregressive(GRAMMAR, encoded, language, given, batch.time)
+
+
+def _examples(questions: Questions) -> Examples:
     labelled = bool((questions.programs.lengths > 0).all())
     counts = counts_of(questions.modules)
     labels = questions.programs.padded()
-    labels[(counts_of(questions.programs) != counts).any(1)] = PAD  # no arrangement of the known modules
-    return QuestionExamples(
-        questions.words.padded().to(device, torch.int32),
-        counts.to(device),
-        keywords_of(questions).to(device),
-        language,
-        SceneJudge(tables, scenes, answers, unique),
-        labels.to(device, torch.int8) if labelled else None,
+    labels[(counts_of(questions.programs) != counts).any(1)] = PAD  # no order of the known modules
+    return Examples(
+        QuestionInputs(questions.words.padded().to(torch.int32), keywords_of(questions)),
+        tuple(ANSWERS[answer] for answer in questions.answers.tolist()),
+        Given(multiset=counts),
+        labels.to(torch.int8) if labelled else None,
     )
 
 
@@ -102,7 +172,7 @@ def keywords_of(questions: Questions) -> Tensor:
     slot = question * longest + word
     order = slot.argsort(stable=True)
     slot, module = slot[order], module[order]
-    place = places(slot)
+    place = rank_in_row(slot)
     few = int(place.max()) + 1 if len(place) else 1
     table = torch.full((len(questions) * longest, few), PAD, dtype=torch.int8)
     table[slot, place] = module.to(torch.int8)

@@ -1,37 +1,26 @@
-"""What a CLEVR program says about a scene: the exact reference, one program and one scene at a time."""
+"""What a CLEVR program says about a scene: the exact reference, one program and one scene at a time.
+
+A program is in prefix notation, so a fold from right to left takes the place of a parser: it calls the same
+functions of `ProgramSemantics` as the reasoning tree would, and says where types do not fit.
+"""
 
 from __future__ import annotations
 
-import operator
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache
 
 from ngs.errors import ParseError
+from ngs.grammar.rules import Nonterminal, Symbol
 from ngs.reasoning.operation import UNDEFINED, Special, Value
-from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
-
-Objects = frozenset[int]
-"""A set of objects, by their numbers in the scene."""
-
-Unique = Callable[[Objects], int | Special]
-"""The object meant by "the ...", of the set of objects that fit the description."""
-
-
-def strict(objects: Objects) -> int | Special:
-    """The only object of the set; UNDEFINED unless there is exactly one."""
-    return next(iter(objects)) if len(objects) == 1 else UNDEFINED
-
-
-def lenient(objects: Objects) -> int | Special:
-    """The first object of the set; UNDEFINED for none. Scenes parsed from images have an object too many."""
-    return min(objects, default=UNDEFINED)
+from ngs.tasks.clevr.grammars import clevr
+from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, strict
 
 
 class Type(StrEnum):
-    """What a module takes and gives, in the words of an error message."""
+    """What a module takes and gives: nonterminals of the grammar, in the words of an error message."""
 
     OBJECTS = "a set of objects"
     OBJECT = "an object"
@@ -39,81 +28,48 @@ class Type(StrEnum):
     CONCEPT = "a concept"
     TRUTH = "a truth value"
 
+    @classmethod
+    def of(cls, symbol: Symbol) -> Type:
+        return cls[symbol.name.upper()]
 
-ANSWER_TYPES = (Type.INTEGER, Type.CONCEPT, Type.TRUTH)
+
+ANSWER_TYPES = tuple(Type.of(rule.body[0]) for rule in clevr().by_head[clevr().start])
 """What a whole program gives: never objects, which have no name."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """A typed function of a scene and of the values of other modules."""
+    """A symbol of the grammar as a typed function: the rule that it begins says which."""
 
     takes: tuple[Type, ...]
     gives: Type
-    function: Callable[..., Value]
-    """of (scene, *arguments)"""
+    function: str
+    """of the semantics"""
+    symbol: tuple[str, ...]
+    """the symbol itself, if the rule hands it to the function"""
+
+    def apply(self, semantics: ProgramSemantics, *arguments: Value) -> Value:
+        """Undefined in, undefined out."""
+        if UNDEFINED in arguments:
+            return UNDEFINED
+        return getattr(semantics, self.function)(*self.symbol, *arguments)
 
 
 @cache
-def modules(unique: Unique = strict) -> Mapping[str, Module]:
+def modules() -> Mapping[str, Module]:
     """The forty modules by name (Li et al. 2020, supplement; Johnson et al. 2017), families written out."""
-    objects, an_object, integer, concept, truth = Type
-    comparisons = {"equal_integer": operator.eq, "greater_than": operator.gt, "less_than": operator.lt}
-    combinations = {"intersect": operator.and_, "union": operator.or_}
-    return {
-        "scene": Module((), objects, lambda scene: frozenset(range(len(scene.things)))),
-        "unique": Module((objects,), an_object, lambda _, found: unique(found)),
-        "count": Module((objects,), integer, lambda _, found: len(found)),
-        "exist": Module((objects,), truth, lambda _, found: bool(found)),
-        **{
-            f"filter_{name}[{value}]": Module((objects,), objects, partial(_filter, name, value))
-            for name, values in ATTRIBUTES.items()
-            for value in values
-        },
-        **{f"relate[{name}]": Module((an_object,), objects, partial(_relate, name)) for name in RELATIONS},
-        **{f"same_{name}": Module((an_object,), objects, partial(_same, name)) for name in ATTRIBUTES},
-        **{f"query_{name}": Module((an_object,), concept, partial(_query, name)) for name in ATTRIBUTES},
-        **{f"equal_{name}": _of_two(concept, truth, operator.eq) for name in ATTRIBUTES},
-        **{name: _of_two(integer, truth, compare) for name, compare in comparisons.items()},
-        **{name: _of_two(objects, objects, combine) for name, combine in combinations.items()},
-    }
-
-
-def _filter(attribute: str, value: str, scene: Scene, objects: Objects) -> Objects:
-    return frozenset(k for k in objects if getattr(scene.things[k], attribute) == value)
-
-
-def _relate(relation: str, scene: Scene, k: int) -> Objects:
-    return scene.relations[relation][k]
-
-
-def _same(attribute: str, scene: Scene, k: int) -> Objects:
-    """The other objects that have this attribute in common with object k."""
-    value = _query(attribute, scene, k)
-    return frozenset(
-        other for other, thing in enumerate(scene.things) if other != k and getattr(thing, attribute) == value
-    )
-
-
-def _query(attribute: str, scene: Scene, k: int) -> str:
-    return str(getattr(scene.things[k], attribute))
-
-
-def _of_two(takes: Type, gives: Type, function: Callable[[Value, Value], Value]) -> Module:
-    return Module((takes, takes), gives, lambda _, left, right: function(left, right))
-
-
-def groups() -> tuple[tuple[str, ...], ...]:
-    """The modules that can replace each other in every program, since they take and give the same.
-
-    These are the ten rows of the table of modules in Li et al. 2020 (supplement), which writes a family as
-    one module, `intersection` for `intersect`, and says that `exist` checks for an empty set (it is true if
-    there is an object). They are also the `symbol_classes` of the grammar.
-    """
-    found: defaultdict[tuple[tuple[Type, ...], Type], list[str]] = defaultdict(list)
-    for name, module in modules().items():
-        found[module.takes, module.gives].append(name)
-    return tuple(map(tuple, found.values()))
+    found = {}
+    for rule in clevr().rules:
+        if rule.alias is not None:
+            first, *needed = rule.body
+            takes, gives = tuple(map(Type.of, needed)), Type.of(rule.head)
+            if isinstance(first, Nonterminal):
+                for member in clevr().by_head[first]:
+                    name = member.body[0].name
+                    found[name] = Module(takes, gives, rule.alias, (name,))
+            else:
+                found[first.name] = Module(takes, gives, rule.alias, ())
+    return found
 
 
 @dataclass(frozen=True)
@@ -136,7 +92,7 @@ def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> S
 
     From right to left over the prefix notation: the steps that wait for a module are a stack.
     """
-    known = modules(unique)
+    known, semantics = modules(), ProgramSemantics(scene, unique)
     waiting: list[Step] = []
     for position in reversed(range(len(program))):
         name = program[position]
@@ -148,14 +104,9 @@ def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> S
         arguments = tuple(waiting.pop() for _ in module.takes[: len(waiting)])
         if tuple(known[step.module].gives for step in arguments) != module.takes:
             raise _type_error(position, name, arguments)
-        waiting.append(Step(name, _value(module, scene, arguments), arguments))
+        value = module.apply(semantics, *(step.value for step in arguments))
+        waiting.append(Step(name, value, arguments))
     return _whole(program, waiting)
-
-
-def _value(module: Module, scene: Scene, arguments: Sequence[Step]) -> Value:
-    """Undefined in, undefined out."""
-    values = [step.value for step in arguments]
-    return UNDEFINED if UNDEFINED in values else module.function(scene, *values)
 
 
 def _type_error(position: int, name: str, arguments: Sequence[Step]) -> ParseError:

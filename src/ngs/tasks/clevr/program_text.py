@@ -8,9 +8,10 @@ from itertools import repeat
 
 from ngs.errors import ParseError
 from ngs.reasoning.operation import UNDEFINED, Special
-from ngs.tasks.clevr.execution import Objects, Step, Type, Unique, modules, spoken, trace
+from ngs.tasks.clevr.execution import Step, Type, modules, spoken, trace
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene, Thing
+from ngs.tasks.clevr.semantics import FILTERS, Objects, Unique
 
 LISTED = 6
 """Objects that are named; the others are counted."""
@@ -18,9 +19,7 @@ LISTED = 6
 MARK = "* "
 """Before the modules of a tree that are to be noticed."""
 
-_FILTERED = {
-    f"filter_{attribute}[{value}]": value for attribute, values in ATTRIBUTES.items() for value in values
-}
+_FILTERED = {module: value for module, (_, value) in FILTERS.items()}
 _VALUES = tuple(_FILTERED.values())
 """In the order in which people name them."""
 _RELATED = {

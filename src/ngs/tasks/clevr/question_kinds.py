@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from operator import eq, gt, lt
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.question_phrases import IMPLIED, LENGTH, NAMING, NOTHING, NounPhrase, Question
 from ngs.tasks.clevr.question_places import DeadEnd, Draft, Form, Place, alike, anywhere, both, hops
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES
+from ngs.tasks.clevr.semantics import COMPARISONS
 from ngs.tasks.pictures.scene_masks import SIZE, Masks, SceneMasks
 
 NEAR = 2
@@ -175,7 +175,7 @@ def _forms() -> Iterator[Form]:
         yield from _same(attribute)
         yield Form(Kind.COMPARISON, f"equal_{attribute}", partial(compare_values, attribute=attribute), 4)
         yield Form(Kind.OR, "count", partial(either_of_some, attribute=attribute), 1)
-    for root, operation in (("equal_integer", eq), ("greater_than", gt), ("less_than", lt)):
+    for root, operation in COMPARISONS.items():
         yield Form(Kind.INTEGER_COMPARISON, root, partial(compare_numbers, operation=operation), 3)
     yield Form(Kind.OR, "count", either, 4)
 

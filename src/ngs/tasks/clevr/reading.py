@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ngs.errors import ParseError
-from ngs.networks.decoding import Policy
+from ngs.grammar.constraint import Constraint, Given
 from ngs.networks.pointer import Asked, PointerNetwork
-from ngs.parsing.arrangement import Arranging
+from ngs.parsing.autoregressive import Autoregressive
 from ngs.tasks.clevr.dataset import UNKNOWN
 from ngs.tasks.clevr.dictionary import Understood, modules_of
-from ngs.tasks.clevr.execution import Unique
 from ngs.tasks.clevr.language import CLOSES
 from ngs.tasks.clevr.official import LONGEST
-from ngs.tasks.clevr.program import COLUMN, MODULES, Program, program_of
+from ngs.tasks.clevr.program import COLUMN, GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.clevr.semantics import Unique
 from ngs.tasks.clevr.words import words_of
 
 
@@ -54,7 +55,7 @@ class QuestionReader:
     network: PointerNetwork
     vocabulary: tuple[str, ...]
     """the words that the network knows, by their numbers; the first stands for all others"""
-    language: Arranging
+    language: Constraint[Any]
     unique: Unique
     """the object that "the ..." means, as in training"""
 
@@ -64,13 +65,13 @@ class QuestionReader:
         unseen = dict.fromkeys(word for word in understood.words if word not in self.vocabulary[1:])
         return QuestionReading(text, understood, tuple(unseen), self._programs(understood, k))
 
-    def policy(self, text: str) -> Policy:
+    def distribution(self, text: str) -> Autoregressive:
         """p(z|x) of the question, alone in its batch."""
-        return self._policy(understand(text))
+        return self._distribution(understand(text))
 
     def _programs(self, understood: Understood, k: int) -> tuple[LikelyProgram, ...]:
-        columns, log_probs = self._policy(understood).likeliest(k)
-        found = zip(columns[0], log_probs[0].tolist(), strict=True)
+        top = self._distribution(understood).topk(k)
+        found = zip(top.symbols[0], top.log_probs[0].tolist(), strict=True)
         programs = tuple(LikelyProgram(program_of(row.tolist()), log_prob) for row, log_prob in found)
         # Where a multiset has no arrangement, decoding ends before all of it is used up.
         programs = tuple(each for each in programs if len(each.program) == len(understood.modules))
@@ -79,19 +80,21 @@ class QuestionReader:
         return programs
 
     @torch.no_grad()
-    def _policy(self, understood: Understood) -> Policy:
-        return Policy(self.network(self._asked(understood)), self.language, len(understood.modules))
+    def _distribution(self, understood: Understood) -> Autoregressive:
+        counts = torch.zeros((1, len(MODULES)), dtype=torch.long)
+        for module in understood.modules:
+            counts[0, COLUMN[module]] += 1
+        encoded = self.network(self._asked(understood))
+        given = Given(multiset=counts)
+        return Autoregressive(GRAMMAR, encoded, self.language, given, len(understood.modules))
 
     def _asked(self, understood: Understood) -> Asked:
         number = {word: k for k, word in enumerate(self.vocabulary)}
         words = [number.get(word, UNKNOWN) for word in understood.words]
-        counts = torch.zeros(len(MODULES), dtype=torch.long)
-        for module in understood.modules:
-            counts[COLUMN[module]] += 1
         keywords = torch.zeros((len(words), len(MODULES)))
         for position, module in understood.keywords:
             keywords[position, COLUMN[module]] = 1.0
-        return Asked(torch.tensor([words]), counts[None], keywords[None])
+        return Asked(torch.tensor([words]), keywords[None])
 
 
 def understand(text: str) -> Understood:

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import torch
 from torch import Tensor, nn
 
-from ngs.errors import NGSError, ParseError
-from ngs.grammar.padding import PAD
-from ngs.learning.questions import QuestionExamples
+from ngs.errors import ParseError
+from ngs.learning.metrics import read_all
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import Kind, Program, program_of
-
-AT_ONCE = 1024
-"""Questions read in one go."""
 
 
 @dataclass(frozen=True)
@@ -76,30 +70,8 @@ class Outcome:
     equivalent: bool | None
 
 
-def read_programs(network: nn.Module, examples: QuestionExamples) -> tuple[Tensor, Tensor]:
-    """The likeliest program of every question [question, time], and whether it is right [question].
-
-    In evaluation mode, module by module; on the CPU.
-    """
-    if not len(examples):
-        raise NGSError("none of the questions has an answer and modules; give some that have both")
-    was_training = network.training
-    network.eval()
-    time = int(examples.lengths.max())
-    programs = torch.full((len(examples), time), PAD)
-    right = torch.zeros(len(examples), dtype=torch.bool)
-    with torch.inference_mode():
-        for first in range(0, len(examples), AT_ONCE):
-            batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
-            columns = batch.beliefs(network(batch.inputs)).likeliest(1)[0][:, 0]
-            programs[first : first + len(batch), : batch.time] = columns.cpu()
-            right[first : first + len(batch)] = batch.right(batch.rows, columns).cpu()
-    network.train(was_training)
-    return programs, right
-
-
 def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outcome]:
-    """What became of each question, given what `read_programs` says."""
+    """What became of each question, given what `read_all` says."""
 
     def outcome(k: int) -> Outcome:
         true = questions.program(k)
@@ -142,7 +114,8 @@ def _score(rows: list[Outcome]) -> ProgramScore:
 
 def measure(network: nn.Module, part: Part) -> ProgramScores:
     """Read every question and count what is right."""
-    found = outcomes(part.questions, *read_programs(network, part.examples))
+    read = read_all(network, part.reasoner())
+    found = outcomes(part.questions, read.symbols, read.right)
     missed = (_missed(part.not_understood, k) for k in range(len(part.not_understood)))
     return scores_of([*found, *missed])
 

@@ -1,0 +1,276 @@
+"""Constraints for batches against the prefix automaton, one sentence at a time, and against counting."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from copy import deepcopy
+from itertools import permutations, product
+from math import factorial, prod
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ngs.errors import BudgetError, ShapeError
+from ngs.grammar.automaton import prefix_automaton
+from ngs.grammar.constraint import (
+    AnyOrder,
+    Automaton,
+    Constraint,
+    Enumerated,
+    Given,
+    Multiset,
+    enumerate_sentences,
+    without,
+)
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
+from tests.grammars import ARITHMETIC, NAMED, RIGHT_LINEAR, grammars
+
+seeds = st.integers(0, 2**32 - 1)
+LONGEST = 4
+
+
+def everything(grammar: Grammar) -> list[tuple[int, ...]]:
+    """All sequences of up to LONGEST symbols, sentences or not."""
+    symbols = range(len(grammar.symbols))
+    return [z for time in range(LONGEST + 1) for z in product(symbols, repeat=time)]
+
+
+def padded(sequences: Sequence[Sequence[int]]) -> Tensor:
+    time = max(map(len, sequences))
+    return torch.tensor([[*z, *[PAD] * (time - len(z))] for z in sequences])
+
+
+def lengths_of(sequences: Sequence[Sequence[int]]) -> Tensor:
+    return torch.tensor([len(z) for z in sequences])
+
+
+def counts_of(sequences: Sequence[Sequence[int]], symbols: int) -> Tensor:
+    return torch.tensor([[z.count(symbol) for symbol in range(symbols)] for z in map(list, sequences)])
+
+
+def a_few(sequences: list[tuple[int, ...]], seed: int) -> list[tuple[int, ...]]:
+    return Random(seed).sample(sequences, min(40, len(sequences)))
+
+
+def check_masks(constraint: Constraint[Any], known: Given, z: Tensor) -> None:
+    """At once is as step by step; of the empty batch there is nothing."""
+    assert torch.equal(constraint.masks(known, z), Constraint.masks(constraint, known, z))
+    nobody = torch.arange(0)
+    assert constraint.masks(known.select(nobody), z[:0]).shape == (0, *z.shape[1:], constraint.symbols)
+
+
+def allowed_at(masks: Tensor, row: int, step: int) -> tuple[int, ...]:
+    return tuple(masks[row, step].nonzero().flatten().tolist())
+
+
+# A grammar
+
+
+@settings(max_examples=60)
+@given(grammars(), seeds)
+def test_an_automaton_says_what_the_prefix_automaton_says(grammar: Grammar, seed: int) -> None:
+    """Along random sequences, most of which leave the language at some step."""
+    automaton, constraint = prefix_automaton(grammar), Automaton(grammar)
+    sequences = a_few(everything(grammar), seed)
+    z, rng = padded(sequences), Random(seed)
+    lengths = torch.tensor([len(z) + rng.randrange(-1, 2) for z in sequences]).clamp(min=0)
+    free, within = constraint.masks(Given(), z), constraint.masks(Given(lengths=lengths), z)
+    for row, (sequence, length) in enumerate(zip(sequences, lengths.tolist(), strict=True)):
+        state: int | None = automaton.start
+        for step in range(len(sequence) + (len(sequence) < z.shape[1])):
+            dead = state is None
+            assert allowed_at(free, row, step) == (() if dead else automaton.legal(state or 0))
+            rest = length - step
+            want = () if dead or rest < 1 else automaton.legal_within(state or 0, rest)
+            assert allowed_at(within, row, step) == want
+            if step < len(sequence):
+                found = () if state is None else automaton.legal(state)
+                state = automaton.advance(state or 0, sequence[step]) if sequence[step] in found else None
+    check_masks(constraint, Given(lengths=lengths), z)
+
+
+@settings(max_examples=60)
+@given(grammars())
+def test_what_it_contains_is_the_language(grammar: Grammar) -> None:
+    automaton, constraint = prefix_automaton(grammar), Automaton(grammar)
+    sequences = everything(grammar)
+    want = torch.tensor([automaton.recognises(z) for z in sequences])
+    assert torch.equal(constraint.contains(Given(), padded(sequences)), want)
+    for shift in (0, 1):
+        known = Given(lengths=lengths_of(sequences) + shift)
+        assert torch.equal(constraint.contains(known, padded(sequences)), want & (shift == 0))
+    counts = counts_of(sequences, len(grammar.symbols))
+    assert torch.equal(Multiset(grammar).contains(Given(multiset=counts), padded(sequences)), want)
+    some = torch.arange(LONGEST + 1)
+    possible = [bool(want[lengths_of(sequences) == length].any()) for length in some.tolist()]
+    assert constraint.possible(Given(lengths=some)).tolist() == possible
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_tables_grow_with_the_prefixes_and_a_copy_starts_anew(name: str) -> None:
+    grammar = NAMED[name]
+    constraint = Automaton(grammar)
+    known = Given(lengths=torch.tensor([9, 5, 9, 9]))
+    found = enumerate_sentences(constraint, known.select(torch.tensor([1])), 300)
+    for each in (deepcopy(constraint), pickle.loads(pickle.dumps(constraint))):
+        again = enumerate_sentences(each, known.select(torch.tensor([1])), 300)
+        assert torch.equal(found.sentences, again.sentences)
+    generator = torch.Generator().manual_seed(0)
+    state, automaton = constraint.start(known), prefix_automaton(grammar)
+    sentences: list[list[int]] = [[] for _ in range(4)]
+    while (mask := constraint.mask(state)).any():
+        over = ~mask.any(1)
+        symbol = torch.multinomial(mask.float() + over[:, None], 1, generator=generator)[:, 0]
+        symbol = symbol.masked_fill(over, PAD)
+        state = constraint.advance(state, symbol)
+        for sentence, each in zip(sentences, symbol.tolist(), strict=True):
+            sentence += [each] * (each != PAD)
+    lengths = [len(z) if automaton.recognises(z) else None for z in sentences]
+    assert [wanted == n for wanted, n in zip([9, 5, 9, 9], lengths, strict=True)] == (
+        constraint.possible(known).tolist()
+    )
+
+
+def test_what_stands_behind_a_gap_is_no_sentence() -> None:
+    z = torch.tensor([[0, PAD, PAD], [PAD, 0, PAD], [0, PAD, 0]])
+    grammar = Grammar.parse('start: "a" | "a" "a"')
+    assert Automaton(grammar).contains(Given(), z).tolist() == [True, False, False]
+    assert AnyOrder(1).contains(Given(multiset=torch.tensor([[1], [1], [2]])), z).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    for constraint in (AnyOrder(1), Multiset(grammar)):
+        check_masks(constraint, Given(multiset=torch.tensor([[1], [1], [2]])), z)
+
+
+# A known multiset
+
+
+@settings(max_examples=40)
+@given(grammars(), seeds)
+def test_a_multiset_is_used_up_as_the_prefix_automaton_says(grammar: Grammar, seed: int) -> None:
+    automaton, constraint, rng = prefix_automaton(grammar), Multiset(grammar), Random(seed)
+    sequences = a_few(everything(grammar), seed)
+    shuffled = [tuple(rng.sample(z, len(z))) for z in sequences]
+    counts = counts_of(sequences, len(grammar.symbols))
+    masks = constraint.masks(Given(multiset=counts), padded(shuffled))
+    for row, sequence in enumerate(shuffled):
+        state, left = automaton.start, Counter(sequence)
+        for step, symbol in enumerate(sequence):
+            assert allowed_at(masks, row, step) == automaton.legal_from(state, left)
+            if symbol not in automaton.legal(state):
+                assert not masks[row, step + 1 :].any()
+                break
+            state, left[symbol] = automaton.advance(state, symbol), left[symbol] - 1
+    possible = [automaton.completes_with(automaton.start, Counter(z)) for z in sequences]
+    assert constraint.possible(Given(multiset=counts)).tolist() == possible
+
+
+@given(seeds)
+def test_any_order_allows_what_is_left(seed: int) -> None:
+    rng, constraint = Random(seed), AnyOrder(4)
+    sequences = [[rng.randrange(4) for _ in range(rng.randrange(6))] for _ in range(30)]
+    orders = [rng.choice(sequences) for _ in sequences]
+    z, counts = padded([*orders, [0] * 6]), counts_of([*sequences, []], 4)
+    masks, contained = (f(Given(multiset=counts), z) for f in (constraint.masks, constraint.contains))
+    for row, (sequence, order) in enumerate(zip(sequences, orders, strict=True)):
+        for step in range(len(order)):
+            left = Counter(sequence)
+            left.subtract(order[:step])
+            assert allowed_at(masks, row, step) == tuple(s for s in range(4) if left[s] > 0)
+        assert contained[row] == (sorted(sequence) == sorted(order))
+    check_masks(constraint, Given(multiset=counts), z)
+    assert constraint.possible(Given(multiset=counts - 1)).tolist() == (counts > 0).all(1).tolist()
+
+
+def test_a_search_that_could_take_too_long_is_refused() -> None:
+    symbols = "abcdefgh"
+    rules = "\n".join(f'    | "{symbol}" s "{other}"' for symbol, other in permutations(symbols, 2))
+    grammar = Grammar.parse(f's: "a"\n{rules}\n')
+    few, many = torch.full((1, 8), 1), torch.full((1, 8), 9)
+    assert Multiset(grammar).start(Given(multiset=few)).left.equal(few)
+    with pytest.raises(BudgetError, match=r"72 symbols has .* parts .*, and the limit is 1,000,000"):
+        Multiset(grammar).possible(Given(multiset=many))
+
+
+@pytest.mark.parametrize("constraint", [AnyOrder(5), Multiset(ARITHMETIC)])
+def test_a_multiset_of_other_symbols_is_refused(constraint: Constraint[Any]) -> None:
+    for known in (Given(), Given(lengths=torch.tensor([3])), Given(multiset=torch.zeros(2, 3, dtype=int))):
+        with pytest.raises(ShapeError, match="needs the multiset of each sentence"):
+            constraint.start(known)
+
+
+def test_padding_takes_nothing() -> None:
+    left = torch.tensor([[1, 2], [1, 2], [0, 1]])
+    assert without(left, torch.tensor([1, PAD, 1])).tolist() == [[1, 1], [1, 2], [0, 0]]
+    assert left.tolist() == [[1, 2], [1, 2], [0, 1]]
+
+
+# All sentences
+
+
+def listed(found: Enumerated, row: int) -> list[tuple[int, ...]]:
+    """The sentences of an example, without padding."""
+    rows = found.sentences[found.rows == row].tolist()
+    return sorted(tuple(symbol for symbol in z if symbol != PAD) for z in rows)
+
+
+@settings(max_examples=40)
+@given(grammars())
+def test_all_sentences_are_those_that_are_contained(grammar: Grammar) -> None:
+    automaton, at_most = prefix_automaton(grammar), 25
+    sentences = sorted(z for z in everything(grammar) if automaton.recognises(z))
+    found = enumerate_sentences(Automaton(grammar), Given(lengths=torch.arange(LONGEST + 1)), at_most)
+    for length in range(LONGEST + 1):
+        want = [z for z in sentences if len(z) == length]
+        assert found.complete[length] == (len(want) <= at_most)
+        assert listed(found, length) == (want if len(want) <= at_most else [])
+    multisets = sorted({tuple(sorted(z)) for z in everything(grammar)})
+    counts = counts_of(multisets, len(grammar.symbols))
+    found = enumerate_sentences(Multiset(grammar), Given(multiset=counts), 10_000)
+    assert found.complete.all() and (found.rows.diff() >= 0).all()
+    for row, multiset in enumerate(multisets):
+        assert listed(found, row) == [z for z in sentences if tuple(sorted(z)) == multiset]
+
+
+def test_sentences_of_any_length() -> None:
+    finite = Grammar.parse('start: "a" | "b" "a" | "b" "a" "a"')
+    found = enumerate_sentences(Automaton(finite), Given(), 3)
+    assert found.complete.all() and listed(found, 0) == [(0,), (1, 0), (1, 0, 0)]
+    assert not enumerate_sentences(Automaton(RIGHT_LINEAR), Given(), 50).complete.any()
+
+
+def test_as_many_as_were_asked_for_are_not_too_many() -> None:
+    known = Given(multiset=torch.tensor([[2, 1, 1], [4, 0, 0], [1, 1, 0]]))  # 12, 1 and 2 orders
+    for at_most, complete in ((12, [True, True, True]), (11, [False, True, True]), (1, [False, True, False])):
+        found = enumerate_sentences(AnyOrder(3), known, at_most)
+        assert found.complete.tolist() == complete
+        ways = [number * kept for number, kept in zip((12, 1, 2), complete, strict=True)]
+        assert torch.bincount(found.rows, minlength=3).tolist() == ways
+
+
+@given(seeds)
+def test_any_order_has_multinomially_many(seed: int) -> None:
+    rng = Random(seed)
+    counts = torch.tensor([[rng.randint(0, 2) for _ in range(4)] for _ in range(20)])
+    found = enumerate_sentences(AnyOrder(4), Given(multiset=counts), 10_000)
+    ways = [factorial(sum(each)) // prod(map(factorial, each)) for each in counts.tolist()]
+    assert found.complete.all()
+    assert torch.bincount(found.rows, minlength=20).tolist() == ways
+    assert len(set(map(tuple, torch.cat([found.rows[:, None], found.sentences], 1).tolist()))) == sum(ways)
+
+
+def test_of_nothing_there_is_one_sentence_and_for_nobody_none() -> None:
+    found = enumerate_sentences(AnyOrder(2), Given(multiset=torch.tensor([[0, 0], [1, 0]])), 5)
+    assert found.sentences.tolist() == [[PAD], [0]] and found.rows.tolist() == [0, 1]
+    nobody = enumerate_sentences(AnyOrder(2), Given(multiset=torch.zeros((0, 2), dtype=torch.long)), 5)
+    assert nobody.sentences.shape == (0, 0) and nobody.complete.shape == (0,)
