@@ -14,23 +14,23 @@ from accelerate import Accelerator
 
 from ngs.experiments.config import TrainCLEVR
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
-from ngs.learning.methods import Method
+from ngs.learning.methods import MakeMethod, Objective
 from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.learning.questions import QuestionExamples
-from ngs.learning.reasoner import Reasoner
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES, PointerNetwork
+from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.hwf.dataset import GRAMMAR
 
 
 def formula_steps(
-    name: str, method: Method, reasons: Reasoner, network: str, settings: Settings, steps: int
+    name: str, method: MakeMethod, reasons: Reasoner, network: str, settings: Settings, steps: int
 ) -> Iterator[Step]:
     """Training steps on formulas from the start, the same ones each time."""
     torch.manual_seed(0)
-    device = reasons.examples.inputs.device
-    objective = method(reasons, torch.Generator(device).manual_seed(0))
+    device = reasons.examples.device
+    objective = Objective(method(reasons.examples), reasons, torch.Generator(device).manual_seed(0))
     lesson = Lesson(name, reasons.examples, objective, steps)
     made = NETWORKS[network](len(GRAMMAR.symbols))
     return iter(Trainer(made, [lesson], settings, accelerator=_accelerator(device)))

@@ -77,14 +77,22 @@ def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Correcti
 
 
 def sample_corrections(
-    z: Tensor, score: Score, edits: Edits, judge: Judge, chain: ChainSettings, generator: torch.Generator
+    z: Tensor,
+    score: Score,
+    edits: Edits,
+    judge: Judge,
+    chain: ChainSettings,
+    generator: torch.Generator,
+    visit: Callable[[State], None] = lambda state: None,
 ) -> Corrections:
     """m-BS: the last state of a chain of `chain.steps` steps from each sentence [row, time].
 
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
     of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
+    `visit` is called with the first state and with the state after each step.
     """
     now = State.of(z, score, edits, judge)
+    visit(now)
     rate = torch.full((len(z),), chain.distance, device=generator.device)
     for _ in range(chain.steps):
         draws = torch.rand((2, len(z)), generator=generator, device=generator.device, dtype=torch.float64)
@@ -96,6 +104,7 @@ def sample_corrections(
         log_r = log_ratio(now, new, torch.where(corrects, 1, distance), edits, chain)
         # A comparison with NaN is false: where the ratio is undefined, the chain stays.
         now = now.replaced(accept.clamp(min=SMALLEST).log() <= log_r, new)
+        visit(now)
     return Corrections(now.z, now.right)
 
 

@@ -22,11 +22,11 @@ from ngs.experiments.hwf import reasoner_of
 from ngs.experiments.timed_steps import formula_steps, program_steps
 from ngs.grammar.grammar import Grammar
 from ngs.learning.loop import Settings
-from ngs.learning.methods import METHODS, Method, multi_step
+from ngs.learning.methods import METHODS, MakeMethod, multi_step
 from ngs.learning.program_methods import PROGRAM_METHODS
 from ngs.learning.questions import QuestionExamples
-from ngs.parsing.decode import best, log_partition
-from ngs.search.multi_step import Walk
+from ngs.parsing.independent import independent
+from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.embedded import embedded
@@ -107,16 +107,16 @@ class WalkSteps:
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         settings = Settings(self.batch_size, learning_rate=STILL)
-        walks = {method: multi_step(Walk(steps=value)) for method in methods}
-        return Work(value, _formulas(walks, self.length, steps, device, self.network, settings))
+        chains = {method: multi_step(ChainSettings(steps=value)) for method in methods}
+        return Work(value, _formulas(chains, self.length, steps, device, self.network, settings))
 
 
-def _named(methods: Sequence[str]) -> dict[str, Method]:
+def _named(methods: Sequence[str]) -> dict[str, MakeMethod]:
     return {name: METHODS[name] for name in methods}
 
 
 def _formulas(
-    methods: Mapping[str, Method],
+    methods: Mapping[str, MakeMethod],
     length: int,
     steps: int,
     device: torch.device,
@@ -135,12 +135,12 @@ def _formulas(
 
 
 def _best(grammar: Grammar, log_probs: Tensor) -> None:
-    best(grammar, log_probs)
+    independent(grammar, log_probs).best()
 
 
 def _log_partition(grammar: Grammar, log_probs: Tensor) -> None:
     """With its gradient, as in training."""
-    log_partition(grammar, log_probs.detach().requires_grad_()).sum().backward()  # type: ignore[no-untyped-call]
+    independent(grammar, log_probs.detach().requires_grad_()).log_z.sum().backward()  # type: ignore[no-untyped-call]
 
 
 PARSERS: Mapping[str, Callable[[Grammar, Tensor], None]] = {"best": _best, "log_partition": _log_partition}
