@@ -137,7 +137,7 @@ class Independent:
 
     def _scored(self, z: Tensor) -> Sentences:
         """Sentences [batch, ..., time] with log p(z|x)."""
-        flat = z.view(-1, z.shape[-1])
+        flat = z.flatten(0, -2)
         rows = torch.arange(len(self), device=z.device).repeat_interleave(z[:1].numel() // max(1, z.shape[-1]))
         log_probs = self.score(rows, flat).to(self.log_probs.dtype)
         return Sentences(z, log_probs.view(z.shape[:-1]), self.grammar)
