@@ -72,8 +72,8 @@ class Corrections:
 
 def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
     """1-BS of each sentence [row, time]. A sentence that gives its answer is its own correction."""
-    state = State.of(z, score, edits, judge)
-    return Corrections(state.fix, state.found)
+    right, near = right_neighbours(z, edits, judge)
+    return most_likely(z, right, near, score(near.rows, near.symbols))
 
 
 def sample_corrections(
@@ -166,17 +166,12 @@ class State:
 
     @classmethod
     def of(cls, z: Tensor, score: Score, edits: Edits, judge: Judge) -> State:
+        right, near = right_neighbours(z, edits, judge)
         rows = torch.arange(len(z), device=z.device)
-        right = judge(rows, z)
-        wrong = (~right).nonzero().flatten()
-        near = edits.neighbours(z[wrong]).of(wrong)
-        near = near.select(judge(near.rows, near.symbols))
         # One question for both: a network takes as long for a hundred sentences as for ten.
-        log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
-        best = most_likely(near, log_p[len(z) :], len(z))
-        found = best >= 0
-        fix = torch.where(found[:, None], near.symbols[best.clamp(min=0)], z) if len(near) else z
-        return cls(z, log_p[: len(z)], right, fix, right | found, edits.count(z))
+        log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols]))
+        fixed = most_likely(z, right, near, log_p[len(z) :])
+        return cls(z, log_p[: len(z)], right, fixed.z, fixed.found, edits.count(z))
 
     def replaced(self, rows: Tensor, other: State) -> State:
         """This state, with some rows (a mask) of the other."""
@@ -184,13 +179,23 @@ class State:
         return State(*(torch.where(rows.view(-1, *[1] * (old.dim() - 1)), new, old) for old, new in pairs))
 
 
-def most_likely(candidates: Candidates, log_p: Tensor, number: int) -> Tensor:
-    """[number]: the index of each row's most likely candidate, of equals the first; -1 where there is none.
+def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates]:
+    """Whether each sentence [row, time] is right, and the right neighbours of those that are not."""
+    right = judge(torch.arange(len(z), device=z.device), z)
+    wrong = (~right).nonzero().flatten()
+    near = edits.neighbours(z[wrong]).of(wrong)
+    return right, near.select(judge(near.rows, near.symbols))
 
-    A candidate of probability zero is none.
+
+def most_likely(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:
+    """Each sentence where it is right, otherwise its most likely neighbour: of equals the first.
+
+    A neighbour of probability zero is none.
     """
-    highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, candidates.rows, log_p, "amax")
-    best = (log_p == highest[candidates.rows]) & ~log_p.isneginf()
-    index = torch.arange(len(candidates), device=log_p.device)[best]
-    first = index.new_full((number,), len(candidates)).scatter_reduce(0, candidates.rows[best], index, "amin")
-    return first.masked_fill(first == len(candidates), -1)
+    none, number = len(near), len(z)
+    highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, near.rows, log_p, "amax")
+    best = ((log_p == highest[near.rows]) & ~log_p.isneginf()).nonzero().flatten()
+    first = best.new_full((number,), none).scatter_reduce(0, near.rows[best], best, "amin")
+    found = first < none
+    fix = torch.where(found[:, None], near.symbols[first.clamp(max=none - 1)], z) if none else z
+    return Corrections(fix, right | found)

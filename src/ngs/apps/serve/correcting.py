@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import exp
 from typing import Literal
 
+import torch
 from pydantic import Field
 
 from ngs.apps.formula_reading import Seen, likeliest
@@ -99,7 +100,7 @@ class Corrected(Answer):
 def prepare() -> None:
     """Compile the tables of the posterior, shortest first: some seconds that no visitor should wait for."""
     for length in range(1, LONGEST_TABLED + 1, 2):
-        value_circuit(GRAMMAR, Arithmetic, length, BUDGET)
+        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
 
 def correct(seen: Seen, target: Fraction) -> Corrected:
