@@ -10,14 +10,14 @@ m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribut
     p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
 
 The engine knows no task. It is given edits, a score log p(z|x), and a judge that says whether f(z) = y.
-`reference.py` does the same for one sentence at a time, and explains each step.
+`one_step.py` and `multi_step.py` do the same for one sentence at a time, and explain each step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from math import exp, inf, log
+from math import exp, inf
 
 import torch
 from torch import Tensor
@@ -145,7 +145,7 @@ def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: Cha
 
 def log_target(state: State, chain: ChainSettings) -> Tensor:
     """log q(z) [row]."""
-    return torch.where(state.right, log(1 + chain.epsilon), log(chain.epsilon)) + state.log_p
+    return (state.right.double() + chain.epsilon).log() + state.log_p
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class State:
         right, near = right_neighbours(z, edits, judge)
         rows = torch.arange(len(z), device=z.device)
         # One question for both: a network takes as long for a hundred sentences as for ten.
-        log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols]))
+        log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
         fixed = most_likely(z, right, near, log_p[len(z) :])
         return cls(z, log_p[: len(z)], right, fixed.z, fixed.found, edits.count(z))
 

@@ -23,11 +23,10 @@ from ngs.experiments.timed_steps import formula_steps, program_steps
 from ngs.grammar.grammar import Grammar
 from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS, MakeMethod, multi_step
-from ngs.learning.program_methods import PROGRAM_METHODS
-from ngs.learning.questions import QuestionExamples
 from ngs.parsing.independent import independent
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
+from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.embedded import embedded
 
@@ -213,26 +212,26 @@ class ProgramLength:
     """Training steps on embedded questions whose programs all have one number of modules."""
 
     unit: ClassVar[str] = "modules of a program"
-    known_methods: ClassVar[Sequence[str]] = tuple(PROGRAM_METHODS)
+    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
     batch_size: int = 64
     network: str = "small"
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
-        examples = _questions(config, value, device)
-        return Work(value, {method: program_steps(config, method, examples, steps) for method in methods})
+        part = _questions(config, value, device)
+        return Work(value, {method: program_steps(config, method, part, steps) for method in methods})
 
 
-def _questions(config: TrainCLEVR, length: int, device: torch.device) -> QuestionExamples:
+def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Part:
     """Questions whose programs have so many modules."""
     data = load_questions(config.data)
     numbers = (data.train.modules.lengths == length).nonzero().flatten()[: BATCHES * config.batch_size]
     asked, tables = data.train.select(numbers), SceneTables.of(data.scenes).to(device)
-    examples = part_of(config, asked, tables, device).examples
-    if len(examples) < config.batch_size:
+    part = part_of(config, asked, tables, device)
+    if len(part.examples) < config.batch_size:
         raise NGSError(
-            f"{len(examples)} of the {data.name} questions have programs of {length} modules, and a step "
-            f"needs {config.batch_size}; give another length, or a smaller batch"
+            f"{len(part.examples)} of the {data.name} questions have programs of {length} modules, and a "
+            f"step needs {config.batch_size}; give another length, or a smaller batch"
         )
-    return examples
+    return part
