@@ -54,3 +54,10 @@ def test_shared_grammars(name: str) -> None:
 
 def test_arithmetic() -> None:
     check_judges(SMALL_ARITHMETIC, Arithmetic, longest=5, most=200, random=Random(0))
+
+
+def test_no_sentences_are_judged_as_some_are() -> None:
+    tables = table_values(SMALL_ARITHMETIC, Arithmetic, 3, BUDGET, torch.device("cpu"))
+    nothing = torch.empty(0, dtype=torch.long)
+    for judge in (TableJudge(tables, [3], [2]), ReferenceJudge(SMALL_ARITHMETIC, Arithmetic, [2])):
+        assert judge(nothing, torch.empty(0, 3, dtype=torch.long)).tolist() == []
