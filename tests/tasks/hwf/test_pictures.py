@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from ngs.parsing.decode import best
 from PIL import Image
 
 from ngs.errors import DataError
-from ngs.parsing.decode import best
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.pictures import MOST_SYMBOLS, load_picture, load_symbols, natural_order
 from ngs.tasks.hwf.segmentation import Box, Grey, Symbols, log_probs_of

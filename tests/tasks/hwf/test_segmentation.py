@@ -10,10 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from ngs.parsing.decode import best
 from PIL import Image
 
 from ngs.errors import DataError, ShapeError
-from ngs.parsing.decode import best
 from ngs.parsing.sentence import recognises
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.segmentation import (
