@@ -13,8 +13,8 @@ from torch import Tensor
 from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
-from ngs.grammar.padding import PAD
 from ngs.learning.examples import padded
+from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
