@@ -15,7 +15,6 @@ import ngs
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
 from ngs.gpu import rounded_products
-from ngs.grammar.library import arithmetic
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.objective import Supervised
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
@@ -26,8 +25,9 @@ from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
 from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
-from ngs.parsing.chart import best_derivation, has_kernel, log_total
+from ngs.parsing.chart import has_kernel, log_total
 from ngs.parsing.circuit import derivation_circuit
+from ngs.parsing.decode import best_columns
 from ngs.search.arrangement import multi_step
 from ngs.search.batched import Batch, correct
 from ngs.search.batched_walk import walk_batch
@@ -57,7 +57,7 @@ from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 tiles = pytest.importorskip("ngs.kernels.tiles", exc_type=ImportError)
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
-GRAMMAR, ARITHMETIC = arithmetic(), ngs.Arithmetic
+GRAMMAR, ARITHMETIC = ngs.arithmetic_grammar(), ngs.Arithmetic
 GPU = "cuda"
 
 
@@ -67,40 +67,37 @@ def batch(request):
     generator = torch.Generator().manual_seed(request.param)
     log_probs = (3 * torch.randn(64, 7, 14, generator=generator, dtype=torch.float64)).log_softmax(-1)
     lengths = torch.tensor(random.Random(request.param).choices([1, 3, 5, 7], k=64))
-    drawn = ngs.independent(GRAMMAR, log_probs, lengths).sample(generator)
+    drawn = ngs.sample(GRAMMAR, log_probs, lengths, generator=generator)
     values = [ngs.evaluate(drawn.tree(b), ARITHMETIC) for b in range(64)]
     return log_probs, lengths, [Fraction(1) if value is ngs.UNDEFINED else value for value in values]
 
 
 def test_parsing(batch):
     log_probs, lengths, _ = batch
-    here = ngs.independent(GRAMMAR, log_probs, lengths)
-    there = ngs.independent(GRAMMAR, log_probs.cuda(), lengths.cuda())
-    assert_same(here, there)
-    drawn = there.sample(torch.Generator("cuda").manual_seed(0))
+    on_gpu = log_probs.cuda(), lengths.cuda()
+    best, there = ngs.best(GRAMMAR, log_probs, lengths), ngs.best(GRAMMAR, *on_gpu)
+    assert torch.equal(best.columns, there.columns.cpu())
+    assert torch.allclose(best.log_probs, there.log_probs.cpu())
+    ranked, there = ngs.k_best(GRAMMAR, log_probs, lengths, k=4), ngs.k_best(GRAMMAR, *on_gpu, k=4)
+    assert torch.equal(ranked.columns, there.columns.cpu())
+    total = ngs.log_partition(GRAMMAR, log_probs, lengths)
+    assert torch.allclose(total, ngs.log_partition(GRAMMAR, *on_gpu).cpu())
+    marginals = ngs.marginals(GRAMMAR, log_probs, lengths)
+    assert torch.allclose(marginals, ngs.marginals(GRAMMAR, *on_gpu).cpu())
+    drawn = ngs.sample(GRAMMAR, *on_gpu, generator=torch.Generator("cuda").manual_seed(0))
     assert all(ngs.recognises(GRAMMAR, drawn[b]) for b in range(64))
-
-
-def assert_same(here, there):
-    """Two distributions give the same sentences and the same sums."""
-    for one, other in ((here.best(), there.best()), (here.topk(4), there.topk(4))):
-        assert torch.equal(one.symbols, other.symbols.cpu())
-        assert torch.allclose(one.log_probs, other.log_probs.cpu())
-    for name in ("log_z", "marginals", "entropy"):
-        assert torch.allclose(getattr(here, name), getattr(there, name).cpu())
 
 
 def test_parsing_in_one_launch(batch, monkeypatch):
     """The kernel against the plain engine on the same GPU."""
-    log_probs = batch[0].cuda()
-    circuit = derivation_circuit(GRAMMAR, 7, log_probs.device)
+    circuit, log_probs = derivation_circuit(GRAMMAR, 7), batch[0].cuda()
     scores = log_probs.masked_fill(log_probs < -8, -torch.inf).requires_grad_()
-    roots = circuit.select([circuit.root(n) for n in batch[1].tolist()])
+    roots = circuit.select([circuit.root(n) for n in batch[1].tolist()]).to(scores.device)
 
     def passes():
         totals = log_total(circuit, scores, roots)
         (marginals,) = torch.autograd.grad(totals.sum(), scores)
-        return best_derivation(circuit, scores.detach(), roots), totals.detach(), marginals
+        return best_columns(circuit, scores.detach(), roots), totals.detach(), marginals
 
     assert has_kernel(circuit, scores)
     by_kernel = passes()
@@ -135,7 +132,7 @@ def long_batch(request):
     generator, chance = torch.Generator().manual_seed(request.param), random.Random(request.param)
     log_probs = (3 * torch.randn(64, 31, 14, generator=generator, dtype=torch.float64)).log_softmax(-1)
     lengths = torch.tensor(chance.choices(range(1, 32, 2), k=64))
-    readings = ngs.independent(GRAMMAR, log_probs, lengths).best()
+    readings = ngs.best(GRAMMAR, log_probs, lengths)
     values = []
     for b in range(64):
         changed = list(readings[b])
@@ -143,7 +140,7 @@ def long_batch(request):
             changed[t] = chance.choice("+-*/" if t % 2 else "0123456789")
         values.append(ngs.evaluate(ngs.parse(GRAMMAR, changed), ARITHMETIC))
     answers = [Fraction(1) if value is ngs.UNDEFINED else value for value in values]
-    return log_probs, lengths, readings.symbols, answers
+    return log_probs, lengths, readings.columns, answers
 
 
 def long_searches(long_batch):
@@ -198,7 +195,9 @@ def test_posterior(batch):
     log_probs, lengths, answers = batch
     here = ngs.posterior(GRAMMAR, ARITHMETIC, log_probs, lengths, answers)
     there = ngs.posterior(GRAMMAR, ARITHMETIC, log_probs.cuda(), lengths.cuda(), answers)
-    assert_same(here, there)
+    assert torch.allclose(here.log_evidence, there.log_evidence.cpu())
+    assert torch.allclose(here.marginals, there.marginals.cpu())
+    assert torch.equal(here.best().columns, there.best().columns.cpu())
     drawn = there.sample(torch.Generator("cuda").manual_seed(0))
     assert all(ngs.evaluate(drawn.tree(b), ARITHMETIC) == answers[b] for b in range(64))
 
