@@ -489,7 +489,7 @@ def test_the_files_of_the_other_task_are_refused(
 
 def test_a_loss_that_is_no_number_ends_the_run(config: TrainCLEVR, tmp_path: Path) -> None:
     """The network that draws its own programs too: nothing can be drawn from what is no number."""
-    config = replace(config, learning_rate=1e30, schedule="constant", averaging=0.0, validate_every=7)
+    config = replace(config, learning_rate=3e37, schedule="constant", averaging=0.0, validate_every=7)
     with pytest.raises(NGSError, match="the loss is nan at step 7; lower the learning rate"):
         finished(config, tmp_path / "run")
     assert not (tmp_path / "run" / CHECKPOINT).exists() and not (tmp_path / "run" / RESULT).exists()
