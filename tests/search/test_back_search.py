@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import inf, nan
 from typing import Any
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +48,7 @@ def check_batch(problems: Sequence[Problem]) -> None:
         want = by_queue(problem)
         if want != problem.sentence and problem.log_prob(problem.sentence) == -inf:
             fixed = problem.grammar.decode(symbol for symbol in z if symbol != PAD)
-            assert not found or problem.log_prob(fixed) > -inf and problem.answer(fixed) == problem.target
+            assert not found or (problem.log_prob(fixed) > -inf and problem.answer(fixed) == problem.target)
             continue
         assert found == (want is not None)
         encoded = problem.grammar.encode(problem.sentence if want is None else want)
