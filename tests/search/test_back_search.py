@@ -42,7 +42,7 @@ def by_queue(problem: Problem) -> Sentence | None:
 
 
 def check_batch(problems: Sequence[Problem]) -> None:
-    """Of probability zero is only what is right already: the queue looks at a change, and the batch at a sentence."""
+    """Only the queue corrects to a sentence of probability zero: it looks at the change alone."""
     have = solve(problems)
     for z, found, problem in zip(have.z.tolist(), have.found.tolist(), problems, strict=True):
         want = by_queue(problem)

@@ -31,9 +31,7 @@ class Group:
     """of each of these rows"""
 
     @classmethod
-    def of(
-        cls, rows: Sequence[int], circuit: Circuit, roots: Sequence[int | None], device: torch.device
-    ) -> Group:
+    def of(cls, rows: Sequence[int], circuit: Circuit, roots: Sequence[int | None], device: torch.device) -> Group:
         with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
             numbers = torch.tensor(rows, dtype=torch.long, device=device)
             return cls(numbers, circuit, circuit.select(roots).to(device))
@@ -91,9 +89,7 @@ class Independent:
     @cached_property
     def entropy(self) -> Tensor:
         """The entropy of p(z | x, support) [batch], in nats; zero where the support is empty."""
-        expected = (self.marginals * self.log_probs.detach().masked_fill(self.marginals == 0, 0.0)).sum(
-            (1, 2)
-        )
+        expected = (self.marginals * self.log_probs.detach().masked_fill(self.marginals == 0, 0.0)).sum((1, 2))
         return torch.where(self.found, self.log_z.detach() - expected, 0.0)
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor:
@@ -118,9 +114,7 @@ class Independent:
                 continue  # no sentence of the support
             time = group.circuit.time
             part = self.log_probs[group.rows, :time].detach()
-            z[group.rows, :, :time], scores[group.rows] = k_best_sentences(
-                group.circuit, part, group.roots, k
-            )
+            z[group.rows, :, :time], scores[group.rows] = k_best_sentences(group.circuit, part, group.roots, k)
         after = torch.arange(z.shape[2], device=z.device) >= self.lengths[:, None, None]
         return self._scored(z.masked_fill(after | scores.isneginf()[..., None], PAD))
 
@@ -134,23 +128,17 @@ class Independent:
             return Listed(self, support)
         return replace(self, support=support)
 
-    def _choose(
-        self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor]
-    ) -> Sentences:
+    def _choose(self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor]) -> Sentences:
         z = self.lengths.new_full(self.log_probs.shape[:2], PAD)
         for group in groups:
             time = group.circuit.time
-            z[group.rows, :time] = choice(
-                group.circuit, self.log_probs[group.rows, :time].detach(), group.roots
-            )
+            z[group.rows, :time] = choice(group.circuit, self.log_probs[group.rows, :time].detach(), group.roots)
         return self._scored(z)
 
     def _scored(self, z: Tensor) -> Sentences:
         """Sentences [batch, ..., time] with log p(z|x)."""
         flat = z.flatten(0, -2)
-        rows = torch.arange(len(self), device=z.device).repeat_interleave(
-            z[:1].numel() // max(1, z.shape[-1])
-        )
+        rows = torch.arange(len(self), device=z.device).repeat_interleave(z[:1].numel() // max(1, z.shape[-1]))
         log_probs = self.score(rows, flat).to(self.log_probs.dtype)
         return Sentences(z, log_probs.view(z.shape[:-1]), self.grammar)
 
