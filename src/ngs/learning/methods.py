@@ -83,8 +83,7 @@ class Supervised(Method):
     """
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
-        if batch.labels is None:
-            raise NGSError("these examples have no labels; give some to `Examples.of`, or another method")
+        _check_labels(batch)
         log_p = p.score(batch.rows, batch.labels)
         return _mean_of(log_p, ~log_p.isneginf(), batch)
 
@@ -245,6 +244,11 @@ class Mapo(Method):
         return Loss(loss, {**measures, "memory_weight": weight.mean()})
 
 
+def _check_labels(examples: Any) -> None:
+    if examples.labels is None:
+        raise NGSError("these examples have no labels; give some to `Examples.of`, or another method")
+
+
 def _toward(found: Corrections, p: Distribution, batch: Any) -> Loss:
     """The corrections that were found as labels."""
     rows = found.found.nonzero().flatten()
@@ -263,8 +267,9 @@ MakeMethod = Callable[[Any], Method]
 """Makes a method for examples: it may need their number, their length and their device."""
 
 
-def supervised(_: Any) -> Method:
+def supervised(examples: Any) -> Method:
     """Labels: the ceiling."""
+    _check_labels(examples)
     return Supervised()
 
 
