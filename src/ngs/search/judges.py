@@ -27,7 +27,6 @@ from ngs.parsing.sentence import find_tree
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
-from ngs.search.edits import lengths_of
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
@@ -130,7 +129,7 @@ class TableValues(nn.Module):
         symbols = z.new_full((self.time, len(z)), PAD)
         symbols[: z.shape[1]] = z.T[: self.time]
         numbers = self._values(symbols)
-        return numbers.gather(0, self.root_row[lengths_of(z)][None])[0]
+        return numbers.gather(0, self.root_row[(z != PAD).sum(1)][None])[0]
 
     def _values(self, z: Tensor) -> Tensor:
         """The number of every cell's value [row, sentence], for sentences [time, sentence]."""

@@ -1,9 +1,9 @@
 """Which sentences give the answer: the support of the posterior p(z|x,y), in the way that fits the task.
 
-    tables   every value of every part is compiled once: the support is a chart, exact (`TablePlan`)
-    beam     the values are too many: each span keeps the most likely ones, one example at a time (`TablePlan`)
-    list     the sentences are few: the right ones are enumerated before the first step, exact (`ListPlan`)
-    search   they are too many for a list as well: samples, their neighbours, and the best ones found so far
+tables   every value of every part is compiled once: the support is a chart, exact (`TablePlan`)
+beam     the values are too many: each span keeps the most likely ones, one example at a time (`TablePlan`)
+list     the sentences are few: the right ones are enumerated before the first step, exact (`ListPlan`)
+search   they are too many for a list as well: samples, their neighbours, and the best ones found so far
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class TablePlan(nn.Module):
         groups, exact, device = [], [True] * len(each), p.log_probs.device
         if short:
             circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget, device)
-            roots = [circuit.root(self.lengths[each[row]], self.answers[each[row]]) for row in short]
+            known = [each[row] for row in short]
+            roots = circuit.find([self.lengths[k] for k in known], [self.answers[k] for k in known])
             groups.append(Group.of(short, circuit, roots))
         for row in sorted(set(range(len(each))).difference(short)):
             length, answer = self.lengths[each[row]], self.answers[each[row]]
@@ -227,7 +228,9 @@ class ListPlan(nn.Module):
         first = self.begins[examples][owners]
         return Candidates(owners, self.listed[first + rank_in_row(owners), :time].long())
 
-    def _some_listed(self, examples: Tensor, time: int, rows: Tensor, generator: torch.Generator) -> Candidates:
+    def _some_listed(
+        self, examples: Tensor, time: int, rows: Tensor, generator: torch.Generator
+    ) -> Candidates:
         """`fresh` draws from the listed sentences of each of some rows that has any."""
         numbers = self.begins.diff()[examples]
         owners = rows[numbers[rows] > 0].repeat_interleave(self.effort.fresh)
