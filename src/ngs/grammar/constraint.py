@@ -406,7 +406,7 @@ class AnyOrder(Counting):
         return left > 0
 
     def rule(self, symbols: int, device: torch.device) -> Rule:
-        from ngs.parsing.kernels.legality import any_order
+        from ngs.kernels.legal_symbols import any_order
 
         return Rule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
 

@@ -279,8 +279,8 @@ def _right_sentences(
     parts, complete = [], []
     for chosen in examples.split(AT_ONCE):
         found = enumerate_sentences(constraint, given.select(chosen), at_most)
-        right = judge(chosen[found.rows], found.symbols)
-        symbols = pad(found.symbols[right], (0, time - found.symbols.shape[1]), value=PAD)
+        right = judge(chosen[found.rows], found.sentences)
+        symbols = pad(found.sentences[right], (0, time - found.sentences.shape[1]), value=PAD)
         parts.append((chosen[found.rows[right]], symbols.to(torch.int8)))
         complete.append(found.complete)
     rows = torch.cat([part[0] for part in parts])
