@@ -52,7 +52,7 @@ def primes_of(longest: int) -> list[int]:
 def test_formulas_and_their_neighbours_are_judged_as_by_parsing_and_executing(
     longest: int, random: Random
 ) -> None:
-    """Formulas with many zeros, of all lengths in one batch, of answers that a neighbour gives; and strings."""
+    """Formulas with many zeros, of all lengths in one batch, with answers of neighbours; and strings."""
     lengths = [random.randrange(1, longest + 1, 2) for _ in range(3)]
     formulas = [written(length, random, "0012359") for length in lengths]
     answers = []
