@@ -79,7 +79,8 @@ class Objective(nn.Module):
 class Supervised(Method):
     """-(1/|z|) log p(z|x) of the true z: the ceiling of what answers alone can teach.
 
-    A label outside of the language teaches nothing.
+    A label of probability zero teaches nothing: PAD throughout, or outside of the language of a network that
+    writes nothing else.
     """
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
