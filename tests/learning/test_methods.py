@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
+from ngs.grammar.tree import Sentence
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import (
     METHODS,
@@ -140,15 +141,19 @@ def test_back_search_gives_the_labels(case: Case, steps: int, start: Start) -> N
 
 @pytest.mark.parametrize("name", TASKS)
 def test_one_step_finds_the_most_likely_right_neighbour(name: str) -> None:
-    """By enumeration: sentences that differ in one symbol, or by two that changed places."""
+    """By enumeration: sentences that differ in one symbol, or by two numbers or two operators in other places."""
     case = case_of(name, 1, 30)
-    first = case.p.best()
-    differ = 1 if name == "one by one" else 2
-    corrected = 0
-    losses = []
+    first, corrected, losses = case.p.best(), 0, []
+
+    def by_one_edit(z: Sentence, other: Sentence) -> bool:
+        changed = [symbol for symbol, own in zip(z, other, strict=True) if symbol != own]
+        if name == "one by one":
+            return len(changed) == 1
+        return len(changed) == 2 and len({symbol.isdigit() for symbol in changed}) == 1
+
     for row in range(30):
         z, right = first[row], case.right(row)
-        near = [z] if z in right else [w for w in right if sum(a != b for a, b in zip(w, z, strict=True)) == differ]
+        near = [z] if z in right else [other for other in right if by_one_edit(z, other)]
         corrected += bool(near) and near != [z]
         losses.append(case.log_p(row, near).max() if near else torch.zeros(()).double())
     assert corrected > 3
@@ -251,7 +256,7 @@ def test_settings_that_make_no_sense_are_refused(make: MakeMethod, message: str)
 
 STEPS = {("one by one", "reinforce"): 500, ("one by one", "mapo"): 300}
 """What learns from rewarded samples alone needs more of them; for the others 150."""
-ENOUGH = {"one by one": 0.97, "in turn": 0.78}
+ENOUGH = {"one by one": 0.97, "in turn": 0.8}
 """The share of answers that must be right in the end. In turn, a guess is right for more than every second; and
 where factors change places, nothing says which way round they were."""
 
@@ -288,7 +293,7 @@ def test_a_few_labels_first_help_what_learns_from_rewards(make: MakeMethod) -> N
     """
     seed, steps, task = 1, 100, ONE_BY_ONE
     labelled = task.of([("0",), ("1",), ("2", "+", "3"), ("3", "*", "1")], seed=7)
-    first = Lesson("pretrain", labelled, objective(Supervised(), task.reasoner(labelled)), 6)
+    first = Lesson("pretrain", labelled, objective(Supervised(), task.reasoner(labelled)), 4)
     pretrained = taught(task, [first], seed)
     alone = taught(task, [lesson(task, make, steps, seed)], seed)
     both = taught(task, [first, lesson(task, make, steps, seed)], seed)
