@@ -1,12 +1,12 @@
 """Parse a noisy formula: the likeliest symbols need not make a sentence, the likeliest sentence always does.
 
-The grammar is text, its symbols are the columns of the network's scores, and `best`, `k_best` and
-`marginals` answer for all sentences of that length at once.
+The grammar is text, its symbols are the columns of the network's scores, and the distribution over its
+sentences has the best one, the k best, and the marginals of all of that length.
 """
 
 import torch
 
-from ngs import Grammar, best, k_best, log_partition, marginals, pretty, recognises
+from ngs import Grammar, independent, pretty, recognises
 
 GRAMMAR = Grammar.parse("""
     sum: product
@@ -36,24 +36,24 @@ def scores(seen: list[dict[str, float]]) -> torch.Tensor:
 
 
 log_probs = scores(SEEN)[None]  # a batch of one: [batch, time, symbol]
+p = independent(GRAMMAR, log_probs)
+best = p.best()
 
 print("columns of the scores: ", " ".join(GRAMMAR.symbols))
 favourites = GRAMMAR.decode(log_probs[0].argmax(-1).tolist())
 print("symbol by symbol:      ", " ".join(favourites), "- a sentence?", recognises(GRAMMAR, favourites))
-print("best sentence:         ", " ".join(best(GRAMMAR, log_probs)[0]))
+print("best sentence:         ", " ".join(best[0]))
 print()
-print(pretty(best(GRAMMAR, log_probs).tree(0)))
+print(pretty(best.tree(0)))
 
-log_z = log_partition(GRAMMAR, log_probs)
-print(f"\nprobability that the five symbols are a sentence at all: {log_z.exp().item():.3f}")
+print(f"\nprobability that the five symbols are a sentence at all: {p.log_z.exp().item():.3f}")
 print("the four likeliest sentences, with their share of it:")
-four = k_best(GRAMMAR, log_probs, k=4)
+four = p.topk(4)
 for rank in range(4):
-    share = (four.log_probs[0, rank] - log_z[0]).exp().item()
+    share = (four.log_probs[0, rank] - p.log_z[0]).exp().item()
     print(f"  {' '.join(four[0, rank])}   {share:.3f}")
 
 print("\nthe second image, seen alone and as part of a sentence:")
-inside = marginals(GRAMMAR, log_probs)[0]
 for symbol in ("4", "+", "*"):
     column = GRAMMAR.column(symbol)
-    print(f"  {symbol}   {log_probs[0, 1, column].exp().item():.3f}   {inside[1, column].item():.3f}")
+    print(f"  {symbol}   {log_probs[0, 1, column].exp().item():.3f}   {p.marginals[0, 1, column].item():.3f}")

@@ -6,9 +6,9 @@ symbol to change and finds one; the exact posterior weighs every formula whose v
 
 import torch
 
-from ngs import Arithmetic, arithmetic_grammar, as_text, evaluate, one_step, parse, posterior
+from ngs import Arithmetic, as_text, evaluate, one_step, parse, posterior
+from ngs.tasks.hwf.dataset import GRAMMAR
 
-GRAMMAR = arithmetic_grammar()
 ANSWER = 22
 # Sure of the digits at the ends; 7 looks like 1, and - like +.
 SEEN = [{"4": 0.98}, {"*": 0.98}, {"1": 0.52, "7": 0.45}, {"+": 0.52, "-": 0.46}, {"6": 0.98}]
@@ -28,18 +28,18 @@ correction = one_step(GRAMMAR, Arithmetic, log_probs, ANSWER)
 print(as_text(correction))
 
 exact = posterior(GRAMMAR, Arithmetic, log_probs[None], None, [ANSWER])
-print(f"\np(answer is {ANSWER}) = {exact.log_evidence.exp().item():.4f}; of this, by formula:")
-likeliest = exact.k_best(2)
+print(f"\np(answer is {ANSWER}) = {exact.log_z.exp().item():.4f}; of this, by formula:")
+likeliest = exact.topk(2)
 for rank in range(2):
     sentence = likeliest[0, rank]
-    share = (likeliest.log_probs[0, rank] - exact.log_evidence[0]).exp().item()
+    share = (likeliest.log_probs[0, rank] - exact.log_z[0]).exp().item()
     changed = sum(a != b for a, b in zip(sentence, "4*1+6", strict=True))
     value = evaluate(parse(GRAMMAR, sentence), Arithmetic)
     print(f"  {' '.join(sentence)} = {value}   {share:6.1%}   symbols changed: {changed}")
 
 assert correction.sentence is not None
-columns = torch.tensor(GRAMMAR.encode(correction.sentence))
-trust = (log_probs.gather(1, columns[:, None]).sum() - exact.log_evidence[0]).exp().item()
+symbols = torch.tensor([GRAMMAR.encode(correction.sentence)])
+trust = (exact.score(torch.tensor([0]), symbols) - exact.log_z).exp().item()
 found, best = (" ".join(z) for z in (correction.sentence, exact.best()[0]))
 print(f"\nback-search says {found}, with a posterior probability of {trust:.1%}: right value, wrong formula.")
 print(f"The likeliest formula is {best}; it takes two changes.")

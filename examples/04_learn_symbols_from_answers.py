@@ -8,9 +8,9 @@ import random
 
 import torch
 
-from ngs import UNDEFINED, Arithmetic, arithmetic_grammar, best, evaluate, parse, posterior
+from ngs import UNDEFINED, Arithmetic, evaluate, independent, parse, posterior
+from ngs.tasks.hwf.dataset import GRAMMAR
 
-GRAMMAR = arithmetic_grammar()
 SIZE, NOISE = 12, 0.6
 torch.set_default_dtype(torch.float64)
 chance = random.Random(1)
@@ -34,7 +34,7 @@ def examples(number):
 
 
 def report(network, sentences, seen, answers):
-    read = best(GRAMMAR, network(seen).log_softmax(-1))
+    read = independent(GRAMMAR, network(seen).log_softmax(-1)).best()
     symbols = [a == b for n, z in enumerate(sentences) for a, b in zip(z, read[n], strict=True)]
     values = [evaluate(read.tree(n), Arithmetic) == answer for n, answer in enumerate(answers)]
     return (
@@ -51,7 +51,7 @@ print("untrained: ", report(network, *test))
 for epoch in range(1, 17):
     for first in range(0, 400, 50):
         log_probs = network(seen[first : first + 50]).log_softmax(-1)
-        loss = -posterior(GRAMMAR, Arithmetic, log_probs, None, answers[first : first + 50]).log_evidence
+        loss = -posterior(GRAMMAR, Arithmetic, log_probs, None, answers[first : first + 50]).log_z
         optimizer.zero_grad()
         loss.mean().backward()
         optimizer.step()

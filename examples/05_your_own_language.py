@@ -6,7 +6,18 @@ part of the program should have done is looked up in the table of what such part
 
 import torch
 
-from ngs import UNDEFINED, Grammar, Semantics, as_text, best, evaluate, one_step, parse, posterior, recognises
+from ngs import (
+    UNDEFINED,
+    Grammar,
+    Semantics,
+    as_text,
+    evaluate,
+    independent,
+    one_step,
+    parse,
+    posterior,
+    recognises,
+)
 
 ROBOT = Grammar.parse("""
     program: move -> begin
@@ -50,9 +61,9 @@ log_probs = torch.tensor(rows, dtype=torch.float64).log()
 
 correction = one_step(ROBOT, Robot, log_probs, STOPPED_AT)
 print(as_text(correction), end="\n\n")
-read = best(ROBOT, log_probs[None])[0]
+read = independent(ROBOT, log_probs[None]).best()[0]
 for before, after in zip(drawn(read), drawn(correction.sentence), strict=True):
     print(f"  {before}      {after}")
 exact = posterior(ROBOT, Robot, log_probs[None], None, [STOPPED_AT])
-share = (exact.best().log_probs - exact.log_evidence).exp().item()
+share = (exact.best().log_probs - exact.log_z).exp().item()
 print(f"\nof all programs that stop there, {' '.join(exact.best()[0])!r} has {share:.1%}")

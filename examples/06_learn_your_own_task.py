@@ -32,15 +32,15 @@ glyphs = [FONT.split()["IVXLC+".index(symbol) :: 6] for symbol in GRAMMAR.symbol
 ink = torch.tensor([[[pixel == "#" for pixel in row] for row in glyph] for glyph in glyphs]).float()
 chance = torch.Generator().manual_seed(1)
 even = torch.zeros(600, 6, 6).log_softmax(-1)  # all sums of a length are equally likely
-sums = ngs.sample(GRAMMAR, even, [3, 4, 5, 6] * 150, generator=chance)
-columns = [GRAMMAR.encode(each) for each in sums]
-images = [ink[each] + 0.35 * torch.randn(len(each), 5, 5, generator=chance) for each in columns]
+sums = ngs.independent(GRAMMAR, even, [3, 4, 5, 6] * 150).sample(chance)
+labels = [GRAMMAR.encode(each) for each in sums]
+images = [ink[each] + 0.35 * torch.randn(len(each), 5, 5, generator=chance) for each in labels]
 results = [ngs.evaluate(ngs.parse(GRAMMAR, each), Roman) for each in sums]
 train = ngs.Examples.of(images[:400], results[:400])  # not a letter is told
-test = ngs.Examples.of(images[400:], results[400:], columns[400:])
+test = ngs.Examples.of(images[400:], results[400:], labels[400:])
 
 torch.set_num_threads(1)  # the tensors are small
-for name, method in ("posterior", ngs.methods.posterior), ("m-bs", ngs.methods.multi_step(ngs.Walk())):
+for name, method in ("posterior", ngs.methods.posterior), ("m-bs", ngs.methods.multi_step()):
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(25, 6))
     settings = ngs.Settings(batch_size=32, learning_rate=0.05)

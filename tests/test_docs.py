@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 from pathlib import Path
@@ -41,3 +42,26 @@ def anchors(page: Path) -> set[str]:
     """What the headings of a page are called in links."""
     headings = re.findall("^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+NAMED = re.findall(r"`([\w/]+\.py)(?:::([\w.]+))?`", (ROOT / "docs" / "architecture.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("file, name", NAMED, ids="::".join)
+def test_what_the_architecture_names_exists(file: str, name: str) -> None:
+    path = ROOT / file if (ROOT / file).exists() else ROOT / "src" / "ngs" / file
+    scope: list[ast.stmt] = ast.parse(path.read_text("utf-8")).body
+    for part in filter(None, name.split(".")):
+        found = [node for node in scope if part in names_of(node)]
+        assert found, f"{file} defines no {name}"
+        scope = getattr(found[0], "body", [])
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """What a statement defines."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+            return [name]
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return [name]
+    return []

@@ -5,37 +5,33 @@ from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional as F
 from torch.nn.functional import one_hot
 
 import ngs
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
 from ngs.gpu import rounded_products
-from ngs.grammar.constraint import AnyOrder, Counting, Given, enumerate_sentences
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.objective import Supervised
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_posterior import ProgramPosterior
 from ngs.learning.reasoner import BEAM, Substituting
-from ngs.networks.decoding import Policy, masks
-from ngs.networks.halving import Halving
-from ngs.networks.lenet import NETWORKS, FirstConvolution
+from ngs.networks.decoding import Policy
+from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
-from ngs.parsing.chart import log_total, walked
+from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
+from ngs.parsing.chart import has_kernel, log_total
 from ngs.parsing.circuit import derivation_circuit
 from ngs.parsing.decode import best_columns
 from ngs.search.arrangement import multi_step
 from ngs.search.batched import Batch, correct
 from ngs.search.batched_walk import walk_batch
 from ngs.search.compiled import BUDGET
-from ngs.search.evaluator import kernels_of
 from ngs.search.multi_step import Draws, Walk
 from ngs.search.substitution import Substitutions
 from ngs.tasks.clevr.grammars import clevr
@@ -58,7 +54,7 @@ from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 
-tiles = pytest.importorskip("ngs.networks.kernels.tiles", exc_type=ImportError)
+tiles = pytest.importorskip("ngs.kernels.tiles", exc_type=ImportError)
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 GRAMMAR, ARITHMETIC = ngs.arithmetic_grammar(), ngs.Arithmetic
@@ -93,7 +89,7 @@ def test_parsing(batch):
 
 
 def test_parsing_in_one_launch(batch, monkeypatch):
-    """The kernel, also where it is recorded, against the plain engine on the same GPU."""
+    """The kernel against the plain engine on the same GPU."""
     circuit, log_probs = derivation_circuit(GRAMMAR, 7), batch[0].cuda()
     scores = log_probs.masked_fill(log_probs < -8, -torch.inf).requires_grad_()
     roots = circuit.select([circuit.root(n) for n in batch[1].tolist()]).to(scores.device)
@@ -103,14 +99,11 @@ def test_parsing_in_one_launch(batch, monkeypatch):
         (marginals,) = torch.autograd.grad(totals.sum(), scores)
         return best_columns(circuit, scores.detach(), roots), totals.detach(), marginals
 
-    assert walked(circuit, scores)
-    eager, graph = passes(), torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        recorded = passes()
-    graph.replay()
-    monkeypatch.setattr(chart, "MOST_WALKED", 0)
-    for one, again, other in zip(eager, recorded, passes(), strict=True):
-        assert torch.equal(one, again) and torch.allclose(one, other)
+    assert has_kernel(circuit, scores)
+    by_kernel = passes()
+    monkeypatch.setattr(chart, "MAX_KERNEL_EDGES", 0)
+    for one, other in zip(by_kernel, passes(), strict=True):
+        assert torch.allclose(one, other)
 
 
 def test_back_search(batch):
@@ -131,37 +124,6 @@ def test_walks(batch):
     here, there = walk_batch(on_cpu, columns, walk, draws), walk_batch(on_gpu, columns.cuda(), walk, draws)
     assert torch.equal(here[0], there[0].cpu())
     assert torch.equal(here[1], there[1].cpu())
-
-
-def test_searches_by_tables_can_be_recorded(batch):
-    """Walks, corrections and answers by the kernels, in a CUDA graph of the caller; some have no sentence."""
-    log_probs, lengths, answers = batch
-    walk = Walk(steps=5, back_search=0.5, epsilon=0.1)
-    draws = Draws.of(walk, 64, 7, torch.Generator().manual_seed(0))
-    columns = ngs.best(GRAMMAR, log_probs, lengths).columns
-    columns[::9] = ngs.PAD
-
-    def searched(device):
-        search = Batch.of(GRAMMAR, ARITHMETIC, log_probs.float().to(device), lengths.to(device), answers)
-        drawn, start = draws.to(torch.device(device)), columns.to(device)
-
-        def search_all():
-            fixes = correct(search, start)
-            numbers = search.engine.answers_of(fixes.columns, search.lengths)
-            parts = fixes.columns, fixes.found, fixes.right, fixes.in_language, numbers
-            return *walk_batch(search, start, walk, drawn), *parts
-
-        return search, start, search_all
-
-    search, start, search_all = searched(GPU)
-    assert kernels_of(search.engine, start) is not None
-    search_all()  # tables are laid out and kernels compiled outside the recording
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        there = search_all()
-    graph.replay()
-    for want, have in zip(searched("cpu")[2](), there, strict=True):
-        assert torch.equal(want, have.cpu())
 
 
 @pytest.fixture(params=range(3), ids=lambda seed: f"seed {seed}")
@@ -190,7 +152,7 @@ def long_searches(long_batch):
 
 
 LONG_ENGINES = {}
-"""Kept from test to test, so that graphs are replayed."""
+"""Kept from test to test, as they take long to make."""
 
 
 def test_corrections_of_long_formulas(long_batch):
@@ -240,42 +202,15 @@ def test_posterior(batch):
     assert all(ngs.evaluate(drawn.tree(b), ARITHMETIC) == answers[b] for b in range(64))
 
 
-def test_the_posterior_of_batches_that_the_cpu_does_not_know(batch):
-    """As learning asks for it, in a recording of the caller, against the CPU; one answer is out of reach."""
-    log_probs, lengths, answers = batch
-    inputs = [torch.zeros(length, 1) for length in lengths.tolist()]
-    examples = ngs.Examples.of(inputs, [*answers[:-1], Fraction(1, 997)])
-    numbers = np.random.default_rng(0).permutation(64)
-    known = ngs.reasoner(GRAMMAR, ARITHMETIC, examples)
-    asked = known.log_evidence(log_probs[numbers], examples.batch(numbers))
-    best = known.likeliest(log_probs[numbers], examples.batch(numbers), 1)
-    there = examples.to(torch.device(GPU))
-    engine, rows = ngs.reasoner(GRAMMAR, ARITHMETIC, there), torch.from_numpy(numbers).cuda()
-    scores = log_probs.cuda()[rows]
-
-    def posterior():
-        batch = there.batch_of(rows)
-        return engine.log_evidence(scores, batch), engine.likeliest(scores, batch, 1)
-
-    assert not engine.posterior_waits
-    posterior()  # tables are laid out outside the recording
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        log_evidence, likeliest = posterior()
-    graph.replay()
-    assert torch.allclose(log_evidence.cpu(), asked) and asked.isneginf().sum() == 1
-    assert torch.equal(likeliest.cpu(), best)
-
-
 PROGRAMS = random_programs(random.Random(0), 60, 14)
 
 
 @pytest.mark.parametrize("language", [Programs, TidyPrograms])
 def test_arrangements(language):
-    here = enumerate_sentences(language(), Given(multiset=counts_of(PROGRAMS)), 50)
-    there = enumerate_sentences(language().to(GPU), Given(multiset=counts_of(PROGRAMS).to(GPU)), 50)
+    here = arrangements(language(), counts_of(PROGRAMS), 50)
+    there = arrangements(language(GPU), counts_of(PROGRAMS).to(GPU), 50)
     assert len(here.rows) > 200 and not here.complete.all()
-    for name in ("rows", "sentences", "complete"):
+    for name in ("rows", "columns", "complete"):
         assert torch.equal(getattr(here, name), getattr(there, name).cpu())
 
 
@@ -295,7 +230,7 @@ def test_a_policy():
     on_cpu, on_gpu = (
         Policy(
             asking.network().double().to(device)(asking.moved(asked, device, torch.float64)),
-            TidyPrograms().to(device),
+            TidyPrograms(device),
             time,
         )
         for device in ("cpu", GPU)
@@ -310,20 +245,20 @@ def test_a_policy():
     assert torch.allclose(log_p.cpu(), on_cpu.log_probs(on_cpu.rows, drawn.cpu()))
 
 
-@pytest.mark.parametrize("language", [partial(AnyOrder, len(clevr().symbols)), Programs, TidyPrograms])
+@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
 def test_legality_along_programs(language):
     """Also of programs in the wrong order, and of those that are cut short."""
     counts, columns = counts_of(PROGRAMS), encoded(PROGRAMS, extra=1)
     jumbled = columns.flip(1)
     cut = columns.masked_fill(torch.arange(columns.shape[1]) > 4, ngs.PAD)
-    here, there = language(), language().to(GPU)
+    here, there = (language(), language()) if language is AnyOrder else (language(), language(GPU))
     for each in (columns, jumbled, cut):
-        on_cpu = masks(here, Given(multiset=counts), each)
-        on_gpu = masks(there, Given(multiset=counts.to(GPU)), each.to(GPU)).cpu()
-        assert torch.equal(on_cpu[each != ngs.PAD], on_gpu[each != ngs.PAD])
+        assert torch.equal(
+            legal_along(here, counts, each), legal_along(there, counts.to(GPU), each.to(GPU)).cpu()
+        )
 
 
-def on_cpu(policy: Policy, language: Counting) -> Policy:
+def on_cpu(policy: Policy, language: Arranging) -> Policy:
     """The same probabilities, read off by the plain walk."""
     asked, memory, state = policy.encoded.asked, policy.encoded.memory, policy.encoded.state
     encoded = Encoded(
@@ -337,7 +272,7 @@ def on_cpu(policy: Policy, language: Counting) -> Policy:
 
 @pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("layers, hidden", [(1, 64), (2, 256), (2, 128), (3, 32)])
-@pytest.mark.parametrize("language", [partial(AnyOrder, len(clevr().symbols)), Programs, TidyPrograms])
+@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
 def test_walks_by_a_kernel(language, layers, hidden, copies):
     """As the plain walk on the CPU, up to the rounding of products."""
     torch.manual_seed(0)
@@ -350,7 +285,7 @@ def test_walks_by_a_kernel(language, layers, hidden, copies):
     columns = encoded(PROGRAMS).to(GPU)
     rows = torch.tensor([3, 3, 0, 17, 59] * 20, device=GPU)
     with rounded_products(), torch.no_grad():
-        by_kernel = Policy(network(asked), language().to(GPU), 14)
+        by_kernel = Policy(network(asked), language() if language is AnyOrder else language(GPU), 14)
         assert by_kernel._decoder is not None
         plain = on_cpu(by_kernel, language())
         for each in (columns, columns.flip(1)):
@@ -369,17 +304,17 @@ def test_walks_by_a_kernel(language, layers, hidden, copies):
 
 def test_samples_by_a_kernel_have_their_probabilities():
     program = next(each for each in PROGRAMS if 6 <= len(each) <= 8)
-    every = enumerate_sentences(Programs(), Given(multiset=counts_of([program])), 500)
-    assert every.complete.all() and len(every.sentences) > 5
+    every = arrangements(Programs(), counts_of([program]), 500)
+    assert every.complete.all() and len(every.columns) > 5
     asked = asking.moved(asking.questions(random.Random(0), [program]), GPU)
     torch.manual_seed(0)
     network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=Size(32, 24)).to(GPU)
     with rounded_products(), torch.no_grad():
-        policy = Policy(network(asked), Programs().to(GPU), every.sentences.shape[1])
+        policy = Policy(network(asked), Programs(GPU), every.columns.shape[1])
         drawn, _ = policy.sample(torch.zeros(20_000, dtype=torch.long, device=GPU), torch.Generator(GPU))
-        rows = torch.zeros(len(every.sentences), dtype=torch.long, device=GPU)
-        p = policy.log_probs(rows, every.sentences.to(GPU)).exp().cpu()
-    shares = (drawn.cpu()[:, None] == every.sentences).all(2).float().mean(0)
+        rows = torch.zeros(len(every.columns), dtype=torch.long, device=GPU)
+        p = policy.log_probs(rows, every.columns.to(GPU)).exp().cpu()
+    shares = (drawn.cpu()[:, None] == every.columns).all(2).float().mean(0)
     assert shares.sum().item() == pytest.approx(1) and p.sum().item() == pytest.approx(1, abs=1e-3)
     assert (shares - p).abs().max() < 0.02
 
@@ -387,14 +322,14 @@ def test_samples_by_a_kernel_have_their_probabilities():
 @pytest.mark.parametrize("why", ["dropout", "exact products", "float64", "no whole tiles", "no room"])
 def test_the_plain_walk_is_taken_where_the_kernel_is_not_made_for_it(why, monkeypatch):
     if why == "no room":
-        monkeypatch.setattr(tiles, "room", lambda device: 1000)
+        monkeypatch.setattr(tiles, "shared_memory", lambda device: 1000)
     size = Size(96 if why == "no whole tiles" else 32, 24)
     dtype = torch.float64 if why == "float64" else torch.float32
     dropout = 0.5 if why == "dropout" else 0.0
     network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=size, dropout=dropout).to(GPU, dtype)
     asked = asking.moved(asking.questions(random.Random(0), PROGRAMS), GPU, dtype)
     with nullcontext() if why == "exact products" else rounded_products(), torch.no_grad():
-        policy = Policy(network(asked), Programs().to(GPU), encoded(PROGRAMS).shape[1])
+        policy = Policy(network(asked), Programs(GPU), encoded(PROGRAMS).shape[1])
         assert policy._decoder is None
         drawn, log_p = policy.sample(policy.rows, torch.Generator(GPU))
     assert log_p.isfinite().all()
@@ -456,83 +391,6 @@ def test_the_average_of_a_recurrent_network():
     batch = program_tasks.whole(examples)
     columns, _ = program_tasks.beliefs(trainer.learned, batch).likeliest()
     assert columns.shape[0] == len(batch)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
-@pytest.mark.parametrize(
-    "shape", [(3, 32, 45, 45), (2, 48, 22, 11), (5, 7, 4, 5), (2, 3, 2, 2), (0, 3, 4, 4)]
-)
-def test_halving(shape, dtype):
-    """Values and gradients are PyTorch's, also where several pixels are the largest or one is no number."""
-    generator = torch.Generator(GPU).manual_seed(0)
-    features = torch.randint(0, 4, shape, device=GPU, generator=generator).to(dtype)
-    if features.shape[2] > 4:
-        features[0, 0, 1, 1] = torch.nan
-    features.requires_grad_()
-    halved, expected = Halving()(features), F.max_pool2d(features, 2)
-    assert torch.equal(halved.nan_to_num(-1), expected.nan_to_num(-1))
-    weights = torch.rand(expected.shape, device=GPU, generator=generator).to(dtype)
-    (slopes,) = torch.autograd.grad(halved, features, weights)
-    (expected_slopes,) = torch.autograd.grad(expected, features, weights)
-    assert torch.equal(slopes, expected_slopes)
-
-
-def test_halving_twice_differentiated_is_refused():
-    features = torch.rand(1, 2, 4, 4, device=GPU, requires_grad=True)
-    (slopes,) = torch.autograd.grad(Halving()(features).square().sum(), features, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        slopes.sum().backward()
-
-
-@pytest.mark.parametrize("dtype, near", [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=str)
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(
-    "shape", [(3, 45, 45, 32), (2, 45, 45, 48), (5, 9, 7, 16), (2, 4, 5, 3), (0, 4, 4, 4)]
-)
-def test_first_convolution(shape, bias, dtype, near):
-    """Against PyTorch in double precision; of every other image and column, as they lie in memory."""
-    number, height, width, channels = shape
-    torch.manual_seed(0)
-    layer = FirstConvolution(channels, bias).to(GPU, dtype)
-    ink = torch.rand(2 * number, 1, height, 2 * width, dtype=dtype, device=GPU)[::2, ..., ::2]
-    weights = [each.detach().double().requires_grad_() for each in layer.parameters()]
-    here = layer(ink)
-    expected = F.conv2d(ink.double(), weights[0], weights[1] if bias else None, padding=1)
-    assert here.dtype == dtype and here.is_contiguous(memory_format=torch.channels_last)
-    assert (here - expected).norm() <= near * expected.norm()
-    toward = torch.rand_like(expected)
-    slopes = torch.autograd.grad(here, list(layer.parameters()), toward.to(dtype))
-    expected_slopes = torch.autograd.grad(expected, weights, toward)
-    for one, other in zip(slopes, expected_slopes, strict=True):
-        assert (one - other).norm() <= near * other.norm()
-
-
-def test_first_convolution_for_ink_with_a_gradient():
-    """Which of the pixels mattered is a question people ask of networks."""
-    torch.manual_seed(0)
-    layer, ink = FirstConvolution(4).to(GPU), torch.rand(2, 1, 9, 9, device=GPU, requires_grad=True)
-    (slopes,) = torch.autograd.grad(layer(ink).sum(), ink)
-    assert torch.allclose(slopes[0, 0, 4, 4], layer.weight.sum(), rtol=1e-2)
-
-
-def test_first_convolution_in_bfloat16():
-    torch.manual_seed(0)
-    layer, ink = FirstConvolution(4).to(GPU), torch.rand(2, 1, 9, 9, device=GPU)
-    with torch.autocast(GPU, torch.bfloat16):
-        rounded, exact = layer(ink), layer.double()(ink.double())
-    assert rounded.dtype == torch.bfloat16 and exact.dtype == torch.float64
-    assert (rounded - exact).norm() <= 1e-2 * exact.norm()
-
-
-def test_first_convolution_of_what_is_no_ink():
-    """Is PyTorch's, and refused as on a CPU."""
-    layer = FirstConvolution(4).to(GPU)
-    assert layer(torch.rand(1, 9, 9, device=GPU)).shape == (4, 9, 9)
-    for ink in (torch.rand(2, 3, 9, 9), torch.zeros(2, 1, 9, 9, dtype=torch.uint8)):
-        with pytest.raises(RuntimeError):
-            layer(ink.to(GPU))
-    with pytest.raises(RuntimeError, match="too small"):
-        Halving()(torch.rand(2, 3, 1, 9, device=GPU))
 
 
 @pytest.mark.parametrize("name", NETWORKS)

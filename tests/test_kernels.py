@@ -9,25 +9,20 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ngs.errors import ShapeError
-from ngs.grammar.constraint import AnyOrder, Counting, Given
-from ngs.networks.decoding import Policy
+from ngs.networks.decoding import Policy, kernel_decoder
 from ngs.networks.pointer import PointerNetwork, Size
+from ngs.parsing.arrangement import AnyOrder, legal_along
 from ngs.parsing.decode import PAD
-from ngs.search.arrangement import Corrected, drawn_along, one_step, walk_along
-from ngs.search.multi_step import Walk
 from ngs.tasks.clevr import batched_execution as batched_programs
+from ngs.tasks.clevr import language as language_module
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
+from ngs.tasks.clevr.execution import Unique, lenient, strict
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.noun_phrases import SWITCHES
 from ngs.tasks.clevr.program import MODULES
-from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.networks import asked as asking
-from tests.search.test_arrangement import NEAR, Table
 from tests.tasks.clevr.programs import counts_of, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source
 
@@ -55,50 +50,37 @@ def test_programs_are_executed_and_judged(unique: Unique) -> None:
     assert (batched_programs._executed_by_kernel(tables, unknown, scenes[:2], unique) < 0).all()
 
 
-@pytest.mark.parametrize("language", [AnyOrder(len(MODULES)), Programs(), TidyPrograms()])
-def test_legality(language: Counting) -> None:
+def test_rules_know_the_numbers_of_the_language() -> None:
+    from ngs.kernels import program_rules
+
+    names = ("NOTHING", "TRUTH", "INTEGER", "CONCEPT", "OBJECT", "OBJECTS")
+    for name in (*names, "NEED_AT", "RANK_AT", "SCENE_AT", "BRANCHES_AT"):
+        assert getattr(program_rules, name).value == getattr(language_module, name), name
+    assert program_rules.RANKS.value == len(language_module.ORDER)
+
+
+@pytest.mark.parametrize("language", [AnyOrder(), Programs(), TidyPrograms()])
+def test_legality(language: AnyOrder | Programs) -> None:
     """Also of programs in the wrong order, and of those that are cut short."""
-    from ngs.parsing.kernels import legality
+    from ngs.kernels import legal_symbols
 
     programs = random_programs(random_source(), 30, 12)
     counts, columns = counts_of(programs), encoded(programs, extra=1)
     rule = language.rule(counts.shape[1], CPU)
     for each in (columns, columns.flip(1), columns.masked_fill(torch.arange(columns.shape[1]) > 4, PAD)):
-        legal = legality.legal_along(rule.function, rule.facts, counts, each)
-        plain = language.masks(Given(multiset=counts), each)
-        assert torch.equal(legal[each != PAD], plain[each != PAD])
-    assert len(legality.legal_along(rule.function, rule.facts, counts[:0], columns[:0])) == 0
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["at most so many", "as many as there are"])
-@pytest.mark.parametrize("walk", [NEAR, Walk(steps=4)])
-def test_back_search_by_switches(walk: Walk, known: bool) -> None:
-    from ngs.search.kernels import switch_walk
-
-    rng = random_source()
-    table, programs = Table(rng.randrange(2**32)), random_programs(rng, 14, 12)
-    columns = encoded(programs, extra=1)
-    switches = SWITCHES.among(counts_of(programs)) if known else SWITCHES
-    draws = list(drawn_along(walk, columns, torch.Generator().manual_seed(rng.randrange(2**32))))
-    told = lambda rows, sentences: table.log_probs(rows, sentences).float(), table.judge
-
-    def assert_same(one: Corrected, other: Corrected) -> None:
-        assert all(torch.equal(*pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True))
-
-    assert_same(one_step(columns, SWITCHES, *told), switch_walk.one_step(columns, switches, *told))
-    plain = walk_along(columns, SWITCHES, *told, walk, draws)
-    assert_same(plain, switch_walk.walk_along(columns, switches, *told, walk, draws))
-    assert not torch.equal(plain.columns, columns)
+        legal = legal_symbols.legal_along(rule.function, rule.facts, counts, each)
+        assert torch.equal(legal, legal_along(language, counts, each))
+    assert len(legal_symbols.legal_along(rule.function, rule.facts, counts[:0], columns[:0])) == 0
 
 
 @pytest.mark.parametrize(
     ("language", "layers", "copies"),
-    [(AnyOrder(len(MODULES)), 1, False), (Programs(), 2, True), (TidyPrograms(), 3, True)],
+    [(AnyOrder(), 1, False), (Programs(), 2, True), (TidyPrograms(), 3, True)],
 )
 @torch.no_grad()
-def test_walks_of_a_decoder(language: Counting, layers: int, copies: bool) -> None:
-    from ngs.networks.kernels.decoder import MOST_ROWS, Decoder, by_chance, by_rank
-    from ngs.networks.kernels.recitation import recited
+def test_decoding(language: AnyOrder | Programs, layers: int, copies: bool) -> None:
+    from ngs.kernels.decoder import MOST_ROWS, greedy, sampling
+    from ngs.kernels.sequence_log_probs import sequence_log_probs
 
     rng = random_source()
     programs = random_programs(rng, 10, 8)
@@ -107,67 +89,69 @@ def test_walks_of_a_decoder(language: Counting, layers: int, copies: bool) -> No
     torch.manual_seed(rng.randrange(2**32))
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(32, 12, layers), copies=copies)
     policy = Policy(network(asked), language, time)
-    decoder = Decoder.of(policy.encoded, language.rule(len(MODULES), CPU), torch.float32)
+    decoder = kernel_decoder(policy.encoded, language.rule(len(MODULES), CPU), torch.float32)
     short = columns.masked_fill(torch.arange(time) >= 3, PAD)
     for each in (columns, columns.flip(1), short, torch.full_like(columns, PAD)):
         assert torch.allclose(
-            recited(decoder, policy.rows, each), policy.log_probs(policy.rows, each), atol=1e-4
+            sequence_log_probs(decoder, policy.rows, each), policy.log_probs(policy.rows, each), atol=1e-4
         )
     rows = torch.tensor(rng.choices(range(10), k=40))
     want = policy.log_probs(rows, columns[rows])
-    assert torch.allclose(recited(decoder, rows, columns[rows]), want, atol=1e-4) and want.isfinite().all()
-    assert len(recited(decoder, rows[:0], columns[:0])) == 0
-    best, log_p = decoder.walk(policy.rows, time, by_rank(policy.rows))
+    assert (
+        torch.allclose(sequence_log_probs(decoder, rows, columns[rows]), want, atol=1e-4)
+        and want.isfinite().all()
+    )
+    assert len(sequence_log_probs(decoder, rows[:0], columns[:0])) == 0
+    best, log_p = decoder.decode(policy.rows, time, greedy(policy.rows))
     assert torch.equal(best, policy.likeliest()[0][:, 0])
     assert torch.allclose(log_p, policy.likeliest()[1][:, 0], atol=1e-4)
     rows = torch.tensor([3, 3, 0, 9, 1])
-    drawn, log_p = decoder.walk(rows, time, by_chance(rows, time, len(MODULES), torch.Generator()))
+    drawn, log_p = decoder.decode(rows, time, sampling(rows, time, len(MODULES), torch.Generator()))
     assert torch.allclose(log_p, policy.log_probs(rows, drawn), atol=1e-4)
     assert torch.equal(drawn.sort(1).values, columns[rows].sort(1).values)
-    nobody, _ = decoder.walk(rows[:0], time, by_rank(rows[:0]))
+    nobody, _ = decoder.decode(rows[:0], time, greedy(rows[:0]))
     assert nobody.shape == (0, time)
-    with pytest.raises(ShapeError, match="at most"):
-        decoder.walk(rows[:1].expand(MOST_ROWS + 1), time, by_rank(rows))
+    with pytest.raises(ValueError, match="at most"):
+        decoder.decode(rows[:1].expand(MOST_ROWS + 1), time, greedy(rows))
 
 
 @torch.no_grad()
-def test_long_arrangements_are_recited_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_p_of_long_arrangements_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 16 modules at once, by few programs: each takes several rows, and each row several parts."""
-    from ngs.networks.kernels import recitation
-    from ngs.networks.kernels.decoder import Decoder
+    from ngs.kernels import sequence_log_probs as kernel
 
     rng = random_source()
     programs = [*random_programs(rng, 15, 24), *random_programs(rng, 5, 24, shortest=17)]
     columns = encoded(programs, extra=2)
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 2))
     policy = Policy(network(asking.questions(rng, programs)), Programs(), columns.shape[1])
-    decoder = Decoder.of(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
+    decoder = kernel_decoder(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
     columns[rng.randrange(20)] = PAD
     for name, number in (("TIMES", 16), ("PROGRAMS", 1), ("AT_ONCE", 17)):
-        monkeypatch.setattr(recitation, name, number)
+        monkeypatch.setattr(kernel, name, number)
     want = policy.log_probs(policy.rows, columns)
-    assert torch.allclose(recitation.recited(decoder, policy.rows, columns), want, atol=1e-4)
+    assert torch.allclose(kernel.sequence_log_probs(decoder, policy.rows, columns), want, atol=1e-4)
     assert want.isfinite().all() and (want < -1).sum() >= 4
 
 
 @torch.no_grad()
 def test_a_decoder_that_has_diverged_chooses_something() -> None:
-    from ngs.networks.kernels.decoder import Decoder, by_chance, by_rank
+    from ngs.kernels.decoder import greedy, sampling
 
     rng = random_source()
     programs = random_programs(rng, 5, 8)
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 1))
     network.score.bias.fill_(torch.nan)
     policy = Policy(network(asking.questions(rng, programs)), Programs(), 8)
-    decoder = Decoder.of(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
-    for choice in (by_rank(policy.rows), by_chance(policy.rows, 8, len(MODULES), torch.Generator())):
-        columns, _ = decoder.walk(policy.rows, 8, choice)
+    decoder = kernel_decoder(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
+    for choice in (greedy(policy.rows), sampling(policy.rows, 8, len(MODULES), torch.Generator())):
+        columns, _ = decoder.decode(policy.rows, 8, choice)
         assert columns.min() >= PAD and columns.max() < len(MODULES) and (columns[:, 0] >= 0).all()
 
 
 @pytest.mark.parametrize("ragged", [True, False])
 def test_a_layer_of_an_lstm(ragged: bool) -> None:
-    from ngs.networks.kernels.recurrence import Layer
+    from ngs.kernels.lstm import Layer
 
     torch.manual_seed(random_source().randrange(2**32))
     rows, time, lstm = 19, 5, nn.LSTM(6, 16, batch_first=True)
@@ -178,7 +162,7 @@ def test_a_layer_of_an_lstm(ragged: bool) -> None:
     outputs, (last_state, last_cell) = lstm(packed, (state[None], cell[None]))
     want = [pad_packed_sequence(outputs, batch_first=True, total_length=time)[0], last_state[0], last_cell[0]]
     outputs, *last = Layer.apply(
-        inputs.transpose(0, 1), state, cell, *lstm.all_weights[0], counts if ragged else None
+        inputs.transpose(0, 1), state, cell, *lstm.all_weights[0], counts if ragged else None, False
     )
     have = [outputs.transpose(0, 1), *last]
     learned = [*given, *lstm.parameters()]
@@ -186,18 +170,3 @@ def test_a_layer_of_an_lstm(ragged: bool) -> None:
     slopes = [torch.autograd.grad(each, learned, toward) for each in (want, have)]
     for one, other in (*zip(want, have, strict=True), *zip(*slopes, strict=True)):
         assert torch.allclose(one, other, atol=1e-4)
-
-
-def test_first_convolution_and_halving() -> None:
-    from ngs.networks.kernels.first_convolution import Convolved
-    from ngs.networks.kernels.halving import Halved
-
-    torch.manual_seed(random_source().randrange(2**32))
-    ink, weight, bias = torch.rand(2, 1, 7, 6), torch.randn(3, 1, 3, 3), torch.randn(3)
-    learned = [weight.requires_grad_(), bias.requires_grad_()]
-    seen, want = Convolved.apply(ink, weight, bias, torch.float32), F.conv2d(ink, weight, bias, padding=1)
-    halved, pooled = Halved.apply(seen), F.max_pool2d(want, 2)
-    toward = torch.randn_like(pooled)
-    slopes = [torch.autograd.grad(each, learned, toward) for each in (halved, pooled)]
-    for one, other in ((seen, want), (halved, pooled), *zip(*slopes, strict=True)):
-        assert torch.allclose(one, other, atol=1e-5)

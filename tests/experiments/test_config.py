@@ -11,16 +11,14 @@ import torch
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TASKS, TrainCLEVR, TrainHWF, Training, TrainScenes, config_of, read_facts
-from ngs.learning.methods import METHODS
-from ngs.learning.objective import Likeliest, MultiStep
-from ngs.learning.policy_gradient import Mapo, Reinforce
-from ngs.learning.program_objectives import a_sample, the_likeliest
+from ngs.learning.examples import Examples
+from ngs.learning.methods import METHODS, KBest, Mapo, MultiStep, Reinforce, a_sample, most_likely
 from ngs.learning.schedule import constant
-from ngs.search.arrangement import Edits
-from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings
-from tests.learning.tasks import tiny, tiny_reasoner
+from ngs.search.edits import Switch
+from ngs.tasks.clevr.noun_phrases import TidyEdits
 
 FILE = Path("config.json")
+FIVE = Examples.of([torch.zeros(1, 2)] * 5, [1] * 5)
 
 OTHER = TrainHWF(
     data="some.ngs",
@@ -132,20 +130,18 @@ def test_every_setting_of_the_loop_is_that_of_the_configuration() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_can_be_made(name: str) -> None:
-    objective = replace(OTHER, method=name).make_method()(tiny_reasoner(tiny(5)), torch.Generator())
-    plain = METHODS[name](tiny_reasoner(tiny(5)), torch.Generator())
-    assert type(objective) is type(plain)
+    assert type(replace(OTHER, method=name).make_method()(FIVE)) is type(METHODS[name](FIVE))
 
 
 def test_the_options_of_a_method_reach_it() -> None:
-    def made(name: str) -> object:
-        return replace(OTHER, method=name).make_method()(tiny_reasoner(tiny(5)), torch.Generator())
-
-    walking, ranked, drawing, remembering = map(made, ("m-bs", "posterior-k-best", "reinforce", "mapo"))
-    assert isinstance(walking, MultiStep) and walking.walk.steps == 2
-    assert isinstance(ranked, Likeliest) and ranked.k == 3
+    several, ranked, drawing, mapo = (
+        replace(OTHER, method=name).make_method()(FIVE)
+        for name in ("m-bs", "posterior-k-best", "reinforce", "mapo")
+    )
+    assert isinstance(several, MultiStep) and several.chain.steps == 2
+    assert isinstance(ranked, KBest) and ranked.k == 3
     assert isinstance(drawing, Reinforce) and drawing.samples == 4
-    assert isinstance(remembering, Mapo) and remembering.memory.columns.shape[1] == 6
+    assert isinstance(mapo, Mapo) and mapo.memory.stored.shape == (5, 6, 1)
 
 
 @pytest.mark.parametrize(
@@ -185,32 +181,36 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str
 
 
 def test_how_to_search_is_what_the_settings_say() -> None:
-    how = OTHER_CLEVR.searching
-    assert (how.samples, how.enumerated, how.memory, how.start) == (4, 3, 6, the_likeliest)
-    assert (how.walk.steps, how.walk.back_search) == (2, 0.25)
-    assert TrainCLEVR().searching.start is a_sample
-    assert how.meanings is TrainCLEVR().searching.meanings is meanings
+    effort = OTHER_CLEVR.effort
+    assert (effort.samples, effort.enumerated, effort.memory) == (4, 3, 6)
+    several, usual = (
+        replace(config, method="m-bs").make_method()(FIVE) for config in (OTHER_CLEVR, TrainCLEVR())
+    )
+    assert isinstance(several, MultiStep) and isinstance(usual, MultiStep)
+    assert (several.chain.steps, several.chain.back_search) == (2, 0.25)
+    assert (several.start, usual.start) == (most_likely, a_sample)
 
 
 @pytest.mark.parametrize(
-    "grammar, moves, edits",
+    "grammar, moves, kind, moving",
     [
-        ("tidy", True, TIDY_EDITS),
-        ("tidy", False, TIDY_SWITCHES),
-        ("free", True, SWITCHES),
-        ("free", False, SWITCHES),
-        ("none", True, SWITCHES),
+        ("tidy", True, TidyEdits, True),
+        ("tidy", False, TidyEdits, False),
+        ("free", True, Switch, False),
+        ("free", False, Switch, False),
+        ("none", True, Switch, False),
     ],
 )
-def test_neighbours_are_those_of_the_language(grammar: str, moves: bool, edits: Edits) -> None:
+def test_neighbours_are_those_of_the_language(grammar: str, moves: bool, kind: type, moving: bool) -> None:
     """Moving a filter needs the tidy order: elsewhere it would have many places in a noun phrase."""
-    assert TrainCLEVR(grammar=grammar, moves=moves).searching.edits is edits
+    edits = TrainCLEVR(grammar=grammar, moves=moves).edits
+    assert type(edits) is kind and getattr(edits, "moves", False) == moving
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"method": "mapo"}, "method is 'mapo'; choose from posterior, m-bs, 1-bs, reinforce, supervised"),
+        ({"method": "guess"}, "method is 'guess'; choose from .*posterior.*m-bs"),
         ({"network": "huge"}, "network is 'huge'; choose from small, paper"),
         ({"grammar": "tidier"}, "grammar is 'tidier'; choose from tidy, free, none"),
         ({"unique": "maybe"}, "unique is 'maybe'; choose from strict, lenient"),

@@ -43,11 +43,13 @@ from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
 from ngs.learning.metrics import Score, Scores, measure
-from ngs.learning.reasoner import Reasoner, Substituting, Tabled
 from ngs.networks.lenet import PaperLeNet
+from ngs.search.judges import TableJudge
+from ngs.search.reasoner import Reasoner
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.modular_arithmetic import ModularJudge
 from tests.experiments.finished_runs import facts_of, finished
 
 ROOT = Path(__file__).parents[2]
@@ -244,8 +246,8 @@ def test_the_parts_share_nothing_and_depend_on_the_data_alone(config: TrainHWF) 
     for part, same in zip(
         (parts.train, parts.validation, parts.test), (other.train, other.validation, other.test), strict=True
     ):
-        assert torch.equal(part.examples.where, same.examples.where)
-        rows.append(set(part.examples.where.flatten().tolist()) - {-1})
+        assert torch.equal(part.examples.inputs.where, same.examples.inputs.where)
+        rows.append(set(part.examples.inputs.where.flatten().tolist()) - {-1})
     assert not rows[0] & rows[1] and not rows[0] & rows[2] and not rows[1] & rows[2]
     assert len(parts.train.examples) == 64 and len(parts.validation.examples) == 16
 
@@ -277,13 +279,13 @@ def test_new_formulas_take_the_place_of_those_of_the_data(all_symbols: str, conf
     """As many as before, in equal shares of all lengths, and the same whatever else is set."""
     asked = replace(config, data=all_symbols, longest=11)
     parts, other = parts_of(asked, CPU), parts_of(replace(asked, seed=7, method="1-bs"), CPU)
-    assert isinstance(parts.train, Substituting) and isinstance(parts.test, Substituting)
+    assert isinstance(parts.train.judge, ModularJudge) and isinstance(parts.test.judge, ModularJudge)
     assert len(parts.train.examples) + len(parts.validation.examples) == 80
     counted = Counter(parts.test.examples.lengths.tolist())
     assert counted == {1: 10, 3: 10, 5: 10, 7: 10, 9: 10, 11: 10}
     assert parts.data.digest == other.data.digest != packed.read(Path(all_symbols)).digest
     assert parts.data.digest != parts_of(replace(asked, longest=3), CPU).data.digest
-    assert isinstance(parts_of(replace(asked, longest=3), CPU).train, Tabled)
+    assert isinstance(parts_of(replace(asked, longest=3), CPU).train.judge, TableJudge)
 
 
 @pytest.mark.parametrize("method", ["m-bs", "1-bs"])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from random import Random
 
 import torch
-from torch import Tensor
 
-from ngs.networks.decoding import Policy
-from ngs.networks.pointer import Asked, PointerNetwork, Size
+from ngs.grammar.constraint import Given
 from ngs.grammar.padding import PAD
-from ngs.tasks.clevr.program import MODULES, Program
+from ngs.networks.pointer import Asked, PointerNetwork, Size
+from ngs.parsing.autoregressive import Autoregressive
+from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program
 from tests.tasks.clevr.programs import LANGUAGES, counts_of
 
 WORDS = 12
@@ -36,32 +37,24 @@ def questions(rng: Random, programs: Sequence[Program]) -> Asked:
         words[row, :count] = torch.tensor([rng.randrange(WORDS) for _ in range(count)])
         for word in range(count):
             keywords[row, word, MODULES.index(rng.choice(program))] = rng.choice([0.0, 1.0])
-    return Asked(words, counts_of(programs), keywords)
+    return Asked(words, keywords)
 
 
 def alone(asked: Asked, row: int) -> Asked:
     """One question, without the padding of the others."""
     count = int((asked.words[row] != PAD).sum())
-    return Asked(
-        asked.words[row : row + 1, :count],
-        asked.modules[row : row + 1],
-        asked.keywords[row : row + 1, :count],
-    )
+    return Asked(asked.words[row : row + 1, :count], asked.keywords[row : row + 1, :count])
 
 
-def policy(reader: PointerNetwork, asked: Asked, name: str = "tidy") -> Policy:
-    return Policy(reader(asked), LANGUAGES[name], int(asked.modules.sum(1).max()))
-
-
-def total(log_p: Tensor, rows: Tensor, number: int) -> Tensor:
-    """The sum of exp(log_p) over each row [number]."""
-    return torch.zeros(number).index_add(0, rows, log_p.exp())
+def distribution(
+    reader: PointerNetwork, asked: Asked, programs: Sequence[Program], name: str = "tidy"
+) -> Autoregressive:
+    """p(z|x) of questions whose modules are those of the programs, on the device of the questions."""
+    device = asked.words.device
+    given = Given(multiset=counts_of(programs).to(device))
+    return Autoregressive(GRAMMAR, reader(asked), deepcopy(LANGUAGES[name]).to(device), given, given.longest)
 
 
 def moved(asked: Asked, device: str, dtype: torch.dtype = torch.float32) -> Asked:
     """On a device."""
-    return Asked(
-        asked.words.to(device),
-        asked.modules.to(device),
-        asked.keywords.to(device, dtype),
-    )
+    return Asked(asked.words.to(device), asked.keywords.to(device, dtype))

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.networks.pointer import Memory, PointerNetwork, Size, of_rows
 from ngs.grammar.padding import PAD
+from ngs.networks.pointer import Memory, PointerNetwork, Size
 from ngs.tasks.clevr.program import MODULES
-from tests.networks.asked import WORDS, alone, network, questions
-from tests.tasks.clevr.programs import encoded, random_programs
+from tests.networks.asked import WORDS, alone, distribution, network, questions
+from tests.tasks.clevr.programs import LANGUAGES, encoded, random_programs, recognised
 from tests.tasks.clevr.test_execution import random_source
 
 
@@ -33,10 +33,9 @@ def test_following_step_by_step_is_following_at_once() -> None:
     reader, columns = network(), encoded(programs)
     encoding = reader(questions(rng, programs))
     before = torch.cat([torch.full((6, 1), PAD), columns[:, :-1]], 1)
-    at_once, _ = reader.follow(encoding.memory, encoding.state, before)
-    state = encoding.state
-    for time, column in enumerate(before.unbind(1)):
-        scores, state = reader.follow(encoding.memory, state, column[:, None])
+    at_once, _ = encoding.follow(before)
+    for time, symbol in enumerate(before.unbind(1)):
+        scores, encoding = encoding.follow(symbol[:, None])
         assert torch.allclose(scores[:, 0], at_once[:, time], atol=1e-5)
 
 
@@ -46,8 +45,8 @@ def test_rows_can_be_chosen_in_any_order_and_number() -> None:
     reader, rows = network(), torch.tensor([3, 0, 0, 2, 3])
     encoding = reader(questions(rng, programs))
     first = torch.full((4, 1), PAD)
-    scores, _ = reader.follow(encoding.memory, encoding.state, first)
-    chosen, _ = reader.follow(encoding.memory.select(rows), of_rows(encoding.state, rows), first[rows])
+    scores, _ = encoding.follow(first)
+    chosen, _ = encoding.select(rows).follow(first[rows])
     assert torch.allclose(chosen, scores[rows], atol=1e-6)
 
 
@@ -83,8 +82,7 @@ def test_without_copies_keywords_say_nothing() -> None:
     asked = questions(rng, random_programs(rng, 5, 8))
     reader = without_opinions(copies=False)
     assert reader.copy_gain is None
-    encoding = reader(asked)
-    scores, _ = reader.follow(encoding.memory, encoding.state, torch.full((5, 1), PAD))
+    scores, _ = reader(asked).follow(torch.full((5, 1), PAD))
     assert not scores.any()
 
 
@@ -106,8 +104,7 @@ def test_dropout_is_for_training_alone() -> None:
     same.load_state_dict(reader.state_dict())
 
     def scores(network: PointerNetwork) -> Tensor:
-        encoding = network(asked)
-        return network.follow(encoding.memory, encoding.state, first)[0]
+        return network(asked).follow(first)[0]
 
     assert not torch.equal(scores(reader.train()), scores(reader))
     assert torch.equal(scores(reader.eval()), scores(same))
@@ -125,21 +122,31 @@ def test_mixed_precision_ends_where_the_question_is_read() -> None:
         (exact.memory.keys, *exact.state), (mixed.memory.keys, *mixed.state), strict=True
     ):
         assert after.dtype == torch.float32 and torch.allclose(before, after, atol=0.05)
-    assert reader.follow(mixed.memory, mixed.state, first)[0].dtype == torch.float32
+    assert mixed.follow(first)[0].dtype == torch.float32
 
 
 def test_everything_is_learned() -> None:
     rng = random_source()
     programs = random_programs(rng, 12, 10)
     asked, reader = questions(rng, programs), network()
-    encoding = reader(asked)
-    before = torch.cat([torch.full((12, 1), PAD), encoded(programs)[:, :-1]], 1)
-    scores, _ = reader.follow(encoding.memory, encoding.state, before)
-    scores.log_softmax(-1)[..., 3].sum().backward()
-    for name, parameter in reader.named_parameters():
-        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-        assert parameter.grad.any(), name
+    p = distribution(reader, asked, programs, "any order")  # elsewhere some have no choice
+    p.score(torch.arange(12), encoded(programs)).sum().backward()
+    for parameter, weight in reader.named_parameters():
+        assert weight.grad is not None and weight.grad.isfinite().all() and weight.grad.any(), parameter
     touched = reader.word_embedding.weight.grad
-    assert touched is not None
+    assert touched is not None and len(touched) == WORDS
     assert touched.any(1).nonzero().flatten().tolist() == sorted({*asked.words.flatten().tolist()} - {PAD})
-    assert len(touched) == WORDS
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_question_has_the_same_programs_alone(name: str) -> None:
+    rng = random_source()
+    programs = random_programs(rng, 8, 14)
+    asked, reader = questions(rng, programs), network()
+    together = distribution(reader, asked, programs, name).topk(4)
+    for row, program in enumerate(programs):
+        single = distribution(reader, alone(asked, row), [program], name).topk(4)
+        assert torch.allclose(single.log_probs[0], together.log_probs[row], atol=1e-5)
+        near = together.log_probs[row, 0] - together.log_probs[row, 1] < 1e-4
+        assert near or single[0, 0] == together[row, 0]
+        assert name == "any order" or recognised(name, together[row, 0])

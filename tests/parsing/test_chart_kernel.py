@@ -13,39 +13,49 @@ import ngs.kernels
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
+from ngs.grammar.padding import PAD
 from ngs.parsing import chart
-from ngs.parsing.chart import inside, log_total
+from ngs.parsing.chart import best_derivation, inside, log_total, outside, sampled_derivation
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
-from ngs.parsing.decode import PAD, best_columns, chosen_columns, sampled_columns
 from ngs.parsing.semiring import drawing, exponential
 from tests.grammars import CATALAN, DANGLING_ELSE, NULLABLE_LIST, PROGRAMS
 from tests.kernels import DEVICE, needs_triton, on_any_device, without_warnings
 
 pytestmark = [needs_triton, on_any_device, without_warnings]
 
-Compile = Callable[[Grammar, int], Circuit]
+Compile = Callable[[Grammar, int, torch.device], Circuit]
 
 
 @dataclass(frozen=True)
 class Case:
     """Examples of all lengths, some of which have no possible sentence, or no root at all."""
 
-    circuit: Circuit
+    compiled: Compile
+    grammar: Grammar
     scores: Tensor
-    roots: Edges
+    picked: list[int | None]
+    """the root of each example"""
 
     @classmethod
     def of(
         cls, compiled: Compile, grammar: Grammar, time: int, batch: int, dtype: torch.dtype = torch.float64
     ) -> Case:
-        circuit = compiled(grammar, time)
         scores = 3 * torch.randn(batch, time, len(grammar.symbols), dtype=dtype)
         scores = scores.masked_fill(torch.rand(scores.shape) < 0.1, -torch.inf)
         scores[1:2, 0] = -torch.inf
         known = normal_form(grammar).lengths(time)
         lengths = [known[k % len(known)] for k in torch.randint(100, (batch,)).tolist()]
-        roots = [None if b % 7 == 3 else circuit.root(length) for b, length in enumerate(lengths)]
-        return cls(circuit, scores, circuit.select(roots))
+        circuit = compiled(grammar, time, scores.device)
+        picked = [None if b % 7 == 3 else circuit.root(length) for b, length in enumerate(lengths)]
+        return cls(compiled, grammar, scores, picked)
+
+    @property
+    def circuit(self) -> Circuit:
+        return self.compiled(self.grammar, self.scores.shape[1], self.scores.device)
+
+    @property
+    def roots(self) -> Edges:
+        return self.circuit.select(self.picked)
 
     @property
     def noise_size(self) -> int:
@@ -58,13 +68,13 @@ class Case:
         return totals.detach().cpu(), torch.autograd.grad(finite.sum(), scores)[0].cpu()
 
     def best(self) -> Tensor:
-        return best_columns(self.circuit, self.scores, self.roots).cpu()
+        return best_derivation(self.circuit, self.scores, self.roots).cpu()
 
     def by_kernel(self, monkeypatch: pytest.MonkeyPatch) -> Case:
         """The same where the engine takes the kernel: on the GPU, or from now on everywhere."""
         if DEVICE.type == "cpu":
             monkeypatch.setattr(ngs.kernels, "available", lambda _: True)
-        there = Case(self.circuit, self.scores.to(DEVICE), self.roots.to(DEVICE))
+        there = replace(self, scores=self.scores.to(DEVICE))
         assert chart.has_kernel(there.circuit, there.scores)
         return there
 
@@ -78,7 +88,8 @@ class Case:
                 *reversed(of_levels.split([len(level.out) for level in self.circuit.levels])),
             ]
         )
-        return chosen_columns(inside(self.circuit, self.scores, self.roots, drawing(lambda _: next(parts))))
+        flow = outside(inside(self.circuit, self.scores, self.roots, drawing(lambda _: next(parts))))
+        return flow.argmax(-1).masked_fill(flow.sum(-1) == 0, PAD)
 
 
 CASES = {
@@ -99,7 +110,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return Case.of(*request.param)
 
 
-def test_best_columns(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_derivation(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     want = case.best()
     have = case.by_kernel(monkeypatch).best()
     assert have.dtype == want.dtype and torch.equal(have, want)
@@ -112,12 +123,13 @@ def test_the_first_of_equals_is_the_best(case: Case, monkeypatch: pytest.MonkeyP
     assert torch.equal(tied.by_kernel(monkeypatch).best(), want)
 
 
-def test_sampled_columns(case: Case) -> None:
+def test_a_drawn_derivation(case: Case) -> None:
     from ngs.kernels.chart import sampled_columns as by_kernel
 
     noise = exponential(torch.Generator().manual_seed(5))(case.scores.new_empty(case.noise_size))
-    layout, roots = chart.kernel_layout(case.circuit, DEVICE), case.roots.to(DEVICE)
-    have = by_kernel(layout, case.scores.to(DEVICE), roots.parts, noise.to(DEVICE))
+    there = replace(case, scores=case.scores.to(DEVICE))
+    layout = chart.kernel_layout(there.circuit)
+    have = by_kernel(layout, there.scores, there.roots.parts, noise.to(DEVICE))
     assert torch.equal(have.cpu(), case.drawn(noise))
 
 
@@ -125,7 +137,7 @@ def test_the_kernel_s_noise_is_drawn_at_once(case: Case, monkeypatch: pytest.Mon
     there = case.by_kernel(monkeypatch)
     noise = exponential(torch.Generator(DEVICE).manual_seed(5))(there.scores.new_empty(case.noise_size))
     generator = torch.Generator(DEVICE).manual_seed(5)
-    have = sampled_columns(there.circuit, there.scores, there.roots, generator)
+    have = sampled_derivation(there.circuit, there.scores, there.roots, generator)
     assert torch.equal(have.cpu(), case.drawn(noise.cpu()))
 
 
@@ -167,7 +179,7 @@ def test_scores_that_lie_apart_and_padded_roots(monkeypatch: pytest.MonkeyPatch)
     want, there = case.best(), case.by_kernel(monkeypatch)
     apart = there.scores.transpose(0, 1).contiguous().transpose(0, 1)
     assert not apart.is_contiguous()
-    assert torch.equal(replace(there, scores=apart, roots=there.roots.padded()).best(), want)
+    assert torch.equal(best_derivation(there.circuit, apart, there.roots.padded()).cpu(), want)
 
 
 def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import product, takewhile
 
@@ -21,7 +21,15 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Value, normal_form
 from ngs.grammar.tree import Sentence, sentence_of
 from ngs.parsing.chart import log_total
-from ngs.parsing.circuit import Circuit, Edges, determinise, leaf_row, sentence_circuit, unroll
+from ngs.parsing.circuit import (
+    Circuit,
+    Edges,
+    derivation_circuit,
+    determinise,
+    leaf_row,
+    sentence_circuit,
+    unroll,
+)
 from ngs.parsing.sentence import parse
 from ngs.parsing.tables import Blank, compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
@@ -29,6 +37,7 @@ from ngs.reasoning.semantics import evaluate, interpret
 from tests.enumeration import derivations, sentences
 from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NAMED, PALINDROMES, grammars
 
+CPU = torch.device("cpu")
 PLENTY = 10**7
 LONGEST = 4
 
@@ -36,11 +45,6 @@ DIVISIONS = Grammar.parse("""
     expression: factor | expression "-" factor -> subtract | expression "/" factor -> divide
     factor: "0" | "1" | "2"
 """)
-
-
-def derivation_circuit(grammar: Grammar, longest: int) -> Circuit:
-    """One derivation a tree: what `sentence_circuit` must not use where a sentence has several."""
-    return unroll(compile_tables(normal_form(grammar), Blank(), longest, PLENTY))
 
 
 def automaton_circuit(grammar: Grammar, longest: int) -> Circuit:
@@ -87,11 +91,11 @@ def test_every_word_weighs_as_much_as_it_has_derivations_or_one(grammar: Grammar
     trees = Counter(sentence_of(tree) for n in lengths for tree in derivations(grammar, n))
     scores, sizes = spelled(grammar, words, longest), [len(word) for word in words]
     once = [float(word in trees) for word in words]
-    assert totals(derivation_circuit(grammar, longest), scores, sizes) == pytest.approx(
+    assert totals(derivation_circuit(grammar, longest, CPU), scores, sizes) == pytest.approx(
         [trees[word] for word in words]
     )
     assert totals(automaton_circuit(grammar, longest), scores, sizes) == pytest.approx(once)
-    assert totals(sentence_circuit(grammar, longest), scores, sizes) == pytest.approx(once)
+    assert totals(sentence_circuit(grammar, longest, CPU), scores, sizes) == pytest.approx(once)
 
 
 @given(grammars(), st.integers(1, 6))
@@ -101,14 +105,14 @@ def test_flat_scores_count_derivations_and_sentences(grammar: Grammar, longest: 
     scores = torch.zeros(len(lengths), longest, len(grammar.symbols), dtype=torch.float64)
     found = [len(sentences(grammar, n)) for n in lengths]
     assert totals(automaton_circuit(grammar, longest), scores, lengths) == pytest.approx(found)
-    assert totals(sentence_circuit(grammar, longest), scores, lengths) == pytest.approx(found)
+    assert totals(sentence_circuit(grammar, longest, CPU), scores, lengths) == pytest.approx(found)
     counts = [form.count(n) for n in lengths]
-    assert totals(derivation_circuit(grammar, longest), scores, lengths) == pytest.approx(counts)
+    assert totals(derivation_circuit(grammar, longest, CPU), scores, lengths) == pytest.approx(counts)
 
 
 @given(grammars(), st.integers(1, 5))
 def test_edges_look_back_only(grammar: Grammar, longest: int) -> None:
-    for circuit in (derivation_circuit(grammar, longest), automaton_circuit(grammar, longest)):
+    for circuit in (derivation_circuit(grammar, longest, CPU), automaton_circuit(grammar, longest)):
         check_order(circuit)
         assert (circuit.time, circuit.symbols) == (longest, len(grammar.symbols))
         assert tuple(circuit.roots) == normal_form(grammar).lengths(longest)
@@ -116,7 +120,7 @@ def test_edges_look_back_only(grammar: Grammar, longest: int) -> None:
 
 @pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
 def test_named_grammars_count_each_sentence_once(grammar: Grammar) -> None:
-    circuit = sentence_circuit(grammar, 7)
+    circuit = sentence_circuit(grammar, 7, CPU)
     lengths = list(circuit.roots)
     scores = torch.zeros(len(lengths), 7, len(grammar.symbols), dtype=torch.float64)
     assert totals(circuit, scores, lengths) == pytest.approx([len(sentences(grammar, n)) for n in lengths])
@@ -125,12 +129,12 @@ def test_named_grammars_count_each_sentence_once(grammar: Grammar) -> None:
 
 def test_an_ambiguous_grammar_is_determinised() -> None:
     flat = torch.zeros(1, 7, 1, dtype=torch.float64)
-    assert totals(derivation_circuit(CATALAN, 7), flat, [7]) == pytest.approx([132])
-    assert totals(sentence_circuit(CATALAN, 7), flat, [7]) == pytest.approx([1])
+    assert totals(derivation_circuit(CATALAN, 7, CPU), flat, [7]) == pytest.approx([132])
+    assert totals(sentence_circuit(CATALAN, 7, CPU), flat, [7]) == pytest.approx([1])
     words = [("if", "c", "if", "c", "s", "else", "s")]
     scores = spelled(DANGLING_ELSE, words, 7)
-    assert totals(derivation_circuit(DANGLING_ELSE, 7), scores, [7]) == pytest.approx([2])
-    assert totals(sentence_circuit(DANGLING_ELSE, 7), scores, [7]) == pytest.approx([1])
+    assert totals(derivation_circuit(DANGLING_ELSE, 7, CPU), scores, [7]) == pytest.approx([2])
+    assert totals(sentence_circuit(DANGLING_ELSE, 7, CPU), scores, [7]) == pytest.approx([1])
 
 
 def test_each_value_weighs_what_its_sentences_weigh() -> None:
@@ -160,7 +164,7 @@ def test_a_value_that_no_sentence_has_weighs_nothing() -> None:
 
 
 def test_selected_edges_are_those_of_each_examples_root() -> None:
-    circuit = sentence_circuit(ARITHMETIC, 5)
+    circuit = sentence_circuit(ARITHMETIC, 5, CPU)
     one, three = circuit.root(1), circuit.root(3)
     selected = circuit.select([three, None, one, three])
     assert selected.segments == 4
@@ -175,10 +179,10 @@ def test_selected_edges_are_those_of_each_examples_root() -> None:
 def test_a_missing_length_names_those_there_are() -> None:
     wanted = "the grammar has no sentence of length 4; the lengths up to 5 it has are 1 3 5"
     with pytest.raises(ParseError, match=f"^{re.escape(wanted)}$"):
-        sentence_circuit(ARITHMETIC, 5).root(4)
+        sentence_circuit(ARITHMETIC, 5, CPU).root(4)
     none = Grammar.parse('s: "a" "b" "c"')
     with pytest.raises(ParseError, match=r"the lengths up to 2 it has are \(none\)$"):
-        sentence_circuit(none, 2).root(2)
+        sentence_circuit(none, 2, CPU).root(2)
 
 
 def test_edges_of_one_segment_keep_their_order() -> None:
@@ -187,6 +191,22 @@ def test_edges_of_one_segment_keep_their_order() -> None:
     assert (edges.left.tolist(), edges.out.tolist()) == ([6, 8, 5, 7], [0, 0, 1, 1])
 
 
-def test_a_circuit_on_the_cpu_is_itself() -> None:
-    circuit = sentence_circuit(PALINDROMES, 3)
-    assert circuit.to(torch.device("cpu")) is circuit
+@pytest.mark.parametrize("compiled", [derivation_circuit, sentence_circuit])
+def test_each_device_has_a_circuit_of_its_own(compiled: Callable[..., Circuit]) -> None:
+    """Moving one, there and back again, moves its edges and leaves alone those that others share."""
+    there = torch.device("meta")
+    here, moved = compiled(PALINDROMES, 5, CPU), compiled(PALINDROMES, 5, there)
+    assert compiled(PALINDROMES, 5, CPU) is here and compiled(PALINDROMES, 5, there) is moved is not here
+    assert devices_of(here) == {CPU} and devices_of(moved) == {there}
+    assert not here.state_dict(), "a circuit is compiled again, not saved"
+    assert devices_of(unroll(compile_tables(normal_form(PALINDROMES), Blank(), 5, PLENTY)).to(there)) == {
+        there
+    }
+    fresh = determinise(PALINDROMES, 5, prefix_automaton(PALINDROMES)).to(there).to_empty(device=CPU)
+    assert devices_of(fresh) == {CPU}
+
+
+def devices_of(circuit: Circuit) -> set[torch.device]:
+    selected = circuit.select([circuit.root(3)])
+    parts = [part for edges in (*circuit.levels, selected) for part in edges.parts]
+    return {part.device for part in (circuit.flat, *parts)}

@@ -21,7 +21,7 @@ from ngs.reasoning.semantics import Meaning, Semantics, evaluate
 from tests.enumeration import sentences
 from tests.grammars import grammars, lattices
 
-FORMULAS = Grammar.parse("""
+SMALL_ARITHMETIC = Grammar.parse("""
     expr: expr "+" term -> add | expr "-" term -> subtract | term
     term: term "*" digit -> multiply | term "/" digit -> divide | digit
     digit: "0" | "1" | "2"
@@ -89,7 +89,7 @@ class Problem:
         )
 
     @property
-    def columns(self) -> list[int]:
+    def symbols(self) -> list[int]:
         return self.grammar.encode(self.sentence)
 
     def answer(self, sentence: Sequence[str]) -> Value:
@@ -117,16 +117,16 @@ def answers(grammar: Grammar, semantics: Meaning, length: int) -> dict[Sentence,
 
 
 @lru_cache(maxsize=256)
-def all_columns(grammar: Grammar, length: int) -> dict[Sentence, Tensor]:
-    """Every sentence of `length` symbols as columns."""
+def all_symbols(grammar: Grammar, length: int) -> dict[Sentence, Tensor]:
+    """Every sentence of `length` symbols as symbol ids."""
     return {z: torch.tensor(grammar.encode(z)) for z in sentences(grammar, length)}
 
 
 def log_probs_of(grammar: Grammar, log_probs: Tensor, length: int) -> dict[Sentence, float]:
     """log p(z|x) of every sentence of `length` symbols, of all that `log_probs` [time, symbol] has."""
-    columns = all_columns(grammar, length)
-    scores = log_probs[torch.arange(length), torch.stack([*columns.values()])]  # [sentence, time]
-    return dict(zip(columns, scores.sum(-1).tolist(), strict=True))
+    ids = all_symbols(grammar, length)
+    scores = log_probs[torch.arange(length), torch.stack([*ids.values()])]  # [sentence, time]
+    return dict(zip(ids, scores.sum(-1).tolist(), strict=True))
 
 
 @st.composite
@@ -161,6 +161,6 @@ def random_problems(draw: st.DrawFn, longest: int = 5) -> Problem:
 
 
 @st.composite
-def formula_problems(draw: st.DrawFn, semantics: Meaning = Arithmetic, longest: int = 5) -> Problem:
+def arithmetic_problems(draw: st.DrawFn, semantics: Meaning = Arithmetic, longest: int = 5) -> Problem:
     """A problem in arithmetic; the formula is often some steps away from the target's."""
-    return draw(problems_in(FORMULAS, semantics, range(1, longest + 1, 2)))
+    return draw(problems_in(SMALL_ARITHMETIC, semantics, range(1, longest + 1, 2)))

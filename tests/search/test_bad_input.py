@@ -29,7 +29,7 @@ from ngs import (
     posterior,
 )
 from ngs.reasoning.operation import Value
-from tests.search.semantics import FORMULAS
+from tests.search.semantics import SMALL_ARITHMETIC
 
 Batched = Callable[[Tensor, Sequence[int] | None, Sequence[Value]], object]
 Single = Callable[[Tensor, Value], object]
@@ -41,17 +41,17 @@ def generator() -> torch.Generator:
 
 BATCHED: dict[str, Batched] = {
     "one_step_batch": lambda scores, lengths, answers: one_step_batch(
-        FORMULAS, Arithmetic, scores, lengths, answers
+        SMALL_ARITHMETIC, Arithmetic, scores, lengths, answers
     ),
     "multi_step_batch": lambda scores, lengths, answers: multi_step_batch(
-        FORMULAS, Arithmetic, scores, lengths, answers, generator=generator()
+        SMALL_ARITHMETIC, Arithmetic, scores, lengths, answers, generator=generator()
     ),
-    "posterior": lambda scores, lengths, answers: posterior(FORMULAS, Arithmetic, scores, lengths, answers),
+    "posterior": lambda scores, lengths, answers: posterior(SMALL_ARITHMETIC, Arithmetic, scores, lengths, answers),
 }
 SINGLE: dict[str, Single] = {
-    "one_step": lambda scores, target: one_step(FORMULAS, Arithmetic, scores, target),
+    "one_step": lambda scores, target: one_step(SMALL_ARITHMETIC, Arithmetic, scores, target),
     "multi_step": lambda scores, target: multi_step(
-        FORMULAS, Arithmetic, scores, target, generator=generator()
+        SMALL_ARITHMETIC, Arithmetic, scores, target, generator=generator()
     ),
 }
 batched = pytest.mark.parametrize("search", BATCHED.values(), ids=BATCHED)
@@ -62,7 +62,7 @@ of_probabilities = pytest.mark.parametrize(  # `posterior` takes any scores
 
 
 def uniform(batch: int = 2, time: int = 3) -> Tensor:
-    return torch.zeros(batch, time, len(FORMULAS.symbols)).log_softmax(-1)
+    return torch.zeros(batch, time, len(SMALL_ARITHMETIC.symbols)).log_softmax(-1)
 
 
 @pytest.mark.parametrize("value", [nan, inf])
@@ -178,7 +178,7 @@ def test_a_length_the_language_does_not_have(search: Single) -> None:
 
 def test_a_length_the_language_does_not_have_beyond_the_budget() -> None:
     with pytest.raises(ParseError, match="the grammar has no sentence of length 4"):
-        posterior(FORMULAS, Arithmetic, uniform(1, 4), None, [1], budget=1)
+        posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1, 4), None, [1], budget=1)
 
 
 @batched
@@ -224,9 +224,9 @@ def test_an_answer_nobody_could_mean(search: Single, answer: Value, message: str
 def test_sentences_that_cannot_be_corrected(sentence: str, error: type[NGSError], message: str) -> None:
     scores = uniform()[0]
     with pytest.raises(error, match=message):
-        one_step(FORMULAS, Arithmetic, scores, 1, sentence)
+        one_step(SMALL_ARITHMETIC, Arithmetic, scores, 1, sentence)
     with pytest.raises(error, match=message):
-        multi_step(FORMULAS, Arithmetic, scores, 1, sentence, generator=generator())
+        multi_step(SMALL_ARITHMETIC, Arithmetic, scores, 1, sentence, generator=generator())
 
 
 @pytest.mark.parametrize(
@@ -248,15 +248,15 @@ def test_sentences_of_a_batch_that_cannot_be_corrected(
 ) -> None:
     targets = [1, 1]
     with pytest.raises(error, match=message):
-        one_step_batch(FORMULAS, Arithmetic, uniform(), None, targets, columns)
+        one_step_batch(SMALL_ARITHMETIC, Arithmetic, uniform(), None, targets, columns)
     with pytest.raises(error, match=message):
-        multi_step_batch(FORMULAS, Arithmetic, uniform(), None, targets, columns, generator=generator())
+        multi_step_batch(SMALL_ARITHMETIC, Arithmetic, uniform(), None, targets, columns, generator=generator())
 
 
 def impossible() -> Tensor:
     """All probability on `+`: no formula is possible."""
-    scores = torch.full((1, 3, len(FORMULAS.symbols)), -inf)
-    scores[..., FORMULAS.column("+")] = 0.0
+    scores = torch.full((1, 3, len(SMALL_ARITHMETIC.symbols)), -inf)
+    scores[..., SMALL_ARITHMETIC.column("+")] = 0.0
     return scores
 
 
@@ -271,29 +271,29 @@ def test_no_sentence_of_a_batch_is_possible(target: int) -> None:
     """A batch goes on without it."""
     scores = torch.cat([impossible(), uniform(1)])
     for have in (
-        one_step_batch(FORMULAS, Arithmetic, scores, None, [target, target]),
-        multi_step_batch(FORMULAS, Arithmetic, scores, None, [target, target], generator=generator()),
+        one_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, None, [target, target]),
+        multi_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, None, [target, target], generator=generator()),
     ):
         assert not have.found[0]
         assert have.sentences.columns[0].tolist() == [PAD] * 3
         assert have.sentences.log_probs[0] == -inf
         assert have.sentences[1] != ()
-    exact = posterior(FORMULAS, Arithmetic, scores, None, [target, target])
+    exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [target, target])
     assert exact.found.tolist() == [False, True]
     assert not exact.marginals[0].any()
 
 
 @pytest.mark.parametrize("time", [0, 3])
 def test_empty_batches(time: int) -> None:
-    scores = torch.zeros(0, time, len(FORMULAS.symbols))
+    scores = torch.zeros(0, time, len(SMALL_ARITHMETIC.symbols))
     for lengths in (None, []):
         for have in (
-            one_step_batch(FORMULAS, Arithmetic, scores, lengths, []),
-            multi_step_batch(FORMULAS, Arithmetic, scores, lengths, [], generator=generator()),
+            one_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, lengths, []),
+            multi_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, lengths, [], generator=generator()),
         ):
             assert have.found.shape == (0,)
             assert have.sentences.columns.shape == (0, time)
-        exact = posterior(FORMULAS, Arithmetic, scores, lengths, [])
+        exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, lengths, [])
         assert exact.log_evidence.shape == exact.found.shape == exact.exact.shape == (0,)
         assert exact.marginals.shape == scores.shape
         assert exact.best().columns.shape == exact.sample(generator()).columns.shape == (0, time)
@@ -302,9 +302,9 @@ def test_empty_batches(time: int) -> None:
 
 def test_beams_and_ranks_without_room() -> None:
     with pytest.raises(NGSError, match="beam is 0; keep at least one value of each span"):
-        posterior(FORMULAS, Arithmetic, uniform(1), None, [1], budget=1, beam=0)
+        posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1], budget=1, beam=0)
     with pytest.raises(NGSError, match="k is 0; ask for at least one sentence"):
-        posterior(FORMULAS, Arithmetic, uniform(1), None, [1]).k_best(0)
+        posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1]).k_best(0)
 
 
 @batched
@@ -334,29 +334,29 @@ def test_a_meaning_that_is_missing_is_named_before_the_search() -> None:
 
 @pytest.mark.parametrize("answer", [torch.tensor(3), float("nan"), float("inf")], ids=repr)
 def test_answers_that_equal_no_value(answer) -> None:
-    scores = torch.zeros(1, 3, len(FORMULAS.symbols)).log_softmax(-1)
+    scores = torch.zeros(1, 3, len(SMALL_ARITHMETIC.symbols)).log_softmax(-1)
     for call in (
-        lambda: ngs.posterior(FORMULAS, ngs.Arithmetic, scores, None, [answer]),
-        lambda: ngs.one_step_batch(FORMULAS, ngs.Arithmetic, scores, None, [answer]),
-        lambda: ngs.one_step(FORMULAS, ngs.Arithmetic, scores[0], answer),
+        lambda: ngs.posterior(SMALL_ARITHMETIC, ngs.Arithmetic, scores, None, [answer]),
+        lambda: ngs.one_step_batch(SMALL_ARITHMETIC, ngs.Arithmetic, scores, None, [answer]),
+        lambda: ngs.one_step(SMALL_ARITHMETIC, ngs.Arithmetic, scores[0], answer),
     ):
         with pytest.raises(SemanticsError, match="the answer is"):
             call()
 
 
 def test_given_sentences_are_checked() -> None:
-    scores = torch.zeros(2, 3, len(FORMULAS.symbols)).log_softmax(-1)
+    scores = torch.zeros(2, 3, len(SMALL_ARITHMETIC.symbols)).log_softmax(-1)
 
     def correct(columns):
-        return ngs.one_step_batch(FORMULAS, ngs.Arithmetic, scores, [3, 1], [2, 2], columns)
+        return ngs.one_step_batch(SMALL_ARITHMETIC, ngs.Arithmetic, scores, [3, 1], [2, 2], columns)
 
-    good = torch.tensor([FORMULAS.encode("1+2"), FORMULAS.encode("1+1")])
+    good = torch.tensor([SMALL_ARITHMETIC.encode("1+2"), SMALL_ARITHMETIC.encode("1+1")])
     assert correct(good).sentences.columns[1, 1:].tolist() == [ngs.PAD, ngs.PAD]  # behind the end
     with pytest.raises(ShapeError, match=r"float32 of shape \[2, 3\]; give .* int64"):
         correct(good.float())
     with pytest.raises(ShapeError, match=r"give columns of the scores as int64 of shape \[2, 3\]"):
         correct(good[:, :2])
-    for wrong in (FORMULAS.column("+"), 99):
+    for wrong in (SMALL_ARITHMETIC.column("+"), 99):
         bad = good.clone()
         bad[1, 0] = wrong
         with pytest.raises(ParseError, match=r"example 1: .* is not a sentence of the grammar"):

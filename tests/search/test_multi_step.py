@@ -34,10 +34,10 @@ from ngs.reasoning.semantics import Meaning
 from ngs.search.multi_step import Draws, RandomWalk, walk_along
 from tests.grammars import grammars
 from tests.search.semantics import (
-    FORMULAS,
+    SMALL_ARITHMETIC,
     Problem,
     answers,
-    formula_problems,
+    arithmetic_problems,
     lengths_of,
     log_probs_of,
     meanings,
@@ -105,7 +105,7 @@ def test_engines_agree_in_random_languages(problems: list[Problem], walk: Walk, 
     check_engines_agree(problems, walk, seed)
 
 
-@given(batches(FORMULAS, Arithmetic, 5), walks, st.integers(0, 2**32 - 1))
+@given(batches(SMALL_ARITHMETIC, Arithmetic, 5), walks, st.integers(0, 2**32 - 1))
 def test_engines_agree_in_arithmetic(problems: list[Problem], walk: Walk, seed: int) -> None:
     check_engines_agree(problems, walk, seed)
 
@@ -329,15 +329,15 @@ class OneRow:
 # What smoothing costs
 
 
-@given(formula_problems(longest=3), st.sampled_from([1e-8, 1e-4, 1e-2, 0.3, 5.0]))
+@given(arithmetic_problems(longest=3), st.sampled_from([1e-8, 1e-4, 1e-2, 0.3, 5.0]))
 def test_divergence_of_the_smoothed_posterior(problem: Problem, epsilon: float) -> None:
     """KL(p||p') = log(1 + eps / C) - log(1 + eps), with C = p(y|x) within the language."""
     length = len(problem.sentence)
-    by_posterior = posterior(FORMULAS, Arithmetic, problem.log_probs[None], None, [problem.target])
+    by_posterior = posterior(SMALL_ARITHMETIC, Arithmetic, problem.log_probs[None], None, [problem.target])
     assume(bool(by_posterior.found))
-    c = float((by_posterior.log_evidence - log_partition(FORMULAS, problem.log_probs[None])).exp())
-    p = {z: exp(log_p) for z, log_p in log_probs_of(FORMULAS, problem.log_probs, length).items()}
-    values = answers(FORMULAS, Arithmetic, length)
+    c = float((by_posterior.log_evidence - log_partition(SMALL_ARITHMETIC, problem.log_probs[None])).exp())
+    p = {z: exp(log_p) for z, log_p in log_probs_of(SMALL_ARITHMETIC, problem.log_probs, length).items()}
+    values = answers(SMALL_ARITHMETIC, Arithmetic, length)
     right = {z: p[z] for z in p if values[z] == problem.target and p[z] > 0}
     smoothed = {z: ((values[z] == problem.target) + epsilon) * p[z] for z in p}
     evidence, total = sum(right.values()), sum(smoothed.values())
@@ -427,14 +427,14 @@ def test_walks_that_could_not_work(parameters: dict[str, float], message: str) -
         Walk(**parameters)
 
 
-@given(formula_problems(), st.integers(0, 2**32 - 1))
+@given(arithmetic_problems(), st.integers(0, 2**32 - 1))
 @settings(max_examples=50)
 def test_the_generator_decides_everything(problem: Problem, seed: int) -> None:
     def run() -> tuple[Sentence, ...]:
         generator = torch.Generator().manual_seed(seed)
         torch.rand(3)  # the global generator plays no role
         return multi_step(
-            FORMULAS, Arithmetic, problem.log_probs, problem.target, problem.sentence, generator=generator
+            SMALL_ARITHMETIC, Arithmetic, problem.log_probs, problem.target, problem.sentence, generator=generator
         ).states
 
     assert run() == run()

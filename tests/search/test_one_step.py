@@ -14,23 +14,24 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ngs import UNDEFINED, Grammar, Semantics, arithmetic_grammar, best, evaluate, one_step, parse, recognises
+from ngs import UNDEFINED, Grammar, Semantics, evaluate, independent, one_step, parse, recognises
+from ngs.grammar.library import arithmetic
 from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import ANY, inverses
 from ngs.search.one_step import Action, Correction
 from tests.search.semantics import (
-    FORMULAS,
+    SMALL_ARITHMETIC,
     PlainArithmetic,
     Problem,
-    formula_problems,
+    arithmetic_problems,
     random_problems,
 )
 
 Ratio = Fraction | float
 """An exact ratio of probabilities; +inf where something impossible is to be changed."""
 
-any_problem = st.one_of(random_problems(), formula_problems())
+any_problem = st.one_of(random_problems(), arithmetic_problems())
 
 
 def solve(problem: Problem) -> Correction:
@@ -68,7 +69,7 @@ class Exhaustive:
                     yield position, column
 
     def p(self, position: int) -> Fraction:
-        return self.probs[position][self.problem.columns[position]]
+        return self.probs[position][self.problem.symbols[position]]
 
     def leaf_priority(self, position: int, column: int) -> Ratio:
         """p(alpha) / p(A)"""
@@ -114,12 +115,12 @@ def test_best_of_all_changes_in_random_languages(problem: Problem) -> None:
     check_against_all_changes(problem)
 
 
-@given(formula_problems())
+@given(arithmetic_problems())
 def test_best_of_all_changes_in_arithmetic(problem: Problem) -> None:
     check_against_all_changes(problem)
 
 
-@given(formula_problems(PlainArithmetic))
+@given(arithmetic_problems(PlainArithmetic))
 def test_best_of_all_changes_without_inverses(problem: Problem) -> None:
     check_against_all_changes(problem)
 
@@ -135,14 +136,14 @@ def test_no_node_is_weaker_than_a_change_below_it(problem: Problem) -> None:
         assert exhaustive.weakest_link(*change) == exhaustive.leaf_priority(*change)
 
 
-@given(formula_problems(), st.integers(0, 2**32 - 1))
+@given(arithmetic_problems(), st.integers(0, 2**32 - 1))
 def test_confident_networks_lose_no_digits(problem: Problem, seed: int) -> None:
     """In float32 the probability of a whole subtree rounds to 1, and 1 - p(A) to 0, long before the
     ratios of its leaves do: corrections below the root must not fall behind because of that."""
     logits = 3 * torch.randn(problem.log_probs.shape, generator=torch.Generator().manual_seed(seed))
-    logits[torch.arange(len(logits)), problem.columns] += 25
+    logits[torch.arange(len(logits)), problem.symbols] += 25
     confident = logits.log_softmax(-1)
-    problem = Problem(FORMULAS, Arithmetic, confident, problem.sentence, problem.target)
+    problem = Problem(SMALL_ARITHMETIC, Arithmetic, confident, problem.sentence, problem.target)
     changes = list(Exhaustive(problem).changes())
     assume(changes and problem.answer(problem.sentence) != problem.target)
     ratios = {change: float(confident[change]) for change in changes}  # the symbols themselves have log p ~ 0
@@ -161,7 +162,7 @@ def literal_algorithm_1(problem: Problem) -> tuple[Sentence | None, list[float]]
 
     def push(part: Tree) -> None:
         if isinstance(part, Leaf):
-            row, current = log_probs[part.position], problem.columns[part.position]
+            row, current = log_probs[part.position], problem.symbols[part.position]
             for column, score in enumerate(row):
                 if column != current and score > -inf:
                     pushed.append(score - row[current])
@@ -170,7 +171,7 @@ def literal_algorithm_1(problem: Problem) -> tuple[Sentence | None, list[float]]
             for child in part.children:
                 push(child)
         elif next(leaves(part), None):
-            log_p = sum(log_probs[leaf.position][problem.columns[leaf.position]] for leaf in leaves(part))
+            log_p = sum(log_probs[leaf.position][problem.symbols[leaf.position]] for leaf in leaves(part))
             pushed.append(log(-expm1(log_p)) - log_p if log_p < 0 else -inf)
             heappush(queue, (-pushed[-1], next(order), part, None))
 
@@ -243,14 +244,14 @@ def position_of(tree: Tree, path: tuple[int, ...]) -> int:
     return tree.position
 
 
-@given(formula_problems())
+@given(arithmetic_problems())
 def test_expected_values_are_right_where_the_tree_stays(problem: Problem) -> None:
     """Putting an expected value in a node's place gives the target: alpha_A of Algorithm 1."""
     for event in solve(problem).trace:
         if event.expected is ANY:
             continue
         for value in event.expected if event.action is Action.PUSH else ():
-            tree = parse(FORMULAS, problem.sentence)
+            tree = parse(SMALL_ARITHMETIC, problem.sentence)
             assert substituted(tree, event.path, value) == problem.target
 
 
@@ -270,10 +271,10 @@ def substituted(tree: Tree, path: tuple[int, ...], value: Fraction) -> Fraction:
     return functions[tree.rule.name](*arguments)
 
 
-@given(formula_problems())
+@given(arithmetic_problems())
 def test_given_and_automatic_inverses_agree(problem: Problem) -> None:
     given_inverse = solve(problem)
-    automatic = one_step(FORMULAS, PlainArithmetic, problem.log_probs, problem.target, problem.sentence)
+    automatic = one_step(SMALL_ARITHMETIC, PlainArithmetic, problem.log_probs, problem.target, problem.sentence)
     assert given_inverse.sentence == automatic.sentence
     assert given_inverse.position == automatic.position
 
@@ -288,14 +289,14 @@ def test_right_sentences_come_back_unchanged(problem: Problem) -> None:
 
 @given(any_problem)
 def test_by_default_the_likeliest_sentence_is_corrected(problem: Problem) -> None:
-    likeliest = best(problem.grammar, problem.log_probs[None])[0]
+    likeliest = independent(problem.grammar, problem.log_probs[None]).best()[0]
     assume(likeliest)
     default = one_step(problem.grammar, problem.semantics, problem.log_probs, problem.target)
     explicit = one_step(problem.grammar, problem.semantics, problem.log_probs, problem.target, likeliest)
     assert default == explicit
 
 
-DIGITS = arithmetic_grammar()
+DIGITS = arithmetic()
 
 
 def scores_for(seen: str, doubts: dict[int, str], grammar: Grammar = DIGITS) -> Tensor:
@@ -321,7 +322,7 @@ def scores_for(seen: str, doubts: dict[int, str], grammar: Grammar = DIGITS) -> 
         ("7", {0: "1"}, 1, "1"),
     ],
 )
-def test_corrections_of_a_formula(seen: str, doubts: dict[int, str], target: int, wanted: str) -> None:
+def test_corrections_of_a_calculation(seen: str, doubts: dict[int, str], target: int, wanted: str) -> None:
     correction = one_step(DIGITS, Arithmetic, scores_for(seen, doubts), target)
     assert correction.sentence == tuple(wanted)
     assert evaluate(parse(DIGITS, wanted), Arithmetic) == target
@@ -377,13 +378,13 @@ def test_a_wrong_inverse_is_no_danger() -> None:
         def add(a: Fraction, b: Fraction) -> Fraction:
             return a + b
 
-    scores = scores_for("1+1", {0: "2"}, FORMULAS)
-    assert one_step(FORMULAS, Arithmetic, scores, 3).sentence == ("2", "+", "1")
-    assert one_step(FORMULAS, Careless, scores, 3).sentence == ("1", "+", "2")
+    scores = scores_for("1+1", {0: "2"}, SMALL_ARITHMETIC)
+    assert one_step(SMALL_ARITHMETIC, Arithmetic, scores, 3).sentence == ("2", "+", "1")
+    assert one_step(SMALL_ARITHMETIC, Careless, scores, 3).sentence == ("1", "+", "2")
 
 
 @settings(max_examples=50)
-@given(formula_problems())
+@given(arithmetic_problems())
 def test_scores_are_only_read(problem: Problem) -> None:
     before = problem.log_probs.clone()
     problem.log_probs.requires_grad_()

@@ -13,7 +13,7 @@ from torch import Tensor
 from ngs.errors import NGSError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.tree import Sentence
-from ngs.parsing.decode import k_best, log_partition
+from ngs.parsing.independent import independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic, exact
 from ngs.reasoning.operation import Value
@@ -66,16 +66,16 @@ class Formula:
 
 def likeliest(log_probs: Tensor, k: int) -> list[Formula]:
     """The k likeliest formulas under scores [time, symbol], or as many as there are."""
-    total = log_partition(GRAMMAR, log_probs[None])
-    ranked = k_best(GRAMMAR, log_probs[None], k=k)
-    shares = (ranked.log_probs[0] - total).exp().tolist()
+    p = independent(GRAMMAR, log_probs[None])
+    ranked = p.topk(k)
+    shares = (ranked.log_probs[0] - p.log_z.detach()).exp().tolist()
     sentences = [(ranked[0, rank], share) for rank, share in enumerate(shares) if ranked[0, rank]]
     return [Formula(z, value_of(z), share) for z, share in sentences]
 
 
 @lru_cache(maxsize=10_000)
 def value_of(sentence: Sentence) -> Value:
-    """f(z). Remembered, since who draws on sees the same formulas again and again."""
+    """f(z). Cached, since who draws on sees the same formulas again and again."""
     return evaluate(parse(GRAMMAR, sentence), Arithmetic)
 
 

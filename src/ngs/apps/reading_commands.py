@@ -36,7 +36,7 @@ from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET
 from ngs.search.one_step import Correction, one_step
-from ngs.search.posterior import posterior
+from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import load_symbols
 from ngs.tasks.hwf.segmentation import Network, log_probs_of
@@ -177,20 +177,20 @@ def _tell_alternatives(console: Console, reading: Seen, target: Fraction, correc
     length = len(reading.log_probs)
     budget = BUDGET if length <= LONGEST_TABLED else 1
     found = posterior(GRAMMAR, Arithmetic, reading.log_probs[None], None, [target], budget=budget)
-    is_exact, evidence = bool(found.exact[0]), found.log_evidence[0]
+    is_exact, log_z = found.exact is None or bool(found.exact[0]), found.log_z[0]
     if not bool(found.found[0]):
         tell(console, f"\n{_none(length, target, is_exact)}")
         return
-    ranked = found.k_best(SHOWN)
+    ranked = found.topk(SHOWN)
     console.print(
         f"\nformulas that give {shown_value(target)}, by p(z | x, y)", style="bold", highlight=False
     )
     for k in range(SHOWN):
         if ranked[0, k]:
-            share = (ranked.log_probs[0, k] - evidence).exp().item()
+            share = (ranked.log_probs[0, k] - log_z).exp().item()
             tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
     summed = "summed exactly" if is_exact else "at least: the formula is too long to sum over all"
-    tell(console, f"  p(y | x) = {shown_ratio(evidence.item())}, {summed}")
+    tell(console, f"  p(y | x) = {shown_ratio(log_z.item())}, {summed}")
     if correction.sentence is None:
         pairs = zip(ranked[0, 0], sentence_of(correction.tree), strict=True)
         changed = sum(one != other for one, other in pairs)

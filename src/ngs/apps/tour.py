@@ -9,12 +9,12 @@ from torch import Tensor
 from ngs.explanations.text import as_text
 from ngs.grammar.library import arithmetic
 from ngs.grammar.tree import pretty
-from ngs.parsing.decode import best
+from ngs.parsing.independent import independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.one_step import Correction, one_step
-from ngs.search.posterior import posterior
+from ngs.search.support import posterior
 
 WRITTEN = "2*9+3"
 
@@ -25,7 +25,7 @@ def take_tour(console: Console, seed: int) -> Correction:
     log_probs = misreading(seed)
     target = evaluate(parse(grammar, WRITTEN), Arithmetic)
     argmax = " ".join(grammar.symbols[k] for k in log_probs.argmax(-1).tolist())
-    read = best(grammar, log_probs[None])
+    read = independent(grammar, log_probs[None]).best()
     tree = read.tree(0)
     console.print(f"[bold]written[/]            {' '.join(WRITTEN)}   with the answer {target}")
     console.print(f"[bold]likeliest symbols[/]  {argmax}")
@@ -36,12 +36,12 @@ def take_tour(console: Console, seed: int) -> Correction:
     console.print(as_text(correction), highlight=False, markup=False)
     exact = posterior(grammar, Arithmetic, log_probs[None], None, [target])
     console.print(f"\n[bold]all formulas that give {target}[/], by p(z | x, y)")
-    ranked = exact.k_best(5)
-    evidence = exact.log_evidence[0]
+    ranked = exact.topk(5)
+    log_z = exact.log_z[0]
     for k in range(5):
-        share = (ranked.log_probs[0, k] - evidence).exp().item()
+        share = (ranked.log_probs[0, k] - log_z).exp().item()
         console.print(f"  {share:6.1%}  {' '.join(ranked[0, k])}", highlight=False)
-    console.print(f"  p(y | x) = {evidence.exp().item():.2e}, summed exactly")
+    console.print(f"  p(y | x) = {log_z.exp().item():.2e}, summed exactly")
     if correction.position is not None and correction.sentence is not None:
         right = "".join(correction.sentence) == WRITTEN
         console.print(f"\nThe correction {'is' if right else 'is not'} what was written.")

@@ -11,26 +11,28 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
-from ngs.parsing.chart import log_total
-from ngs.parsing.circuit import sentence_circuit
-from ngs.parsing.decode import Sentences, best, best_columns, sample
+from ngs.learning.examples import Examples
+from ngs.learning.methods import METHODS, Objective
 from ngs.parsing.earley import parse_aligned
+from ngs.parsing.independent import independent
+from ngs.parsing.sentences import Sentences
 from ngs.parsing.tables import compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.elementwise import at_once
 from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.semantics import evaluate, interpret
-from ngs.search.batched import Batch, one_step_batch
-from ngs.search.batched_walk import multi_step_batch, walk_batch
+from ngs.search.back_search import ChainSettings, back_search, sample_corrections
 from ngs.search.compiled import BUDGET, value_circuit
-from ngs.search.multi_step import Draws, Walk, multi_step
+from ngs.search.multi_step import multi_step
 from ngs.search.one_step import one_step
-from ngs.search.posterior import posterior
+from ngs.search.reasoner import reasoner
+from ngs.search.support import posterior
 
 GRAMMAR = arithmetic()
 Results = dict[str, Any]
@@ -67,14 +69,18 @@ def lattice(
 ) -> tuple[Tensor, list[Fraction]]:
     """Log-probabilities as of an unsure network, and answers that some likely sentence gives."""
     generator = torch.Generator().manual_seed(seed)
-    log_probs = (3 * torch.randn(batch, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
+    log_probs = _unsure(length, generator, batch)
     answers: list[Fraction | None] = [None] * batch
     while None in answers:
-        drawn = sample(GRAMMAR, log_probs, generator=generator)
+        drawn = independent(GRAMMAR, log_probs).sample(generator)
         for b in range(batch):
             value = evaluate(drawn.tree(b), Arithmetic)
             answers[b] = answers[b] if value is UNDEFINED or answers[b] is not None else value
     return log_probs.to(device), [answer for answer in answers if answer is not None]
+
+
+def _unsure(length: int, generator: torch.Generator, batch: int = BATCH) -> Tensor:
+    return (3 * torch.randn(batch, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
 
 
 def alternate(rounds: int, *functions: Callable[[], object]) -> list[float]:
@@ -135,53 +141,55 @@ def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
     """The chart against the generalized Earley parser."""
     speeds = []
     for length, part in ((7, 8), (19, 2)):
-        log_probs, _ = lattice(length, device) if length == 7 else (_scores(length, device), [])
-        rows = log_probs[:part].double().cpu()
-        speeds.append(
-            compare(
-                f"best parse, length {length}",
-                partial(best, GRAMMAR, log_probs),
-                "generalized Earley",
-                lambda rows=rows: [parse_aligned(GRAMMAR, row) for row in rows],  # type: ignore[misc]
-                rounds=rounds,
-                part=part,
-            )
-        )
+        log_probs = _unsure(length, torch.Generator().manual_seed(0))
+        fast, slow = partial(_best, log_probs.to(device)), partial(_parses, log_probs[:part].double())
+        name = f"best parse, length {length}"
+        speeds.append(compare(name, fast, "generalized Earley", slow, rounds=rounds, part=part))
     return speeds
 
 
-def _scores(length: int, device: torch.device) -> Tensor:
-    generator = torch.Generator().manual_seed(0)
-    return (
-        (3 * torch.randn(BATCH, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1).to(device)
-    )
+def _best(log_probs: Tensor) -> Sentences:
+    return independent(GRAMMAR, log_probs).best()
+
+
+def _parses(log_probs: Tensor) -> object:
+    return [parse_aligned(GRAMMAR, row) for row in log_probs]
 
 
 def search_speeds(device: torch.device, rounds: int, part: int = 8) -> list[Speed]:
     """Batched back-search against the reference."""
     log_probs, answers = lattice(7, device)
-    columns = best(GRAMMAR, log_probs).columns
+    p = independent(GRAMMAR, log_probs)
+    start = p.best()
+    reasons = reasoner(GRAMMAR, Arithmetic, Examples.of(list(log_probs), answers))
     generator = torch.Generator(device).manual_seed(0)
     rows = log_probs[:part].cpu()
-    start = Sentences(GRAMMAR, columns.cpu(), log_probs)
     reference_generator = torch.Generator().manual_seed(0)
 
     def one_by_one() -> list[object]:
         return [one_step(GRAMMAR, Arithmetic, rows[b], answers[b], start[b]) for b in range(part)]
 
-    def walk_by_walk() -> list[object]:
+    def chain_by_chain() -> list[object]:
         return [
             multi_step(GRAMMAR, Arithmetic, rows[b], answers[b], start[b], generator=reference_generator)
             for b in range(part)
         ]
 
-    one = partial(one_step_batch, GRAMMAR, Arithmetic, log_probs, None, answers, columns)
+    one = partial(back_search, start.symbols, p.score, reasons.edits, reasons.judge)
     many = partial(
-        multi_step_batch, GRAMMAR, Arithmetic, log_probs, None, answers, columns, generator=generator
+        sample_corrections,
+        start.symbols,
+        p.score,
+        reasons.edits,
+        reasons.judge,
+        ChainSettings(steps=5),
+        generator,
     )
     return [
         compare("1-BS, length 7", one, "Algorithm 1, one by one", one_by_one, rounds=rounds, part=part),
-        compare("m-BS(5), length 7", many, "Algorithm 2, one by one", walk_by_walk, rounds=rounds, part=part),
+        compare(
+            "m-BS(5), length 7", many, "Algorithm 2, one by one", chain_by_chain, rounds=rounds, part=part
+        ),
     ]
 
 
@@ -209,7 +217,7 @@ def posterior_share(device: torch.device, rounds: int) -> Speed:
 
     def posterior_step() -> None:
         scores = log_probs.clone().requires_grad_()
-        posterior(GRAMMAR, Arithmetic, scores, None, answers).log_evidence.sum().backward()  # type: ignore[no-untyped-call]
+        posterior(GRAMMAR, Arithmetic, scores, None, answers).log_z.sum().backward()  # type: ignore[no-untyped-call]
 
     def network_step() -> None:
         network(images).log_softmax(-1).sum().backward()
@@ -227,56 +235,31 @@ def posterior_share(device: torch.device, rounds: int) -> Speed:
 def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
     """Seconds of a whole training step of LeNet (forward, loss, backward, Adam) by objective.
 
-    `posterior` and `m-BS(5)` look the answers up beforehand, as a training loop does; the two below call
-    the public functions, which check their input and look the answers up in every step.
+    The methods look the answers up beforehand, as in a training loop. The last objective calls the public
+    function, which checks its input and looks the answers up in every step.
     """
     _, answers = lattice(7, torch.device("cpu"))
-    images = torch.randn(BATCH * 7, 1, IMAGE, IMAGE, device=device)
+    images = torch.randn(BATCH, 7, 1, IMAGE, IMAGE)
     generator = torch.Generator(device).manual_seed(0)
-    labels = torch.randint(len(GRAMMAR.symbols), (BATCH * 7,), generator=generator, device=device)
-    lengths = torch.full((BATCH,), 7, device=device)
-    answer_circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET)
-    roots = answer_circuit.select([answer_circuit.root(7, answer) for answer in answers]).to(device)
-    parser = sentence_circuit(GRAMMAR, 7)
-    parser_roots = parser.select([parser.root(7)] * BATCH).to(device)
-    walk = Walk(steps=5)
-    targets = Batch.of(GRAMMAR, Arithmetic, torch.zeros(BATCH, 7, 14, device=device), lengths, answers)
+    labels = torch.randint(len(GRAMMAR.symbols), (BATCH, 7), generator=torch.Generator().manual_seed(0))
+    examples = Examples.of(list(images), answers, labels.tolist()).to(device)
+    batch, reasons = examples.batch(np.arange(BATCH)), reasoner(GRAMMAR, Arithmetic, examples)
 
-    def supervised(log_probs: Tensor) -> Tensor:
-        return nn.functional.nll_loss(log_probs.flatten(0, 1), labels)
+    def method(name: str) -> Callable[[Tensor], Tensor]:
+        objective = Objective(METHODS[name](examples), reasons, generator)
+        return lambda logits: objective(logits, batch).value
 
-    def exact_posterior(log_probs: Tensor) -> Tensor:
-        return -log_total(answer_circuit, log_probs, roots).mean()
-
-    def called_posterior(log_probs: Tensor) -> Tensor:
-        return -posterior(GRAMMAR, Arithmetic, log_probs, None, answers).log_evidence.mean()
-
-    def towards(log_probs: Tensor, fixed: Tensor, right: Tensor) -> Tensor:
-        losses = nn.functional.nll_loss(log_probs.flatten(0, 1), fixed.flatten(), reduction="none")
-        return (losses.view(BATCH, 7).mean(1) * right).mean()
-
-    def back_search(log_probs: Tensor) -> Tensor:
-        scores = log_probs.detach()
-        columns = best_columns(parser, scores, parser_roots)
-        draws = Draws.of(walk, BATCH, 7, generator)
-        batch = Batch(targets.engine, scores, lengths, targets.targets)
-        return towards(log_probs, *walk_batch(batch, columns, walk, draws))
-
-    def called_back_search(log_probs: Tensor) -> Tensor:
-        found = multi_step_batch(
-            GRAMMAR, Arithmetic, log_probs, None, answers, walk=walk, generator=generator
-        )
-        return towards(log_probs, found.sentences.columns, found.found)
+    def called_posterior(logits: Tensor) -> Tensor:
+        return -posterior(GRAMMAR, Arithmetic, batch.log_probs(logits), None, answers).log_z.mean()
 
     objectives = {
-        "supervised": supervised,
-        "posterior": exact_posterior,
-        "m-BS(5)": back_search,
+        "supervised": method("supervised"),
+        "posterior": method("posterior"),
+        "m-BS(5)": method("m-bs"),
         "posterior, by ngs.posterior": called_posterior,
-        "m-BS(5), by ngs.multi_step_batch": called_back_search,
     }
-    seconds = alternate(rounds, *(_trainer(objective, images, device) for objective in objectives.values()))
-    return dict(zip(objectives, seconds, strict=True))
+    steps = (_trainer(objective, batch.inputs, device) for objective in objectives.values())
+    return dict(zip(objectives, alternate(rounds, *steps), strict=True))
 
 
 def _trainer(
@@ -287,9 +270,8 @@ def _trainer(
     adam = torch.optim.Adam(network.parameters(), 5e-4, fused=device.type == "cuda")
 
     def step() -> None:
-        log_probs = network(images).log_softmax(-1).view(BATCH, 7, -1)
         adam.zero_grad()
-        objective(log_probs).backward()  # type: ignore[no-untyped-call]
+        objective(network(images)).backward()  # type: ignore[no-untyped-call]
         adam.step()
 
     return step

@@ -19,7 +19,7 @@ from ngs.experiments.environment import environment
 from ngs.experiments.timed_steps import program_steps
 from ngs.gpu import rounded_products
 from ngs.learning.loop import Step
-from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.learning.methods import METHODS
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
@@ -121,14 +121,14 @@ def _making() -> None:
 def step_seconds(data: str, rounds: int, device: torch.device) -> dict[str, float]:
     """Median seconds of a training step of each method from the start, the methods in turn."""
     config = TrainCLEVR(data=data)
-    examples = parts_of(config, device).train.examples
+    part = parts_of(config, device).train
 
     def steps(method: str) -> Callable[[], Step]:
-        taken = program_steps(config, method, examples, 10 * (rounds + WARM_UP))
+        taken = program_steps(config, method, part, 10 * (rounds + WARM_UP))
         for _ in range(WARM_UP):
             next(taken)
         return lambda: next(taken)
 
-    methods = sorted(PROGRAM_METHODS)
+    methods = sorted(METHODS)
     seconds = alternate(rounds, *(steps(method) for method in methods))
     return dict(zip(methods, seconds, strict=True))

@@ -14,8 +14,8 @@ from ngs.experiments.timed_steps import formula_steps, timed
 from ngs.gpu import rounded_products
 from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS
-from ngs.learning.reasoner import reasoner
 from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.reasoner import reasoner
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 

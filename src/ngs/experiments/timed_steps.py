@@ -7,6 +7,7 @@ here it counts. Whoever times them rounds products as runs do (`rounded_products
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from time import perf_counter
 
 import torch
@@ -14,37 +15,38 @@ from accelerate import Accelerator
 
 from ngs.experiments.config import TrainCLEVR
 from ngs.learning.loop import Lesson, Settings, Step, Trainer
-from ngs.learning.methods import Method
-from ngs.learning.program_methods import PROGRAM_METHODS
-from ngs.learning.questions import QuestionExamples
-from ngs.learning.reasoner import Reasoner
+from ngs.learning.methods import MakeMethod, Objective
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES, PointerNetwork
+from ngs.search.reasoner import Reasoner
+from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.hwf.dataset import GRAMMAR
 
 
 def formula_steps(
-    name: str, method: Method, reasons: Reasoner, network: str, settings: Settings, steps: int
+    name: str, method: MakeMethod, reasons: Reasoner, network: str, settings: Settings, steps: int
 ) -> Iterator[Step]:
     """Training steps on formulas from the start, the same ones each time."""
     torch.manual_seed(0)
-    device = reasons.examples.inputs.device
-    objective = method(reasons, torch.Generator(device).manual_seed(0))
+    device = reasons.examples.device
+    objective = Objective(method(reasons.examples), reasons, torch.Generator(device).manual_seed(0))
     lesson = Lesson(name, reasons.examples, objective, steps)
     made = NETWORKS[network](len(GRAMMAR.symbols))
     return iter(Trainer(made, [lesson], settings, accelerator=_accelerator(device)))
 
 
-def program_steps(config: TrainCLEVR, method: str, examples: QuestionExamples, steps: int) -> Iterator[Step]:
+def program_steps(config: TrainCLEVR, method: str, part: Part, steps: int) -> Iterator[Step]:
     """Training steps on questions from the start, the same ones each time; all but the method and the number
     of steps is the configuration's."""
     torch.manual_seed(0)
-    generator = torch.Generator(examples.device).manual_seed(0)
-    objective = PROGRAM_METHODS[method](examples, config.searching, generator)
+    examples, device = part.examples, part.examples.device
+    reasons = part.reasoner(config.edits, config.effort)
+    made = replace(config, method=method).make_method()(examples)
+    objective = Objective(made, reasons, torch.Generator(device).manual_seed(0))
     lesson = Lesson(method, examples, objective, steps)
-    network = PointerNetwork(int(examples.words.max()) + 1, len(MODULES), size=SIZES[config.network])
-    return iter(Trainer(network, [lesson], config.settings, accelerator=_accelerator(examples.device)))
+    network = PointerNetwork(len(part.questions.vocabulary), len(MODULES), size=SIZES[config.network])
+    return iter(Trainer(network, [lesson], config.settings, accelerator=_accelerator(device)))
 
 
 def timed(steps: Mapping[str, Iterator[object]], rounds: int, device: torch.device) -> dict[str, list[float]]:

@@ -178,7 +178,7 @@ class Prefix(Rows):
     """int64 [row]: symbols that are still to come"""
 
 
-_DEAD, _UNKNOWN = -1, -2
+_DEAD, _UNKNOWN, _OVER = -1, -2, -3
 _GROWING = RLock()  # constraints are shared, and servers have threads
 
 
@@ -228,6 +228,23 @@ class Automaton(Constraint[Prefix]):
     def accepts(self, state: Prefix) -> Tensor:
         accepted = self.completions[state.position.clamp(min=0), 0] & (state.position != _DEAD)
         return accepted if state.remaining is None else accepted & (state.remaining == 0)
+
+    def contains(self, given: Given, z: Tensor) -> Tensor:
+        # One look-up per symbol. PAD is one more symbol, which ends a sentence and may follow itself; as indices
+        # that count from the end, PAD is the last column, and _OVER, _UNKNOWN and _DEAD are the last rows.
+        state = self._start_of_each(given, z)
+        table = self.transitions
+        ended = torch.where(self.completions[: len(table), 0], _OVER, _DEAD)
+        sinks = table.new_tensor([[_DEAD], [_UNKNOWN], [_DEAD]]).expand(-1, self.symbols)
+        last = torch.cat([ended, ended.new_tensor([_OVER, _UNKNOWN, _DEAD])])
+        table = torch.cat([torch.cat([table, sinks]), last[:, None]], 1)
+        position = state.position
+        for symbol in (*z.unbind(1), z.new_tensor(PAD)):
+            position = table[position, symbol]
+        if (position == _UNKNOWN).any():
+            return super().contains(given, z)  # `mask` fills the table on its way
+        found = position == _OVER
+        return found if state.remaining is None else found & (state.remaining == (z != PAD).sum(1))
 
     def _following(self, position: Tensor) -> Tensor:
         """int64 [row, symbol]: the states after each symbol."""

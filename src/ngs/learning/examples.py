@@ -195,13 +195,14 @@ class Examples:
     def batch(self, numbers: NDArray[np.int64]) -> Batch:
         """The examples of these numbers."""
         chosen = torch.from_numpy(numbers).to(self.device, non_blocking=True)
-        slots = None
+        slots, time = None, self.time  # charts are compiled for the longest of all, and kernels for one shape
         if isinstance(self.inputs, Pool):
             filled = np.flatnonzero(self.inputs.rows[numbers] != PAD)
             slots = torch.from_numpy(filled).to(self.device, non_blocking=True)
-        labels = None if self.labels is None else self.labels[chosen].long()
-        given = self.given.select(chosen)
-        return Batch(chosen, self.inputs.batch(numbers), given, self.time, labels, slots)
+        elif self.device.type == "cpu":
+            time = int(self.lengths[numbers].max(initial=0))
+        labels = None if self.labels is None else self.labels[chosen, :time].long()
+        return Batch(chosen, self.inputs.batch(numbers), self.given.select(chosen), time, labels, slots)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
@@ -118,7 +119,9 @@ def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
             batch = examples.batch(np.arange(first, min(first + step, len(examples))))
             p = reasoner.distribution(network(batch.inputs), batch)
             z = p.best().symbols
-            parts.append((z, reasoner.right(batch, z), getattr(p, "log_probs", None)))
+            right = reasoner.right(batch, z)
+            z = pad(z, (0, examples.time - z.shape[1]), value=PAD)
+            parts.append((z, right, getattr(p, "log_probs", None)))
     network.train(was_training)
     symbols, right, log_probs = zip(*parts, strict=True)
     scores = None if log_probs[0] is None else torch.cat(log_probs).cpu()

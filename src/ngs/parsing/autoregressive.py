@@ -1,8 +1,8 @@
 """p(z|x) = product over t of p(z_t | z_1 .. z_t-1, x): a decoder that a constraint keeps in the language.
 
-Each factor is a softmax over the symbols that the constraint allows, so p is a distribution over the language,
-and a sample has exactly the probability that `score` gives it. (A network with dropout is another network at
-every call while it is trained: there the two agree on average.)
+Each factor is a softmax over the symbols that the constraint allows, so p is a distribution over the
+language, and a sample has exactly the probability that `score` gives it. (A network with dropout is another
+network at every call while it is trained: there the two agree on average.)
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Autoregressive:
         return torch.zeros(len(self), device=self.given.device, dtype=torch.float64)
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor:
-        """log p(z|x) [sentence]; -inf outside of the language. Of a sentence cut short, that of its beginning.
+        """log p(z|x) [sentence], or of the beginning that is left of one; -inf outside of the language.
 
-        What is PAD throughout is no sentence: -inf as well.
+        What is PAD throughout is no sentence.
         """
         nothing = (z == PAD).all(1)
         if not torch.is_grad_enabled() and self._accelerated is not None:

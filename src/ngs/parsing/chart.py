@@ -55,8 +55,6 @@ def inside(circuit: Circuit, scores: Tensor, roots: Edges, ring: Semiring) -> Ch
     `scores` is [batch, time, symbol]; `roots` comes from `circuit.select`.
     """
     batch, time, symbols = scores.shape
-    device = scores.device
-    circuit, roots = circuit.to(device), roots.to(device)
     rows = scores.new_empty(circuit.rows, batch)
     rows[ONE], rows[NOTHING] = 0.0, IMPOSSIBLE
     leaves = FIRST_LEAF + time * symbols
@@ -109,13 +107,13 @@ def has_kernel(circuit: Circuit, scores: Tensor) -> bool:
     return known and ngs.kernels.available(scores) and circuit.edges <= MAX_KERNEL_EDGES
 
 
-def kernel_layout(circuit: Circuit, device: torch.device) -> ChartLayout:
+def kernel_layout(circuit: Circuit) -> ChartLayout:
     """A circuit as the kernels read it."""
     from ngs.kernels.chart import ChartLayout
 
     segments = circuit.rows - FIRST_LEAF - circuit.leaves
     sizes = circuit.time, circuit.symbols, segments, circuit.inner_edges
-    return ChartLayout(circuit.walk.on(device), *sizes, ONE, NOTHING, FIRST_LEAF, IMPOSSIBLE)
+    return ChartLayout(circuit.flat, *sizes, ONE, NOTHING, FIRST_LEAF, IMPOSSIBLE)
 
 
 def log_total(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
@@ -133,7 +131,6 @@ class _LogTotal(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, circuit: Circuit, roots: Edges) -> Tensor:
         wanted = ctx.needs_input_grad[0]
-        roots = roots.to(scores.device)
         passes = _kernel_sums if has_kernel(circuit, scores) else _replayed_sums
         totals, *marginals = passes(circuit, scores, roots, wanted)
         ctx.save_for_backward(totals, *marginals)
@@ -166,7 +163,7 @@ def _kernel_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -
     """The same by a kernel."""
     from ngs.kernels.chart import log_totals
 
-    return log_totals(kernel_layout(circuit, scores.device), scores, roots.parts, wanted=wanted)
+    return log_totals(kernel_layout(circuit), scores, roots.parts, wanted=wanted)
 
 
 def _chosen_symbols(chart: Chart) -> Tensor:
@@ -177,11 +174,10 @@ def _chosen_symbols(chart: Chart) -> Tensor:
 
 def best_derivation(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     """The best derivation under each example's root, as symbol ids [batch, time]."""
-    roots = roots.to(scores.device)
     if has_kernel(circuit, scores):
         from ngs.kernels import chart as kernel
 
-        return kernel.best_columns(kernel_layout(circuit, scores.device), scores, roots.parts)
+        return kernel.best_columns(kernel_layout(circuit), scores, roots.parts)
 
     def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
         return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
@@ -195,13 +191,13 @@ def sampled_derivation(
     circuit: Circuit, scores: Tensor, roots: Edges, generator: torch.Generator | None
 ) -> Tensor:
     """A derivation drawn from the posterior under each example's root, as symbol ids [batch, time]."""
-    roots = roots.to(scores.device)
     if has_kernel(circuit, scores):
         from ngs.kernels import chart as kernel
 
         flat = scores.new_empty(circuit.inner_edges * len(scores) + len(roots.out))
-        layout = kernel_layout(circuit, scores.device)
-        return kernel.sampled_columns(layout, scores, roots.parts, exponential(generator)(flat))
+        return kernel.sampled_columns(
+            kernel_layout(circuit), scores, roots.parts, exponential(generator)(flat)
+        )
     if scores.is_cuda:
         roots = roots.padded()
     # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.

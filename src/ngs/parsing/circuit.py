@@ -8,14 +8,13 @@ What is summed, maximised or sampled over the edges is the semiring's business (
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ngs.gpu import Resident
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
@@ -81,59 +80,58 @@ class Edges:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Circuit:
+class Circuit(nn.Module):
     """A compiled chart for sentences of up to `time` symbols.
 
-    `roots[length][value]` is the number of the root for all derivations of that length and value;
-    the root's edges are `root_edges` from `root_first[root]` to `root_first[root + 1]`.
+    `roots[length][value]` is the number of the root for all derivations of that length and value. The roots
+    stay on the CPU, where batches choose theirs; the levels move with the module.
     """
 
-    time: int
-    symbols: int
-    rows: int
-    levels: tuple[Edges, ...]
-    roots: Mapping[int, Mapping[Value, int]]
-    root_edges: Edges
-    root_first: Tensor
-    replays: Replays = field(default_factory=Replays, repr=False)
-    _devices: dict[torch.device, Circuit] = field(default_factory=dict, repr=False)
+    inner: Tensor
+    """int64 [3, edge]: `left`, `right` and `out` of all levels"""
+    flat: Tensor
+    """int32: the same for kernels, in the order of the rows: where the edges of each segment end, then `left`
+    of all edges, then `right`"""
+
+    def __init__(
+        self,
+        time: int,
+        symbols: int,
+        levels: Sequence[Edges],
+        roots: Mapping[int, Mapping[Value, int]],
+        root_edges: Edges,
+    ) -> None:
+        super().__init__()
+        self.time, self.symbols, self.roots, self.root_edges = time, symbols, roots, root_edges
+        self.rows = FIRST_LEAF + self.leaves + sum(level.segments for level in levels)
+        self._root_first = np.searchsorted(root_edges.out.numpy(), np.arange(root_edges.segments + 1))
+        self.replays = Replays()
+        self._counts = [len(level.out) for level in levels]
+        self._segments = [level.segments for level in levels]
+        none = torch.empty(3, 0, dtype=torch.int64)  # a circuit need not have levels
+        inner = torch.cat([none, *(torch.stack(level.parts) for level in levels)], 1)
+        counts = [torch.bincount(level.out, minlength=level.segments) for level in levels]
+        flat = torch.cat([torch.cat([none[0], *counts]).cumsum(0), *inner[:2]]).int()
+        self.register_buffer("inner", inner, persistent=False)
+        self.register_buffer("flat", flat, persistent=False)
+
+    @property
+    def levels(self) -> tuple[Edges, ...]:
+        left, right, out = (each.split(self._counts) for each in self.inner)
+        return tuple(map(Edges, left, right, out, self._segments))
 
     @property
     def edges(self) -> int:
         return self.inner_edges + len(self.root_edges.out)
 
-    @cached_property
+    @property
     def inner_edges(self) -> int:
         """Those of the levels."""
-        return sum(len(level.out) for level in self.levels)
+        return self.inner.shape[1]
 
     @property
     def leaves(self) -> int:
         return self.time * self.symbols
-
-    @cached_property
-    def walk(self) -> Resident:
-        """All levels as one int32 tensor for kernels, segment by segment in the order of the rows.
-
-        For each segment where its edges end, then `left` of all inner edges, then `right`.
-        """
-        none = torch.empty(0, dtype=torch.int64)  # a circuit need not have levels
-        counts = [torch.bincount(level.out, minlength=level.segments) for level in self.levels]
-        lefts, rights = [level.left for level in self.levels], [level.right for level in self.levels]
-        return Resident(torch.cat([torch.cat([none, *counts]).cumsum(0), *lefts, *rights]).int())
-
-    def to(self, device: torch.device) -> Circuit:
-        """The same circuit with its levels on `device`; the roots stay, batches select from them."""
-        if device.type == "cpu":
-            return self
-        if device not in self._devices:
-            levels = tuple(level.to(device) for level in self.levels)
-            moved = Circuit(
-                self.time, self.symbols, self.rows, levels, self.roots, self.root_edges, self.root_first
-            )
-            self._devices[device] = moved
-        return self._devices[device]
 
     def root(self, length: int, value: Value = ()) -> int | None:
         """The root of `value` among sentences of `length`; None where no sentence has that value."""
@@ -142,16 +140,16 @@ class Circuit:
         return self.roots[length].get(value)
 
     def select(self, roots: Sequence[int | None]) -> Edges:
-        """The edges of one root for each example; `out` is the example. None has no edges."""
+        """The edges of one root for each example, on the circuit's device; `out` is the example."""
         known = np.array([-1 if root is None else root for root in roots], dtype=np.int64)
-        first = self.root_first.numpy()
+        edges, first = self.root_edges, self._root_first
         starts = np.where(known < 0, 0, first[known])
         counts = np.where(known < 0, 0, first[known + 1] - starts)
         example = np.repeat(np.arange(len(known)), counts)
         offset = np.arange(len(example)) - np.repeat(np.cumsum(counts) - counts, counts)
         edge = torch.from_numpy(np.repeat(starts, counts) + offset)
-        edges = self.root_edges
-        return Edges(edges.left[edge], edges.right[edge], torch.from_numpy(example), len(known))
+        chosen = Edges(edges.left[edge], edges.right[edge], torch.from_numpy(example), len(known))
+        return chosen.to(self.inner.device)
 
 
 def leaf_row(symbols: int, position: int, column: int) -> int:
@@ -224,7 +222,7 @@ def unroll(tables: Tables) -> Circuit:
         roots[length] = {value: count + index for value, index in values.items()}
         parts += edges_of((form.start, 0, length), count)
         count += len(values)
-    return _circuit(form.grammar, longest, rows, levels, roots, _edges(parts, count))
+    return Circuit(longest, width, levels, roots, _edges(parts, count))
 
 
 def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> Circuit:
@@ -266,8 +264,7 @@ def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> C
     ]
     roots: dict[int, dict[Value, int]] = {length: {(): root} for root, length in enumerate(lengths)}
     parts = [edges_of(automaton.start, 0, length, root) for root, length in enumerate(lengths)]
-    rows = FIRST_LEAF + longest * width + len(row)
-    return _circuit(grammar, longest, rows, levels, roots, _edges(parts, len(lengths)))
+    return Circuit(longest, width, levels, roots, _edges(parts, len(lengths)))
 
 
 def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> Edges:
@@ -278,31 +275,18 @@ def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> 
     return Edges.of(left, right, out, segments)
 
 
-def _circuit(
-    grammar: Grammar,
-    longest: int,
-    rows: int,
-    levels: Sequence[Edges],
-    roots: Mapping[int, Mapping[Value, int]],
-    root_edges: Edges,
-) -> Circuit:
-    counts = torch.bincount(root_edges.out, minlength=root_edges.segments)
-    first = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-    return Circuit(longest, len(grammar.symbols), rows, tuple(levels), roots, root_edges, first)
-
-
 @lru_cache(maxsize=128)
-def derivation_circuit(grammar: Grammar, longest: int) -> Circuit:
+def derivation_circuit(grammar: Grammar, longest: int, device: torch.device) -> Circuit:
     """The plain chart: an ambiguous sentence is in it once for each tree, which no maximum minds."""
-    return unroll(compile_tables(normal_form(grammar), Blank(), longest, budget=_CELLS))
+    return unroll(compile_tables(normal_form(grammar), Blank(), longest, budget=_CELLS)).to(device)
 
 
 @lru_cache(maxsize=128)
-def sentence_circuit(grammar: Grammar, longest: int) -> Circuit:
+def sentence_circuit(grammar: Grammar, longest: int, device: torch.device) -> Circuit:
     """The chart whose derivations are the sentences of up to `longest` symbols, each exactly once."""
     if all(unambiguous(grammar, length) for length in normal_form(grammar).lengths(longest)):
-        return derivation_circuit(grammar, longest)
-    return determinise(grammar, longest, prefix_automaton(grammar))
+        return derivation_circuit(grammar, longest, device)
+    return determinise(grammar, longest, prefix_automaton(grammar)).to(device)
 
 
 _CELLS = 10_000_000  # far beyond any grammar's own cells; only values need a real budget

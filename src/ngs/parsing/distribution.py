@@ -54,7 +54,7 @@ class Distribution(Protocol):
         """A sentence for each row [batch], drawn from p(z | x, support)."""
 
     def topk(self, k: int) -> Sentences:
-        """The k most likely sentences of each row [batch, k], best first; PAD and -inf where there are fewer."""
+        """The k most likely sentences of each row [batch, k], best first; PAD and -inf behind the last."""
 
     def select(self, rows: Tensor) -> Self:
         """The distribution of some rows, in any order and number."""

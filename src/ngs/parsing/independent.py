@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import torch
 from torch import Tensor
 
+from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
@@ -31,15 +33,13 @@ class Group:
     """of each of these rows"""
 
     @classmethod
-    def of(
-        cls, rows: Sequence[int], circuit: Circuit, roots: Sequence[int | None], device: torch.device
-    ) -> Group:
+    def of(cls, rows: Sequence[int], circuit: Circuit, roots: Sequence[int | None]) -> Group:
         with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
-            numbers = torch.tensor(rows, dtype=torch.long, device=device)
-            return cls(numbers, circuit, circuit.select(roots).to(device))
+            edges = circuit.select(roots)
+            return cls(torch.tensor(rows, dtype=torch.long, device=edges.out.device), circuit, edges)
 
 
-Charts = Callable[[Grammar, int], Circuit]
+Charts = Callable[[Grammar, int, torch.device], Circuit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Independent:
     support: tuple[Group, ...] | None = None
     """the sentences that these charts derive; None for the whole language"""
     exact: Tensor | None = None
-    """bool [batch]: false where the support was found by a beam, so that `log_z` is a lower bound; None: all are"""
+    """bool [batch]: false where a beam found the support, so that `log_z` is a lower bound; None: all are"""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -111,6 +111,8 @@ class Independent:
         return self._choose(self._sums, lambda *chart: sampled_derivation(*chart, generator))
 
     def topk(self, k: int) -> Sentences:
+        if k < 1:
+            raise ShapeError(f"k is {k}; ask for at least one sentence")
         z = self.lengths.new_full((len(self), k, self.log_probs.shape[1]), PAD)
         scores = self.log_probs.detach().new_full((len(self), k), -torch.inf)
         for group in self._sums:
@@ -147,11 +149,8 @@ class Independent:
 
     def _scored(self, z: Tensor) -> Sentences:
         """Sentences [batch, ..., time] with log p(z|x)."""
-        flat = z.view(-1, z.shape[-1])
-        rows = torch.arange(len(self), device=z.device).repeat_interleave(
-            z[:1].numel() // max(1, z.shape[-1])
-        )
-        log_probs = self.score(rows, flat).to(self.log_probs.dtype)
+        rows = torch.arange(len(self), device=z.device).repeat_interleave(prod(z.shape[1:-1]))
+        log_probs = self.score(rows, z.flatten(0, -2)).to(self.log_probs.dtype)
         return Sentences(z, log_probs.view(z.shape[:-1]), self.grammar)
 
     @cached_property
@@ -165,9 +164,9 @@ class Independent:
         return self._language(derivation_circuit) if self.support is None else self.support
 
     def _language(self, charts: Charts) -> tuple[Group, ...]:
-        circuit = charts(self.grammar, self.log_probs.shape[1])
+        circuit = charts(self.grammar, self.log_probs.shape[1], self.log_probs.device)
         roots = [circuit.root(length) for length in self.lengths.tolist()]
-        return (Group.of(range(len(roots)), circuit, roots, self.log_probs.device),)
+        return (Group.of(range(len(roots)), circuit, roots),)
 
 
 def independent(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Independent:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ngs.errors import ShapeError
 from ngs.parsing.circuit import FIRST_LEAF, ONE, Circuit, Edges
 from ngs.parsing.semiring import IMPOSSIBLE, segment_argmax, segment_max
 
@@ -47,10 +46,7 @@ def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> 
 
     -inf where there are fewer than k with positive probability; their columns mean nothing.
     """
-    if k < 1:
-        raise ShapeError(f"k is {k}; ask for at least one sentence")
     batch, time, symbols = scores.shape
-    circuit, roots = circuit.to(scores.device), roots.to(scores.device)
     pairs = Pairs.of(k, scores.device)
     leaves = FIRST_LEAF + time * symbols
     ranked = scores.new_full((k, circuit.rows, batch), IMPOSSIBLE)

@@ -10,14 +10,14 @@ m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribut
     p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
 
 The engine knows no task. It is given edits, a score log p(z|x), and a judge that says whether f(z) = y.
-`reference.py` does the same for one sentence at a time, and explains each step.
+`one_step.py` and `multi_step.py` do the same for one sentence at a time, and explain each step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from math import exp, inf, log
+from math import exp, inf
 
 import torch
 from torch import Tensor
@@ -72,19 +72,27 @@ class Corrections:
 
 def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
     """1-BS of each sentence [row, time]. A sentence that gives its answer is its own correction."""
-    state = State.of(z, score, edits, judge)
-    return Corrections(state.fix, state.found)
+    right, near = right_neighbours(z, edits, judge)
+    return most_likely(z, right, near, score(near.rows, near.symbols))
 
 
 def sample_corrections(
-    z: Tensor, score: Score, edits: Edits, judge: Judge, chain: ChainSettings, generator: torch.Generator
+    z: Tensor,
+    score: Score,
+    edits: Edits,
+    judge: Judge,
+    chain: ChainSettings,
+    generator: torch.Generator,
+    visit: Callable[[State], None] = lambda state: None,
 ) -> Corrections:
     """m-BS: the last state of a chain of `chain.steps` steps from each sentence [row, time].
 
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
     of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
+    `visit` is called with the first state and with the state after each step.
     """
     now = State.of(z, score, edits, judge)
+    visit(now)
     rate = torch.full((len(z),), chain.distance, device=generator.device)
     for _ in range(chain.steps):
         draws = torch.rand((2, len(z)), generator=generator, device=generator.device, dtype=torch.float64)
@@ -96,6 +104,7 @@ def sample_corrections(
         log_r = log_ratio(now, new, torch.where(corrects, 1, distance), edits, chain)
         # A comparison with NaN is false: where the ratio is undefined, the chain stays.
         now = now.replaced(accept.clamp(min=SMALLEST).log() <= log_r, new)
+        visit(now)
     return Corrections(now.z, now.right)
 
 
@@ -136,7 +145,7 @@ def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: Cha
 
 def log_target(state: State, chain: ChainSettings) -> Tensor:
     """log q(z) [row]."""
-    return torch.where(state.right, log(1 + chain.epsilon), log(chain.epsilon)) + state.log_p
+    return (state.right.double() + chain.epsilon).log() + state.log_p
 
 
 @dataclass(frozen=True)
@@ -157,17 +166,12 @@ class State:
 
     @classmethod
     def of(cls, z: Tensor, score: Score, edits: Edits, judge: Judge) -> State:
+        right, near = right_neighbours(z, edits, judge)
         rows = torch.arange(len(z), device=z.device)
-        right = judge(rows, z)
-        wrong = (~right).nonzero().flatten()
-        near = edits.neighbours(z[wrong]).of(wrong)
-        near = near.select(judge(near.rows, near.symbols))
         # One question for both: a network takes as long for a hundred sentences as for ten.
         log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
-        best = most_likely(near, log_p[len(z) :], len(z))
-        found = best >= 0
-        fix = torch.where(found[:, None], near.symbols[best.clamp(min=0)], z) if len(near) else z
-        return cls(z, log_p[: len(z)], right, fix, right | found, edits.count(z))
+        fixed = most_likely(z, right, near, log_p[len(z) :])
+        return cls(z, log_p[: len(z)], right, fixed.z, fixed.found, edits.count(z))
 
     def replaced(self, rows: Tensor, other: State) -> State:
         """This state, with some rows (a mask) of the other."""
@@ -175,13 +179,23 @@ class State:
         return State(*(torch.where(rows.view(-1, *[1] * (old.dim() - 1)), new, old) for old, new in pairs))
 
 
-def most_likely(candidates: Candidates, log_p: Tensor, number: int) -> Tensor:
-    """[number]: the index of each row's most likely candidate, of equals the first; -1 where there is none.
+def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates]:
+    """Whether each sentence [row, time] is right, and the right neighbours of those that are not."""
+    right = judge(torch.arange(len(z), device=z.device), z)
+    wrong = (~right).nonzero().flatten()
+    near = edits.neighbours(z[wrong]).of(wrong)
+    return right, near.select(judge(near.rows, near.symbols))
 
-    A candidate of probability zero is none.
+
+def most_likely(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:
+    """Each sentence where it is right, otherwise its most likely neighbour: of equals the first.
+
+    A neighbour of probability zero is none.
     """
-    highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, candidates.rows, log_p, "amax")
-    best = (log_p == highest[candidates.rows]) & ~log_p.isneginf()
-    index = torch.arange(len(candidates), device=log_p.device)[best]
-    first = index.new_full((number,), len(candidates)).scatter_reduce(0, candidates.rows[best], index, "amin")
-    return first.masked_fill(first == len(candidates), -1)
+    none, number = len(near), len(z)
+    highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, near.rows, log_p, "amax")
+    best = ((log_p == highest[near.rows]) & ~log_p.isneginf()).nonzero().flatten()
+    first = best.new_full((number,), none).scatter_reduce(0, near.rows[best], best, "amin")
+    found = first < none
+    fix = torch.where(found[:, None], near.symbols[first.clamp(max=none - 1)], z) if none else z
+    return Corrections(fix, right | found)

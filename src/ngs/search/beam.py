@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from heapq import nlargest
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from ngs.grammar.grammar import Grammar
@@ -74,8 +73,7 @@ def beam_circuit(
     ]
     levels = tuple(_edges(level) for _, level in sorted(by_level.items()))
     roots = {time: {answer: 0} if root_pairs else {}}
-    first = torch.tensor([0, len(root_pairs)])
-    return Circuit(time, width, len(total), levels, roots, _edges([root_pairs]), first), complete
+    return Circuit(time, width, levels, roots, _edges([root_pairs])).to(scores.device), complete
 
 
 def _log_sum(total: list[float], pairs: list[tuple[int, int]]) -> float:

@@ -52,9 +52,11 @@ def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int
 
 
 @cached_result
-def value_circuit(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> Circuit:
-    """The circuit whose roots are the answers: `circuit.roots[length][answer]`."""
-    return unroll(value_tables(grammar, semantics, longest, budget))
+def value_circuit(
+    grammar: Grammar, semantics: Meaning, longest: int, budget: int, device: torch.device
+) -> Circuit:
+    """The circuit whose roots are the answers, on a device: `circuit.roots[length][answer]`."""
+    return unroll(value_tables(grammar, semantics, longest, budget)).to(device)
 
 
 @cached_result

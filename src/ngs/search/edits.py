@@ -102,14 +102,10 @@ class Switch(Edits):
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         """1 where the sentences differ in two positions, by a switch of two symbols of one class."""
-        differ = z != other
-        first = differ.int().argmax(1, keepdim=True)
-        last = z.shape[1] - 1 - differ.flip(1).int().argmax(1, keepdim=True)
-        crossed = (z.gather(1, first) == other.gather(1, last)) & (
-            z.gather(1, last) == other.gather(1, first)
-        )
-        alike = self._class_of(z.gather(1, first)) == self._class_of(z.gather(1, last))
-        return ((differ.sum(1) == 2) & (crossed & alike)[:, 0]).double()
+        two = (z != other).sum(1) == 2
+        same_symbols = (z.sort(1).values == other.sort(1).values).all(1)
+        same_classes = (self._class_of(z) == self._class_of(other)).all(1)
+        return (two & same_symbols & same_classes).double()
 
     def _class_of(self, z: Tensor) -> Tensor:
         return torch.where(z == PAD, PAD, self.classes[z.clamp(min=0)])
@@ -158,7 +154,7 @@ class Substitute(Edits):
         return Candidates(row, z[row].scatter(1, position[:, None], symbol[:, None]))
 
     def contains(self, z: Tensor) -> Tensor:
-        return self.automaton.contains(Given(lengths=lengths_of(z)), z)
+        return self.automaton.contains(Given(), z)
 
     def neighbours(self, z: Tensor) -> Candidates:
         """Every substitution: no judge calls a sentence right that is outside of the language."""
@@ -189,7 +185,9 @@ class Substitute(Edits):
 
     def _of(self, table: Tensor, z: Tensor) -> Tensor:
         """The rows of a table for sentences of these lengths, as long as `z`."""
-        return table[lengths_of(z), : z.shape[1]]
+        rows = table[lengths_of(z), : z.shape[1]]
+        after = z.shape[1] - rows.shape[1]
+        return torch.cat([rows, rows.new_zeros(len(z), after, *rows.shape[2:])], 1) if after else rows
 
 
 def lengths_of(z: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 import numpy as np
 import torch
@@ -127,32 +127,38 @@ class TableValues(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         """int32 [sentence]: the number of each sentence's value [sentence, time]; ABSENT for what is no sentence."""
-        numbers = self._values(torch.nn.functional.pad(z, (0, self.time - z.shape[1]), value=PAD).T)
+        symbols = z.new_full((self.time, len(z)), PAD)
+        symbols[: z.shape[1]] = z.T[: self.time]
+        numbers = self._values(symbols)
         return numbers.gather(0, self.root_row[lengths_of(z)][None])[0]
 
     def _values(self, z: Tensor) -> Tensor:
         """The number of every cell's value [row, sentence], for sentences [time, sentence]."""
         rows = self.table.new_zeros(self.rows + 1, z.shape[1])
-        rows[: len(self.word_position)] = self.word_value.gather(1, z[self.word_position].clamp_(min=0))
+        rows[: len(self.word_position)] = self.word_value.gather(
+            1, z.index_select(0, self.word_position).clamp_(min=0)
+        )
         for layer in self.layers:
             entry = torch.addcmul(layer.offset, rows.index_select(0, layer.left), layer.stride)
             entry += rows.index_select(0, layer.right)
             made = self.table.index_select(0, entry.view(-1)).view_as(entry)
+            made = made.view(-1, layer.cells, made.shape[1])
             if self.ambiguous:
-                made = made * layer.is_first(made)
+                made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
             # At most one edge of a cell is left that is not ABSENT, which is zero.
-            rows[layer.first : layer.first + layer.cells].index_add_(0, layer.out, made)
+            torch.amax(made, 0, out=rows[layer.first : layer.first + layer.cells])
         return rows
 
 
 class _Layer(nn.Module):
-    """The edges into all cells of one length."""
+    """The edges into all cells of one length: the first of each cell, then the second of each, and so on.
+
+    A cell's edges are in the order of its steps. One that has fewer than others is given edges that are ABSENT.
+    """
 
     left: Tensor
     right: Tensor
     """[edge]: rows"""
-    out: Tensor
-    """[edge]: the cell, counted from the layer's first; a cell's edges are in the order of its steps"""
     offset: Tensor
     stride: Tensor
     """[edge, 1]: where the edge's table begins, and the length of its rows"""
@@ -160,30 +166,24 @@ class _Layer(nn.Module):
     def __init__(self, flat: _FlatTables, row: Mapping[Cell, int], level: Sequence[Cell]) -> None:
         super().__init__()
         self.first, self.cells = row[level[0]], len(level)
-        edges = []
-        for out, cell in enumerate(level):
-            for number, _, left, *right in splits(flat.tables.form, cell):
-                stride = flat.tables.tables[cell[0], cell[2]][number].out.shape[1] + 1
-                edges.append((row[left], row[right[0]], out, flat.offset(cell, number), stride))
-        left_row, right_row, outs, offset, strides = torch.tensor(edges).T.contiguous()
+        absent = (len(row), len(row), 0, 0)
+        into = [
+            [
+                (row[left], row[right[0]], *flat.place_of(cell, number))
+                for number, _, left, *right in splits(flat.tables.form, cell)
+            ]
+            for cell in level
+        ]
+        edges = [edge for rank in zip_longest(*into, fillvalue=absent) for edge in rank]
+        left_row, right_row, offset, strides = torch.tensor(edges).T.contiguous()
         buffers = {
             "left": left_row,
             "right": right_row,
-            "out": outs,
             "offset": offset[:, None].int(),
             "stride": strides[:, None].int(),
         }
         for name, buffer in buffers.items():
             self.register_buffer(name, buffer, persistent=False)
-
-    def is_first(self, made: Tensor) -> Tensor:
-        """Whether each edge is the first of its cell that applies [edge, sentence]."""
-        none = len(self.out)
-        number = torch.arange(none, device=made.device)[:, None]
-        candidate = torch.where(made == ABSENT, none, number)
-        first = candidate.new_full((self.cells, made.shape[1]), none)
-        first.scatter_reduce_(0, self.out[:, None].expand_as(made), candidate, "amin", include_self=True)
-        return first[self.out] == number
 
 
 class _FlatTables:
@@ -195,16 +195,17 @@ class _FlatTables:
         self.pieces: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
         self.size = 0
 
-    def offset(self, cell: Cell, number: int) -> int:
+    def place_of(self, cell: Cell, number: int) -> tuple[int, int]:
+        """Where the table of a step begins, and the length of its rows."""
         key = cell[0], cell[2], number
+        out = self.tables.tables[cell[0], cell[2]][number].out
         if key not in self.place:
-            out = self.tables.tables[cell[0], cell[2]][number].out
             padded = np.zeros((out.shape[0] + 1, out.shape[1] + 1), dtype=np.int32)
             padded[1:, 1:] = out + 1
             self.place[key] = self.size
             self.pieces.append(padded.ravel())
             self.size += padded.size
-        return self.place[key]
+        return self.place[key], out.shape[1] + 1
 
     def tensor(self) -> Tensor:
         return torch.from_numpy(np.concatenate([np.zeros(1, dtype=np.int32), *self.pieces])[1:].copy())

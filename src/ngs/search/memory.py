@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
@@ -37,10 +38,11 @@ class Memory(nn.Module):
 
     def contains(self, examples: Tensor, z: Tensor) -> Tensor:
         """bool [row]: whether each sentence [row, time] is stored for its example."""
-        return (self.stored[examples] == z[:, None]).all(2).any(1)
+        return (self.stored[examples, :, : z.shape[1]] == z[:, None]).all(2).any(1)
 
     def add(self, examples: Tensor, z: Tensor, wanted: Tensor) -> None:
         """Store the sentences where `wanted` [row], each once, in place of the oldest of its example."""
+        z = pad(z, (0, self.time - z.shape[1]), value=PAD)
         examples, z, wanted = gathered(examples), gathered(z), gathered(wanted)
         new = wanted & ~self.contains(examples, z)
         place = self.added[examples] % self.stored.shape[1]

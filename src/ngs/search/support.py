@@ -77,17 +77,17 @@ class TablePlan(nn.Module):
         each = examples.tolist()
         self._refuse_ambiguity({self.lengths[k] for k in each})
         short = [row for row, k in enumerate(each) if self.lengths[k] <= self.fitting]
-        groups, exact = [], [True] * len(each)
+        groups, exact, device = [], [True] * len(each), p.log_probs.device
         if short:
-            circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget)
+            circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget, device)
             roots = [circuit.root(self.lengths[each[row]], self.answers[each[row]]) for row in short]
-            groups.append(Group.of(short, circuit, roots, p.log_probs.device))
+            groups.append(Group.of(short, circuit, roots))
         for row in sorted(set(range(len(each))).difference(short)):
             length, answer = self.lengths[each[row]], self.answers[each[row]]
             scores = p.log_probs[row, :length].detach()
             circuit, exact[row] = beam_circuit(self.grammar, self._algebra, scores, answer, self.beam)
-            groups.append(Group.of([row], circuit, [circuit.root(length, answer)], p.log_probs.device))
-        flags = torch.tensor(exact, dtype=torch.bool, device=p.log_probs.device)
+            groups.append(Group.of([row], circuit, [circuit.root(length, answer)]))
+        flags = torch.tensor(exact, dtype=torch.bool, device=device)
         return Independent(p.grammar, p.log_probs, p.lengths, tuple(groups), flags)
 
     def describe(self) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ngs.apps.serve.strokes import DOT, MOST_PIXELS, UNIT, EmptyDrawing, inked, seen_in
 from ngs.errors import DataError
-from ngs.parsing.decode import best
+from ngs.parsing.independent import independent
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.segmentation import connected, log_probs_of
 from tests.apps.serve.drawings import BY_HAND, Strokes, strokes_of, trained
@@ -25,7 +25,7 @@ def network() -> KnownHand:
 
 
 def read(strokes: Strokes, network) -> str:
-    return "".join(best(GRAMMAR, seen_in(strokes, network).log_probs[None])[0])
+    return "".join(independent(GRAMMAR, seen_in(strokes, network).log_probs[None]).best()[0])
 
 
 def moved(strokes: Strokes, scale: float, x: float, y: float) -> Strokes:

@@ -6,6 +6,7 @@ import pickle
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,11 +24,12 @@ from ngs.experiments.jobs.corrections import CorrectedFormulas, Corrections, Kin
 from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.report.corrections import Searches
 from ngs.experiments.run import train
+from ngs.grammar.padding import PAD
 from ngs.learning.metrics import read_all
-from ngs.parsing.sentence import parse
+from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
-from ngs.search.multi_step import Walk
+from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.equivalence import equivalent
@@ -44,10 +46,11 @@ FAR = ("2*3", [{"1": 0.6, "2": 0.39}, {"/": 0.6, "*": 0.39}, {"4": 0.6, "3": 0.3
 def sorted_out(
     *formulas: tuple[str, list[dict[str, float]]], steps: int = 5, seed: int = 0
 ) -> CorrectedFormulas:
-    part, walk = part_of(*formulas), Walk(steps=steps)
+    part = part_of(*formulas)
     reading = read_all(nn.Identity(), part)
-    searches = Searches.of(reading, part, walk, torch.Generator().manual_seed(seed))
-    return CorrectedFormulas(searches, walk, seed, range(len(formulas)))
+    generator = torch.Generator().manual_seed(seed)
+    searches = Searches.of(reading, part, ChainSettings(steps=steps), generator)
+    return CorrectedFormulas(searches, range(len(formulas)))
 
 
 def value_of(formula: str) -> Fraction:
@@ -169,17 +172,23 @@ def test_formulas_of_a_run_are_corrected(formula_job: Corrections, formula_run: 
         assert walked is None or value_of(walked) == answer
 
 
-def test_walks_are_those_that_were_walked(
+def test_chains_go_from_what_was_read_to_the_correction(
     formula_job: Corrections, formula_run: Path, tmp_path: Path
 ) -> None:
-    """The reference, given the same draws, ends where the batched search ended."""
+    """The states are sentences, each another than the one before; the last is what m-BS ended in."""
     found = formula_job.corrected(formula_run)
-    columns, right = found.searches.walked
-    for example in found.examples(1000, tmp_path):
+    several = found.searches.several
+    examples = list(found.examples(1000, tmp_path))
+    assert any(len(example["walk"]) > 2 for example in examples)
+    for example in examples:
+        states = example["walk"]
+        assert states[0] == example["read"]
+        assert all(recognises(GRAMMAR, state) for state in states)
+        assert all(state != after for state, after in pairwise(states))
         k = [found.chosen[n] for n in found.searches.numbers.tolist()].index(example["formula"])
-        ended = GRAMMAR.decode(column for column in columns[k].tolist() if column >= 0)
-        assert example["walk"][-1] == "".join(ended)
-        assert (example["multi_step"] is not None) == bool(right[k])
+        ended = GRAMMAR.decode(symbol for symbol in several.z[k].tolist() if symbol != PAD)
+        assert states[-1] == "".join(ended)
+        assert (example["multi_step"] is not None) == bool(several.found[k])
 
 
 def test_questions_of_a_run_are_corrected(

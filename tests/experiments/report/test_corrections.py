@@ -14,12 +14,12 @@ from torch import nn
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, POSTERIOR, Fate, Fates, corrections
 from ngs.experiments.report.gallery import Gallery
 from ngs.learning.metrics import read_all
-from ngs.learning.reasoner import Reasoner
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
-from ngs.search.multi_step import Walk
+from ngs.search.back_search import ChainSettings
 from ngs.search.one_step import one_step
+from ngs.search.reasoner import Reasoner
 from ngs.tasks.hwf.dataset import GRAMMAR
 from tests.experiments.report.wrong_answers import (
     FINE,
@@ -34,7 +34,7 @@ from tests.experiments.report.wrong_answers import (
 
 def corrected(part: Reasoner, limit: int = 6) -> Fates:
     reading = read_all(nn.Identity(), part)
-    return corrections(reading, part, Walk(), torch.Generator().manual_seed(0), limit)
+    return corrections(reading, part, ChainSettings(), torch.Generator().manual_seed(0), limit)
 
 
 def test_corrections_are_told_apart() -> None:
@@ -58,7 +58,7 @@ def test_corrections_are_told_apart() -> None:
 
 def test_probabilities_are_those_of_all_formulas_with_the_answer() -> None:
     (each,) = corrected(part_of(SPURIOUS)).shown[Fate.SPURIOUS]
-    log_probs = part_of(SPURIOUS).examples.inputs
+    log_probs = part_of(SPURIOUS).examples.inputs.inputs
     chances = {
         sentence: exp(sum(float(log_probs[t, GRAMMAR.column(symbol)]) for t, symbol in enumerate(sentence)))
         for sentence in product(GRAMMAR.symbols, repeat=3)
@@ -72,13 +72,12 @@ def test_probabilities_are_those_of_all_formulas_with_the_answer() -> None:
 
 
 def test_shown_corrections_are_those_of_the_reference(shown: Gallery) -> None:
-    practice, found = shown.practice, shown.practice.corrections
+    found = shown.practice.corrections
     assert found is not None
     corrected = [each for some in found.shown.values() for each in some]
     assert corrected
     for each in corrected:
-        scores = practice.reading.log_probs[each.misreading.number, : len(each.misreading.read)]
-        fix = one_step(GRAMMAR, Arithmetic, scores, each.misreading.answer).sentence
+        fix = one_step(GRAMMAR, Arithmetic, each.misreading.log_probs, each.misreading.answer).sentence
         assert fix == each.correction
         fate = Fate.NONE if fix is None else Fate.TRUE if fix == each.misreading.written else Fate.SPURIOUS
         assert fate is each.fate

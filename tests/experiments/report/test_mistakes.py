@@ -12,8 +12,9 @@ from torch import nn
 from ngs.experiments.hwf import load_network
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.mistakes import mistakes
+from ngs.grammar.padding import PAD
 from ngs.learning.metrics import read_all
-from ngs.parsing.decode import PAD, best
+from ngs.parsing.independent import independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
@@ -29,7 +30,7 @@ def read_one_by_one(folder: Path, data: HandwrittenFormulas) -> list[tuple[str, 
     for k, rows in enumerate(data.test.where.tolist()):
         with torch.inference_mode():
             scores = network(as_ink(data.images[[row for row in rows if row != PAD]])).log_softmax(-1)
-        pairs.append((data.sentence(data.test, k), "".join(best(GRAMMAR, scores[None])[0])))
+        pairs.append((data.sentence(data.test, k), "".join(independent(GRAMMAR, scores[None]).best()[0])))
     return pairs
 
 

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from ngs.learning.examples import Examples
-from ngs.learning.reasoner import Reasoner, reasoner
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
+from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.dataset import GRAMMAR
 
 TRUE = ("4", [{"1": 0.7, "4": 0.2}])

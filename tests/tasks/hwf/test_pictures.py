@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from ngs.errors import DataError
-from ngs.parsing.decode import best
+from ngs.parsing.independent import independent
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.pictures import MOST_SYMBOLS, load_picture, load_symbols, natural_order
 from ngs.tasks.hwf.segmentation import Box, Grey, Symbols, log_probs_of
@@ -126,7 +126,7 @@ def test_a_line_of_the_size_of_a_strip_is_read_if_it_is_called_a_line(tmp_path, 
 
 
 def formula(symbols: Symbols, network) -> str:
-    return "".join(best(GRAMMAR, log_probs_of(network, symbols.images)[None])[0])
+    return "".join(independent(GRAMMAR, log_probs_of(network, symbols.images)[None]).best()[0])
 
 
 # Folders

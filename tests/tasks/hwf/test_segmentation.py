@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image
 
 from ngs.errors import DataError, ShapeError
-from ngs.parsing.decode import best
+from ngs.parsing.independent import independent
 from ngs.parsing.sentence import recognises
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.segmentation import (
@@ -44,7 +44,7 @@ def network() -> KnownHand:
 
 def read(page: Grey, network) -> str:
     log_probs = log_probs_of(network, read_line(page, network).images)
-    return "".join(best(GRAMMAR, log_probs[None])[0])
+    return "".join(independent(GRAMMAR, log_probs[None]).best()[0])
 
 
 def page_with(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (100, 300)) -> Grey:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.learning.objective import Loss
+from ngs.learning.loss import Loss
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.scene_loss import SPREAD, UNASKED, SceneTargets, Seeing, Weights, focal_loss
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, STRIDE, SceneMaps, SceneNetwork

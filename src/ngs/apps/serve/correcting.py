@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import exp
 from typing import Literal
 
+import torch
 from pydantic import Field
 
 from ngs.apps.formula_reading import Seen, likeliest
@@ -21,7 +22,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.compiled import BUDGET, value_circuit
 from ngs.search.one_step import Action, Correction, Event, Path, one_step, reasoning_parts
-from ngs.search.posterior import posterior
+from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 
 WAITING_SHOWN = 12
@@ -99,7 +100,7 @@ class Corrected(Answer):
 def prepare() -> None:
     """Compile the tables of the posterior, shortest first: some seconds that no visitor should wait for."""
     for length in range(1, LONGEST_TABLED + 1, 2):
-        value_circuit(GRAMMAR, Arithmetic, length, BUDGET)
+        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
 
 def correct(seen: Seen, target: Fraction) -> Corrected:
@@ -146,24 +147,24 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
             [], None, f"{count} symbols are too many to sum over all formulas; {LONGEST_TABLED} are not"
         )
     found = posterior(GRAMMAR, Arithmetic, seen.log_probs[None], None, [target])
-    log_evidence = found.log_evidence[0].item()
+    log_z = found.log_z[0].item()
     if not bool(found.found[0]):
         return Ranked([], 0.0, f"no formula of {count} symbol{'s' if count > 1 else ''} gives {value}")
-    best = found.k_best(SHOWN)
+    best = found.topk(SHOWN)
     log_probs = {best[0, k]: float(best.log_probs[0, k]) for k in range(SHOWN) if best[0, k]}
     if corrected is not None and corrected not in log_probs:
-        columns = GRAMMAR.encode(corrected)
-        log_probs[corrected] = float(seen.log_probs[range(count), columns].sum())
+        symbols = GRAMMAR.encode(corrected)
+        log_probs[corrected] = float(seen.log_probs[range(count), symbols].sum())
     formulas = [
         RightFormula(
             formula="".join(z),
             value=value,
-            probability=min(1.0, exp(log_p - log_evidence)),
+            probability=min(1.0, exp(log_p - log_z)),
             corrected=z == corrected,
         )
         for z, log_p in log_probs.items()
     ]
-    return Ranked(formulas, exp(log_evidence))
+    return Ranked(formulas, exp(log_z))
 
 
 # Steps

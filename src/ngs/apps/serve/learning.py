@@ -27,11 +27,11 @@ from ngs.errors import NGSError
 from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.learning.examples import Examples
 from ngs.networks.augmentation import Handwriting
-from ngs.parsing.decode import best
+from ngs.parsing.independent import independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
-from ngs.search.posterior import posterior
+from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, as_ink
 from ngs.tasks.hwf.handwriting import chances, write, writer
 
@@ -104,7 +104,7 @@ def learn(
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 - step / steps)
         chosen = torch.randperm(len(earlier), generator=generator)[:REPEATED].tolist()
         batch = [*[drawn] * VIEWS, *(earlier[k] for k in chosen)]
-        loss = -_log_evidence(network, batch, generator).mean()
+        loss = -_log_p_answer(network, batch, generator).mean()
         optimizer.zero_grad()
         total = loss + KEEPING * kept.lost(network, generator)
         total.backward()  # type: ignore[no-untyped-call]
@@ -151,7 +151,7 @@ def familiar() -> Tensor:
 def log_probability(network: nn.Module, drawn: Drawn) -> float:
     """log p(y|x) of a drawing as it is; -inf where no formula of its length gives the answer."""
     with torch.no_grad():
-        return min(0.0, _log_evidence(network, [drawn], None).item())
+        return min(0.0, _log_p_answer(network, [drawn], None).item())
 
 
 def right(network: nn.Module, drawings: Sequence[Drawn]) -> int:
@@ -160,15 +160,15 @@ def right(network: nn.Module, drawings: Sequence[Drawn]) -> int:
         return 0
     with torch.no_grad():
         log_probs, lengths = _log_probs(network, drawings, None)
-    sentences = best(GRAMMAR, log_probs, lengths)
+    sentences = independent(GRAMMAR, log_probs, lengths).best()
     values = (evaluate(parse(GRAMMAR, sentences[k]), Arithmetic) for k in range(len(drawings)))
     return sum(value == each.answer for value, each in zip(values, drawings, strict=True))
 
 
-def _log_evidence(network: nn.Module, drawings: Sequence[Drawn], generator: torch.Generator | None) -> Tensor:
+def _log_p_answer(network: nn.Module, drawings: Sequence[Drawn], generator: torch.Generator | None) -> Tensor:
     log_probs, lengths = _log_probs(network, drawings, generator)
     answers = [each.answer for each in drawings]
-    return posterior(GRAMMAR, Arithmetic, log_probs, lengths, answers).log_evidence
+    return posterior(GRAMMAR, Arithmetic, log_probs, lengths, answers).log_z
 
 
 def _log_probs(
@@ -180,4 +180,4 @@ def _log_probs(
     )
     batch = examples.batch(np.arange(len(drawings)))
     ink = batch.inputs if generator is None else SLIGHTLY(batch.inputs, generator)
-    return batch.beliefs(network(ink).double()), batch.lengths
+    return batch.log_probs(network(ink).double()), batch.lengths

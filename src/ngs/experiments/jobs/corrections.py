@@ -7,7 +7,7 @@ correct it, and the labels, which no search sees, tell what the correction is wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -17,7 +17,6 @@ from random import Random
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
@@ -25,17 +24,15 @@ from ngs.experiments.folder import EARLY, step_of
 from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.finish import finish
-from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate, Searches, in_turn
+from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate, Searches, in_turn, sentence
 from ngs.experiments.report.mistakes import labels_of, misreading
 from ngs.experiments.run import Progress
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import shown
-from ngs.grammar.padding import PAD
-from ngs.grammar.tree import Sentence
 from ngs.learning.metrics import read_all
 from ngs.learning.whole_file import replacing
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.multi_step import Draws, Walk, walk_along
+from ngs.search.back_search import ChainSettings
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
 
@@ -75,7 +72,7 @@ class Corrections:
                 f"{self.examples} examples of each kind among {self.formulas} formulas; at least one formula "
                 f"must be read"
             )
-        _ = self.walk  # checks the rest
+        _ = self.settings  # checks the rest
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -88,8 +85,8 @@ class Corrections:
         return (Trained(self.config),)
 
     @property
-    def walk(self) -> Walk:
-        return Walk(steps=self.walk_steps)
+    def settings(self) -> ChainSettings:
+        return ChainSettings(steps=self.walk_steps)
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         (run,) = needed
@@ -112,8 +109,7 @@ class Corrections:
         part = reasoner_of(every.select(chosen))
         reading = read_all(load_network(run, EARLY), part)
         generator = torch.Generator().manual_seed(self.config.seed)
-        searches = Searches.of(reading, part, self.walk, generator)
-        return CorrectedFormulas(searches, self.walk, self.config.seed, chosen)
+        return CorrectedFormulas(Searches.of(reading, part, self.settings, generator), chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +117,13 @@ class CorrectedFormulas:
     """The wrong answers, told apart; `k` counts them."""
 
     searches: Searches
-    walk: Walk
-    seed: int
-    """of the walk"""
     chosen: Sequence[int]
     """[example]: which of the training formulas"""
 
-    @cached_property
-    def fates(self) -> dict[str, list[Fate]]:
+    @property
+    def fates(self) -> Mapping[str, list[Fate]]:
         """[wrong], by search"""
-        found = {ONE_STEP: self.searches.one, MULTI_STEP: self.searches.walked}
-        return {name: self.searches.judged(each) for name, each in found.items()}
+        return self.searches.back_search_fates
 
     @cached_property
     def kinds(self) -> list[Kind]:
@@ -139,13 +131,12 @@ class CorrectedFormulas:
         pairs = zip(self.fates[ONE_STEP], self.fates[MULTI_STEP], strict=True)
         return [self._kind(k, *pair) for k, pair in enumerate(pairs)]
 
-    def _kind(self, k: int, one: Fate, walked: Fate) -> Kind:
+    def _kind(self, k: int, one: Fate, several: Fate) -> Kind:
         if one is Fate.NONE:
-            return Kind.NONE if walked is Fate.NONE else Kind.MORE_STEPS
+            return Kind.NONE if several is Fate.NONE else Kind.MORE_STEPS
         if one is Fate.SPURIOUS:
             return Kind.SPURIOUS
-        read = self._sentence(self.searches.reading.columns[self.searches.numbers[k]])
-        pairs = zip(read, self._sentence(self.searches.one[0][k]), strict=True)
+        pairs = zip(sentence(self.searches.states[0, k]), sentence(self.searches.one.z[k]), strict=True)
         (changed,) = [old for old, new in pairs if old != new]
         return Kind.DIGIT if changed.isdigit() else Kind.OPERATOR
 
@@ -153,7 +144,7 @@ class CorrectedFormulas:
     def lucky(self) -> int:
         """Formulas that are misread and have the right answer all the same."""
         reading = self.searches.reading
-        misread = (reading.columns != labels_of(self.searches.part.examples)).any(1)
+        misread = (reading.symbols != labels_of(self.searches.part.examples)).any(1)
         return int((misread & reading.right).sum())
 
     def examples(self, limit: int, folder: Path) -> Iterator[dict[str, Any]]:
@@ -169,37 +160,21 @@ class CorrectedFormulas:
     def _example(self, k: int, drawing: Path) -> dict[str, Any]:
         searches, number = self.searches, int(self.searches.numbers[k])
         misread = misreading(searches.reading, searches.part.examples, GRAMMAR, number)
-        log_probs = searches.reading.log_probs[number, : len(misread.read)]
-        correction = one_step(GRAMMAR, Arithmetic, log_probs, misread.answer, misread.read)
+        correction = one_step(GRAMMAR, Arithmetic, misread.log_probs, misread.answer, misread.read)
         with replacing(drawing) as stage:
             stage.write_text(as_svg(correction), encoding="utf-8")
-        chain = walk_along(
-            GRAMMAR, Arithmetic, log_probs, misread.answer, misread.read, self.walk, self._draws, k
-        )
+        states = ["".join(sentence(z)) for z in searches.states[:, k]]
         return {
             "formula": self.chosen[number],
             "written": "".join(misread.written),
             "answer": shown(misread.answer),
             "read": "".join(misread.read),
             "value": shown(misread.value),
-            "one_step": _text(correction.sentence),
-            "multi_step": _text(chain.sentence if chain.right else None),
+            "one_step": None if correction.sentence is None else "".join(correction.sentence),
+            "multi_step": states[-1] if searches.several.found[k] else None,
             "worth": {name: fates[k].value for name, fates in self.fates.items()},
-            "walk": ["".join(state) for state, _ in groupby(chain.states)],
+            "walk": [state for state, _ in groupby(states)],
         }
-
-    @cached_property
-    def _draws(self) -> Draws:
-        """Those of the walk that was walked."""
-        generator = torch.Generator().manual_seed(self.seed)
-        return Draws.of(self.walk, len(self.kinds), self.searches.part.examples.time, generator)
-
-    def _sentence(self, columns: Tensor) -> Sentence:
-        return GRAMMAR.decode(column for column in columns.tolist() if column != PAD)
-
-
-def _text(sentence: Sentence | None) -> str | None:
-    return None if sentence is None else "".join(sentence)
 
 
 def counted(kinds: type[Enum], found: Sequence[Enum]) -> dict[str, dict[str, float | None]]:

@@ -24,12 +24,11 @@ from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.finish import finish
 from ngs.experiments.run import Progress
 from ngs.learning.metrics import measure
-from ngs.learning.reasoner import BEAM, Substituting
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.compiled import BUDGET
+from ngs.search.reasoner import reasoner
 from ngs.tasks.hwf.composition import written
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
-from ngs.tasks.hwf.modular_arithmetic import residues
+from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.source import load
 
 
@@ -79,7 +78,6 @@ class LongTest:
     ) -> dict[str, Any]:
         formulas = written(data, data.test, {length: 1}, self.formulas, f"long test {length}")
         examples = data.examples(formulas).to(device)
-        exam = Substituting(GRAMMAR, Arithmetic, examples, BUDGET, BEAM, residues)
-        score = measure(network, exam).total
+        score = measure(network, reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge)).total
         assert score.symbol is not None  # the formulas were written here: the labels are known
         return {**score.as_facts(), "predicted": score.symbol**length}

@@ -27,9 +27,8 @@ from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, in_turn
 from ngs.experiments.report.question_corrections import Verdict, searched, verdicts_on
 from ngs.experiments.report.questions import Readings, sample
 from ngs.experiments.run import Progress
-from ngs.learning.program_methods import Searching
 from ngs.learning.whole_file import replacing
-from ngs.search.arrangement import Corrected
+from ngs.search.back_search import ChainSettings, Corrections
 from ngs.tasks.clevr.correction import Edits, correct, tidy_switches
 from ngs.tasks.clevr.correction_drawing import drawn_correction
 from ngs.tasks.clevr.program import Program, program_of
@@ -72,7 +71,7 @@ class QuestionCorrections:
                 f"{self.examples} examples of each kind among {self.questions} questions; at least one "
                 f"question must be read"
             )
-        _ = self.searching  # checks the rest
+        _ = self.chain  # checks the rest
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -85,9 +84,8 @@ class QuestionCorrections:
         return (Trained(self.config),)
 
     @property
-    def searching(self) -> Searching:
-        how = self.config.searching
-        return replace(how, walk=replace(how.walk, steps=self.walk_steps))
+    def chain(self) -> ChainSettings:
+        return replace(self.config.chain, steps=self.walk_steps)
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         (run,) = needed
@@ -111,7 +109,7 @@ class QuestionCorrections:
         readings = Readings.of(reader.network, asked)
         generator = torch.Generator().manual_seed(self.config.seed)
         edits = tidy_switches if self.config.grammar == "tidy" and not self.config.moves else None
-        return CorrectedQuestions(reader, edits, readings, *searched(readings, self.searching, generator))
+        return CorrectedQuestions(reader, edits, readings, *searched(readings, self.chain, generator))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +120,14 @@ class CorrectedQuestions:
     edits: Edits | None
     """what one step can change; None for all that the reader's language can"""
     readings: Readings
-    one: Corrected
-    walked: Corrected
+    one: Corrections
+    several: Corrections
+    """what 1-BS and m-BS ended in"""
 
     @cached_property
     def verdicts(self) -> dict[str, list[Verdict]]:
         """[wrong], by search"""
-        found = {ONE_STEP: self.one, MULTI_STEP: self.walked}
+        found = {ONE_STEP: self.one, MULTI_STEP: self.several}
         return {name: verdicts_on(self.readings, each) for name, each in found.items()}
 
     @cached_property
@@ -165,14 +164,14 @@ class CorrectedQuestions:
             "p_read": p,
             "change": None if correction.chosen is None else str(correction.chosen.edit),
             "one_step": _found(self.one, k),
-            "multi_step": _found(self.walked, k),
+            "multi_step": _found(self.several, k),
             "worth": {name: verdicts[k].value for name, verdicts in self.verdicts.items()},
         }
 
 
-def _kind(one: Verdict, walked: Verdict) -> Kind:
+def _kind(one: Verdict, several: Verdict) -> Kind:
     if one is Verdict.NONE:
-        return Kind.NONE if walked is Verdict.NONE else Kind.MORE_STEPS
+        return Kind.NONE if several is Verdict.NONE else Kind.MORE_STEPS
     return Kind(one.value)
 
 
@@ -180,5 +179,5 @@ def _text(program: Program) -> str:
     return " ".join(program)
 
 
-def _found(corrected: Corrected, k: int) -> str | None:
-    return _text(program_of(corrected.columns[k].tolist())) if corrected.found[k] else None
+def _found(corrections: Corrections, k: int) -> str | None:
+    return _text(program_of(corrections.z[k].tolist())) if corrections.found[k] else None

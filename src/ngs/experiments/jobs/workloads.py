@@ -22,12 +22,11 @@ from ngs.experiments.hwf import reasoner_of
 from ngs.experiments.timed_steps import formula_steps, program_steps
 from ngs.grammar.grammar import Grammar
 from ngs.learning.loop import Settings
-from ngs.learning.methods import METHODS, Method, multi_step
-from ngs.learning.program_methods import PROGRAM_METHODS
-from ngs.learning.questions import QuestionExamples
-from ngs.parsing.decode import best, log_partition
-from ngs.search.multi_step import Walk
+from ngs.learning.methods import METHODS, MakeMethod, multi_step
+from ngs.parsing.independent import independent
+from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
+from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.embedded import embedded
 
@@ -107,16 +106,16 @@ class WalkSteps:
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         settings = Settings(self.batch_size, learning_rate=STILL)
-        walks = {method: multi_step(Walk(steps=value)) for method in methods}
-        return Work(value, _formulas(walks, self.length, steps, device, self.network, settings))
+        chains = {method: multi_step(ChainSettings(steps=value)) for method in methods}
+        return Work(value, _formulas(chains, self.length, steps, device, self.network, settings))
 
 
-def _named(methods: Sequence[str]) -> dict[str, Method]:
+def _named(methods: Sequence[str]) -> dict[str, MakeMethod]:
     return {name: METHODS[name] for name in methods}
 
 
 def _formulas(
-    methods: Mapping[str, Method],
+    methods: Mapping[str, MakeMethod],
     length: int,
     steps: int,
     device: torch.device,
@@ -135,12 +134,12 @@ def _formulas(
 
 
 def _best(grammar: Grammar, log_probs: Tensor) -> None:
-    best(grammar, log_probs)
+    independent(grammar, log_probs).best()
 
 
 def _log_partition(grammar: Grammar, log_probs: Tensor) -> None:
     """With its gradient, as in training."""
-    log_partition(grammar, log_probs.detach().requires_grad_()).sum().backward()  # type: ignore[no-untyped-call]
+    independent(grammar, log_probs.detach().requires_grad_()).log_z.sum().backward()  # type: ignore[no-untyped-call]
 
 
 PARSERS: Mapping[str, Callable[[Grammar, Tensor], None]] = {"best": _best, "log_partition": _log_partition}
@@ -213,26 +212,26 @@ class ProgramLength:
     """Training steps on embedded questions whose programs all have one number of modules."""
 
     unit: ClassVar[str] = "modules of a program"
-    known_methods: ClassVar[Sequence[str]] = tuple(PROGRAM_METHODS)
+    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
     batch_size: int = 64
     network: str = "small"
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
-        examples = _questions(config, value, device)
-        return Work(value, {method: program_steps(config, method, examples, steps) for method in methods})
+        part = _questions(config, value, device)
+        return Work(value, {method: program_steps(config, method, part, steps) for method in methods})
 
 
-def _questions(config: TrainCLEVR, length: int, device: torch.device) -> QuestionExamples:
+def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Part:
     """Questions whose programs have so many modules."""
     data = load_questions(config.data)
     numbers = (data.train.modules.lengths == length).nonzero().flatten()[: BATCHES * config.batch_size]
     asked, tables = data.train.select(numbers), SceneTables.of(data.scenes).to(device)
-    examples = part_of(config, asked, tables, device).examples
-    if len(examples) < config.batch_size:
+    part = part_of(config, asked, tables, device)
+    if len(part.examples) < config.batch_size:
         raise NGSError(
-            f"{len(examples)} of the {data.name} questions have programs of {length} modules, and a step "
-            f"needs {config.batch_size}; give another length, or a smaller batch"
+            f"{len(part.examples)} of the {data.name} questions have programs of {length} modules, and a "
+            f"step needs {config.batch_size}; give another length, or a smaller batch"
         )
-    return examples
+    return part

@@ -17,14 +17,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ngs.experiments.report.mistakes import Misreading, labels_of, misreading
+from ngs.experiments.report.mistakes import Misreading, distribution, labels_of, misreading
+from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.metrics import Reading
-from ngs.learning.reasoner import Reasoner
-from ngs.parsing.decode import PAD, Sentences, score_of
+from ngs.parsing.independent import Independent
+from ngs.parsing.sentences import Sentences
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.multi_step import Walk
-from ngs.search.posterior import Posterior, posterior
+from ngs.search.back_search import ChainSettings, Corrections, State, back_search, sample_corrections
+from ngs.search.reasoner import Reasoner
+from ngs.search.support import posterior
+from ngs.tasks.hwf.dataset import GRAMMAR
 
 ALTERNATIVES = 3
 """Formulas of the posterior that are shown."""
@@ -42,12 +45,12 @@ class Fate(Enum):
     """not corrected: nothing that was looked at gives the answer"""
 
 
-def judged(columns: Tensor, found: Tensor, labels: Tensor) -> list[Fate]:
-    """Of corrections [example, time], `found` where they give the answer."""
-    true = (columns == labels).all(1)
+def judged(corrections: Corrections, labels: Tensor) -> list[Fate]:
+    """What became of each example, by its label [example, time]."""
+    true = (corrections.z == labels).all(1)
     return [
         (Fate.TRUE if same else Fate.SPURIOUS) if right else Fate.NONE
-        for same, right in zip(true.tolist(), found.tolist(), strict=True)
+        for same, right in zip(true.tolist(), corrections.found.tolist(), strict=True)
     ]
 
 
@@ -93,21 +96,21 @@ class Fates:
 
 
 def corrections(
-    reading: Reading, part: Reasoner, walk: Walk, generator: torch.Generator, limit: int
+    reading: Reading, part: Reasoner, settings: ChainSettings, generator: torch.Generator, limit: int
 ) -> Fates:
     """Correct every wrong answer in three ways; show at most `limit` for each fate under 1-BS.
 
     Of each fate, the lengths take turns, and those that the posterior gets right with those it does not.
     """
-    searches = Searches.of(reading, part, walk, generator)
+    searches = Searches.of(reading, part, settings, generator)
     counts = {name: Counter(found) for name, found in searches.fates.items()}
     shown = {}
     for fate in Fate:
         those = (k for k, other in enumerate(searches.fates[ONE_STEP]) if other is fate)
         shown[fate] = tuple(searches.corrected(k) for k in islice(in_turn(those, searches.kind), limit))
-    misread = (reading.columns != labels_of(part.examples)).any(1)
+    misread = (reading.symbols != labels_of(part.examples)).any(1)
     lucky = int((misread & reading.right).sum())
-    p_written, exact = float(searches.p_written.mean()), bool(searches.posterior.exact.all())
+    p_written, exact = float(searches.p_written.mean()), searches.exact
     return Fates(len(reading.right), lucky, counts, p_written, exact, shown)
 
 
@@ -119,47 +122,67 @@ class Searches:
     part: Reasoner
     numbers: Tensor
     """[wrong]: which of the examples"""
-    one: tuple[Tensor, Tensor]
-    walked: tuple[Tensor, Tensor]
-    """corrections [wrong, time], and whether they give the answer [wrong]"""
+    p: Independent
+    """p(z|x) of these"""
+    one: Corrections
+    several: Corrections
+    """[wrong]: what 1-BS and m-BS ended in"""
+    states: Tensor
+    """[state, wrong, time]: where m-BS was, from the first state to the last"""
 
     @classmethod
-    def of(cls, reading: Reading, part: Reasoner, walk: Walk, generator: torch.Generator) -> Searches:
+    def of(
+        cls, reading: Reading, part: Reasoner, settings: ChainSettings, generator: torch.Generator
+    ) -> Searches:
         numbers = torch.nonzero(~reading.right)[:, 0]
-        log_probs, batch = reading.log_probs[numbers], part.examples.batch(numbers.numpy())
-        one = part.one_step(log_probs, batch)
-        return cls(reading, part, numbers, one, part.multi_step(log_probs, batch, walk, generator))
+        p = distribution(reading, part.examples, GRAMMAR).select(numbers)
+        z, judge = reading.symbols[numbers], part.judge_of(part.examples.batch(numbers.numpy()))
+        states: list[Tensor] = []
+
+        def visit(state: State) -> None:
+            states.append(state.z)
+
+        one = back_search(z, p.score, part.edits, judge)
+        several = sample_corrections(z, p.score, part.edits, judge, settings, generator, visit)
+        return cls(reading, part, numbers, p, one, several, torch.stack(states))
 
     @cached_property
     def labels(self) -> Tensor:
         return labels_of(self.part.examples)[self.numbers]
 
     @cached_property
-    def posterior(self) -> Posterior:
-        batch = self.part.examples.batch(self.numbers.numpy())
+    def posterior(self) -> Independent:
         answers = [self.part.examples.answers[k] for k in self.numbers.tolist()]
-        log_probs = self.reading.log_probs[self.numbers]
-        return posterior(self.part.grammar, Arithmetic, log_probs, batch.lengths, answers)
+        return posterior(GRAMMAR, Arithmetic, self.p.log_probs, self.p.lengths, answers)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the posterior is."""
+        return self.posterior.exact is None or bool(self.posterior.exact.all())
 
     @cached_property
     def likeliest(self) -> Sentences:
         """[wrong, rank] of the posterior"""
-        return self.posterior.k_best(ALTERNATIVES)
-
-    def judged(self, found: tuple[Tensor, Tensor]) -> list[Fate]:
-        """What became of each wrong answer in one of the searches."""
-        return judged(*found, self.labels)
+        return self.posterior.topk(ALTERNATIVES)
 
     @cached_property
     def fates(self) -> Mapping[str, list[Fate]]:
-        mode = self.likeliest.columns[:, 0], self.posterior.found
-        searches = {ONE_STEP: self.one, MULTI_STEP: self.walked, POSTERIOR: mode}
-        return {name: self.judged(found) for name, found in searches.items()}
+        return {**self.back_search_fates, POSTERIOR: judged(self._mode, self.labels)}
+
+    @cached_property
+    def back_search_fates(self) -> Mapping[str, list[Fate]]:
+        """Those for which no posterior is needed."""
+        searches = {ONE_STEP: self.one, MULTI_STEP: self.several}
+        return {name: judged(found, self.labels) for name, found in searches.items()}
+
+    @property
+    def _mode(self) -> Corrections:
+        return Corrections(self.likeliest.symbols[:, 0], self.posterior.found)
 
     @cached_property
     def p_written(self) -> Tensor:
         """p(z|x,y) [wrong] of what is written: at most 1, also where a beam left some of p(y|x) out."""
-        log_p = score_of(self.posterior.scores, self.labels) - self.posterior.log_evidence.detach()
+        log_p = self.p.score(torch.arange(len(self.p)), self.labels) - self.posterior.log_z.detach()
         return log_p.exp().masked_fill(~self.posterior.found, 0.0).clamp(max=1.0)
 
     def kind(self, k: int) -> tuple[int, bool]:
@@ -167,16 +190,19 @@ class Searches:
         return -int(self.part.examples.lengths[self.numbers[k]]), self.fates[POSTERIOR][k] is not Fate.TRUE
 
     def corrected(self, k: int) -> Corrected:
-        columns, found = self.one
-        grammar = self.part.grammar
-        shares = (self.likeliest.log_probs[k] - self.posterior.log_evidence[k]).detach().exp().tolist()
+        shares = (self.likeliest.log_probs[k] - self.posterior.log_z[k]).detach().exp().tolist()
         return Corrected(
-            misreading(self.reading, self.part.examples, grammar, int(self.numbers[k])),
+            misreading(self.reading, self.part.examples, GRAMMAR, int(self.numbers[k])),
             self.fates[ONE_STEP][k],
-            grammar.decode(c for c in columns[k].tolist() if c != PAD) if found[k] else None,
+            sentence(self.one.z[k]) if self.one.found[k] else None,
             tuple((self.likeliest[k, rank], share) for rank, share in enumerate(shares) if share > 0),
             float(self.p_written[k]),
         )
+
+
+def sentence(z: Tensor) -> Sentence:
+    """The symbols of one row by name."""
+    return GRAMMAR.decode(symbol for symbol in z.tolist() if symbol != PAD)
 
 
 def in_turn(numbers: Iterable[int], kind: Callable[[int], tuple[Any, ...]]) -> Iterator[int]:

@@ -16,9 +16,9 @@ from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.report.corrections import Fates, corrections
 from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
 from ngs.learning.examples import Examples
-from ngs.learning.metrics import Reading, Scores, read_all, scores_of
-from ngs.learning.reasoner import Reasoner
-from ngs.search.multi_step import Walk
+from ngs.learning.metrics import Scores, read_all, scores_of
+from ngs.search.back_search import ChainSettings
+from ngs.search.reasoner import Reasoner
 from ngs.tasks.hwf.dataset import GRAMMAR
 
 SHOWN_MISTAKES, SHOWN_CORRECTIONS = 24, 6
@@ -52,7 +52,6 @@ class Practice:
     """that were learned from"""
     examples: Examples
     """some of them"""
-    reading: Reading
     corrections: Fates | None
     """None where there was nothing to correct"""
 
@@ -93,7 +92,8 @@ def _practice(folder: Path, config: TrainHWF, part: Reasoner) -> Practice:
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
         step, reading = step_of(folder / name, "hwf"), read_all(load_network(folder, name), sample)
         if not reading.right.all():
-            walk, generator = Walk(steps=config.walk_steps), torch.Generator().manual_seed(config.seed)
-            found = corrections(reading, sample, walk, generator, SHOWN_CORRECTIONS)
-            return Practice(step, formulas, sample.examples, reading, found)
-    return Practice(step, formulas, sample.examples, reading, None)
+            settings = ChainSettings(steps=config.walk_steps)
+            generator = torch.Generator().manual_seed(config.seed)
+            found = corrections(reading, sample, settings, generator, SHOWN_CORRECTIONS)
+            return Practice(step, formulas, sample.examples, found)
+    return Practice(step, formulas, sample.examples, None)

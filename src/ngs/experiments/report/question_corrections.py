@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 
-import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, in_turn
 from ngs.experiments.report.questions import AT_ONCE, Answered, Readings
-from ngs.grammar.padding import PAD
-from ngs.learning.program_methods import Searching
-from ngs.search.arrangement import Corrected, multi_step, one_step
+from ngs.search.back_search import ChainSettings, Corrections, back_search, sample_corrections
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.scores import Outcome, outcomes
 
@@ -58,7 +54,7 @@ class CorrectedQuestion:
 
 
 @dataclass(frozen=True)
-class Corrections:
+class JudgedCorrections:
     """What searches make of the wrong answers to some questions."""
 
     examples: int
@@ -71,12 +67,14 @@ class Corrections:
     """some of them, by what 1-BS made of them"""
 
 
-def corrections(readings: Readings, how: Searching, generator: torch.Generator, limit: int) -> Corrections:
+def corrections(
+    readings: Readings, chain: ChainSettings, generator: torch.Generator, limit: int
+) -> JudgedCorrections:
     """Correct every wrong answer in two ways; show at most `limit` for each verdict on 1-BS."""
     numbers = readings.wrong
-    one, walked = searched(readings, how, generator)
-    judged = {name: verdicts_on(readings, found) for name, found in ((ONE_STEP, one), (MULTI_STEP, walked))}
-    return Corrections(
+    one, several = searched(readings, chain, generator)
+    judged = {name: verdicts_on(readings, found) for name, found in ((ONE_STEP, one), (MULTI_STEP, several))}
+    return JudgedCorrections(
         len(readings.outcomes),
         len(numbers),
         len(readings.lucky),
@@ -85,49 +83,46 @@ def corrections(readings: Readings, how: Searching, generator: torch.Generator, 
     )
 
 
-def searched(readings: Readings, how: Searching, generator: torch.Generator) -> tuple[Corrected, Corrected]:
+def searched(
+    readings: Readings, chain: ChainSettings, generator: torch.Generator
+) -> tuple[Corrections, Corrections]:
     """1-BS and m-BS from what was read, of all wrong answers."""
-    one, walked = [], []
-    numbers, time = readings.wrong, readings.programs.shape[1]
-    for first in range(0, len(numbers), AT_ONCE):
-        batch = readings.sample.part.examples.batch(np.array(numbers[first : first + AT_ONCE]))
-        columns = readings.programs[numbers[first : first + AT_ONCE], : batch.time]
+    nothing = Corrections(readings.programs[:0], readings.right[:0])
+    one, several, edits = [nothing], [nothing], readings.sample.reasoner.edits
+    for first in range(0, len(readings.wrong), AT_ONCE):
+        numbers = torch.tensor(readings.wrong[first : first + AT_ONCE])
+        z, p, judge = readings.programs[numbers], readings.distribution(numbers), readings.judge(numbers)
         with torch.inference_mode():
-            log_probs = batch.beliefs(readings.network(batch.inputs)).log_probs
-            one.append(one_step(columns, how.edits, log_probs, batch.right))
-            walked.append(multi_step(columns, how.edits, log_probs, batch.right, how.walk, generator))
-    return _joined(one, time), _joined(walked, time)
+            one.append(back_search(z, p.score, edits, judge))
+            several.append(sample_corrections(z, p.score, edits, judge, chain, generator))
+    return _joined(one), _joined(several)
 
 
-def _joined(parts: list[Corrected], time: int) -> Corrected:
-    nothing = torch.empty((0, time), dtype=torch.long), *torch.empty((2, 0), dtype=torch.bool)
-    padded = (pad(part.columns, (0, time - part.columns.shape[1]), value=PAD) for part in parts)
-    found, right = (part.found for part in parts), (part.right for part in parts)
-    joined = (torch.cat([first, *rest]) for first, rest in zip(nothing, (padded, found, right), strict=True))
-    return Corrected(*joined)
+def _joined(parts: list[Corrections]) -> Corrections:
+    return Corrections(torch.cat([part.z for part in parts]), torch.cat([part.found for part in parts]))
 
 
-def verdicts_on(readings: Readings, found: Corrected) -> list[Verdict]:
+def verdicts_on(readings: Readings, found: Corrections) -> list[Verdict]:
     """What one of the searches is worth for each wrong answer."""
     asked = readings.sample.questions.select(readings.wrong)
-    return [verdict(outcome) for outcome in outcomes(asked, found.columns, found.found)]
+    return [verdict(outcome) for outcome in outcomes(asked, found.z, found.found)]
 
 
 def _shown(
-    readings: Readings, found: Corrected, judged: list[Verdict], which: Verdict, limit: int
+    readings: Readings, found: Corrections, judged: list[Verdict], which: Verdict, limit: int
 ) -> tuple[CorrectedQuestion, ...]:
     """Some with one verdict; kinds of question take turns, and short programs come first."""
     numbers = readings.wrong
     those = [k for k, each in enumerate(judged) if each is which]
     those.sort(key=lambda k: readings.outcomes[numbers[k]].length)
     taken = islice(in_turn(those, lambda k: readings.kind(numbers[k])), limit)
-    return tuple(_corrected(readings, numbers[k], found.columns[k], which) for k in taken)
+    return tuple(_corrected(readings, numbers[k], found.z[k], which) for k in taken)
 
 
-def _corrected(readings: Readings, number: int, columns: Tensor, which: Verdict) -> CorrectedQuestion:
+def _corrected(readings: Readings, number: int, program: Tensor, which: Verdict) -> CorrectedQuestion:
     (p_read,) = readings.p([number], readings.programs[number][None])
     answered = readings.answered(number, p_read)
     if which is Verdict.NONE:
         return CorrectedQuestion(answered, which, None, 0.0)
-    (p,) = readings.p([number], columns[None])
-    return CorrectedQuestion(answered, which, readings.executed(number, columns), p)
+    (p,) = readings.p([number], program[None])
+    return CorrectedQuestion(answered, which, readings.executed(number, program), p)

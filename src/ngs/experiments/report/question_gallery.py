@@ -10,7 +10,7 @@ import torch
 from ngs.experiments.clevr import load_reader, parts_of
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.folder import BEST, EARLY, check_data, step_of
-from ngs.experiments.report.question_corrections import Corrections, corrections
+from ngs.experiments.report.question_corrections import JudgedCorrections, corrections
 from ngs.experiments.report.questions import Readings, Sample, WrongAnswers, sample, wrong_answers
 from ngs.tasks.clevr.scores import ProgramScores, scores_of
 
@@ -41,7 +41,7 @@ class QuestionPractice:
     step: int
     """of the network"""
     sample: Sample
-    corrections: Corrections | None
+    corrections: JudgedCorrections | None
     """None where there was nothing to correct"""
 
 
@@ -77,6 +77,6 @@ def _practice(folder: Path, config: TrainCLEVR, train: Sample) -> QuestionPracti
         readings = Readings.of(load_reader(folder, name).network, train)
         if readings.wrong:
             generator = torch.Generator().manual_seed(config.seed)
-            found = corrections(readings, config.searching, generator, SHOWN_CORRECTIONS)
+            found = corrections(readings, config.chain, generator, SHOWN_CORRECTIONS)
             return QuestionPractice(step, train, found)
     return QuestionPractice(step, train, None)

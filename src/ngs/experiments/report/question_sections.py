@@ -22,7 +22,7 @@ from ngs.experiments.report.markup import (
 )
 from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.programs import Working, differing, program_table
-from ngs.experiments.report.question_corrections import CorrectedQuestion, Corrections, Verdict
+from ngs.experiments.report.question_corrections import CorrectedQuestion, JudgedCorrections, Verdict
 from ngs.experiments.report.question_gallery import QuestionExam, QuestionGallery
 from ngs.experiments.report.questions import Answered, Sample
 from ngs.experiments.report.recorded import Section, about, page_sections
@@ -244,7 +244,7 @@ def _corrections(run: Run[TrainCLEVR], shown: QuestionGallery) -> Iterator[Html]
             yield element("div", *map(_correction, some), class_="questions")
 
 
-def _what_happens(found: Corrections, step: int, labelled: bool) -> str:
+def _what_happens(found: JudgedCorrections, step: int, labelled: bool) -> str:
     lucky = (
         f"; {found.lucky:,} more are right by programs that mean something else than the true ones"
         if labelled
@@ -273,7 +273,7 @@ def _edits(config: TrainCLEVR) -> str:
 MARKED = "Marked below: in what was read, where the true program differs; in a correction, what is new."
 
 
-def _verdicts_table(found: Corrections, verdicts: Sequence[Verdict], walk_steps: int) -> Html:
+def _verdicts_table(found: JudgedCorrections, verdicts: Sequence[Verdict], walk_steps: int) -> Html:
     names = {ONE_STEP: "1-BS", MULTI_STEP: f"m-BS, {walk_steps} steps"}
 
     def line(search: str) -> Html:

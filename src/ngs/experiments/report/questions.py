@@ -14,14 +14,18 @@ from torch import Tensor
 from ngs.experiments.clevr import part_of
 from ngs.experiments.config import UNIQUE, TrainCLEVR
 from ngs.experiments.report.corrections import in_turn
+from ngs.learning.metrics import read_all
 from ngs.networks.pointer import PointerNetwork
+from ngs.parsing.autoregressive import Autoregressive
+from ngs.search.back_search import Judge
+from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import Kind, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.clevr.scores import Outcome, outcomes, read_programs
+from ngs.tasks.clevr.scores import Outcome, outcomes
 from ngs.tasks.clevr.semantics import Unique
 
 LUCKY = 4
@@ -35,6 +39,8 @@ class Sample:
     """Some questions of a part, with their scenes and no others."""
 
     part: Part
+    reasoner: Reasoner
+    """of the part"""
     scenes: tuple[Scene, ...]
     of: int
     """how many questions the part has that can be read"""
@@ -63,7 +69,7 @@ def sample(config: TrainCLEVR, part: Part, scenes: Sequence[Scene], limit: int) 
     own = tuple(scenes[k] for k in used.tolist())
     asked = replace(questions, scenes=torch.from_numpy(numbers))
     made = part_of(config, asked, SceneTables.of(own), torch.device("cpu"))
-    return Sample(made, own, readable, UNIQUE[config.unique])
+    return Sample(made, made.reasoner(config.edits), own, readable, UNIQUE[config.unique])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +86,9 @@ class Readings:
 
     @classmethod
     def of(cls, network: PointerNetwork, sample: Sample) -> Readings:
-        programs, right = read_programs(network, sample.part.examples)
-        return cls(network, sample, programs, right, outcomes(sample.questions, programs, right))
+        read = read_all(network, sample.reasoner)
+        found = outcomes(sample.questions, read.symbols, read.right)
+        return cls(network, sample, read.symbols, read.right, found)
 
     @property
     def wrong(self) -> list[int]:
@@ -98,21 +105,31 @@ class Readings:
         kind = self.outcomes[k].kind
         return (-1 if kind is None else list(Kind).index(kind),)
 
+    @torch.inference_mode()
+    def distribution(self, numbers: Tensor) -> Autoregressive:
+        """p(z|x) of some questions."""
+        batch = self.sample.part.examples.batch(numbers.numpy())
+        p: Autoregressive = self.sample.reasoner.distribution(self.network(batch.inputs), batch)
+        return p
+
+    def judge(self, numbers: Tensor) -> Judge:
+        """Whether programs give the answers of some questions."""
+        return lambda rows, z: self.sample.part.judge(numbers[rows], z)
+
     def p(self, numbers: Sequence[int], programs: Tensor) -> list[float]:
         """p(z|x) of programs [program, time] of some questions."""
         found: list[float] = []
         for first in range(0, len(numbers), AT_ONCE):
-            batch = self.sample.part.examples.batch(np.array(numbers[first : first + AT_ONCE]))
-            columns = programs[first : first + AT_ONCE, : batch.time]
+            z = programs[first : first + AT_ONCE]
             with torch.inference_mode():
-                policy = batch.beliefs(self.network(batch.inputs))
-                found += policy.log_probs(batch.rows, columns).exp().tolist()
+                p = self.distribution(torch.tensor(numbers[first : first + AT_ONCE]))
+                found += p.score(torch.arange(len(z)), z).exp().tolist()
         return found
 
-    def executed(self, k: int, columns: Tensor) -> Executed:
+    def executed(self, k: int, z: Tensor) -> Executed:
         """A program [time] on the scene of question k."""
         scene = self.sample.scenes[int(self.sample.questions.scenes[k])]
-        return Executed.of(program_of(columns.tolist()), scene, self.sample.unique)
+        return Executed.of(program_of(z.tolist()), scene, self.sample.unique)
 
     def answered(self, k: int, p: float) -> Answered:
         questions = self.sample.questions

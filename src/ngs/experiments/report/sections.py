@@ -31,7 +31,7 @@ from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.recorded import Section, about, page_sections
 from ngs.explanations.drawing import as_svg
 from ngs.grammar.padding import PAD
-from ngs.learning.examples import Examples
+from ngs.learning.examples import Examples, Pool
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
@@ -185,8 +185,9 @@ def _mistake(misreading: Misreading, exam: Exam) -> Html:
 
 def images(examples: Examples, misreading: Misreading) -> Tensor:
     """Of the symbols of a formula, [symbol, height, width]."""
-    rows = examples.where[misreading.number]
-    return examples.inputs[rows[rows != PAD]]
+    assert isinstance(examples.inputs, Pool), "a formula's symbols are seen one by one"
+    rows = examples.inputs.where[misreading.number]
+    return examples.inputs.inputs[rows[rows != PAD]]
 
 
 # Corrections
@@ -234,7 +235,7 @@ def _corrections(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
             count = element("small", f"{len(some)} of {found.fates[ONE_STEP][fate]:,}")
             yield element("h3", f"{MEANINGS[fate]} ", count)
             yield element("div", *(_correction(each, practice) for each in some), class_="cards")
-    yield from _drawing(found, practice)
+    yield from _drawing(found)
 
 
 def _fates_table(found: Fates, walk_steps: int) -> Html:
@@ -266,14 +267,13 @@ def _correction(corrected: Corrected, practice: Practice) -> Html:
     return card(badges, f"answer {number(corrected.misreading.answer)}", formula)
 
 
-def _drawing(found: Fates, practice: Practice) -> Iterator[Html]:
+def _drawing(found: Fates) -> Iterator[Html]:
     """One correction step by step: a spurious one where there is one, and not too long."""
     fixed = [*found.shown[Fate.SPURIOUS], *found.shown[Fate.TRUE]]
     short = [each for each in fixed if len(each.misreading.read) <= DRAWN]
     for each in (short or fixed)[:1]:
         misreading = each.misreading
-        log_probs = practice.reading.log_probs[misreading.number, : len(misreading.read)]
-        correction = one_step(GRAMMAR, Arithmetic, log_probs, misreading.answer, misreading.read)
+        correction = one_step(GRAMMAR, Arithmetic, misreading.log_probs, misreading.answer, misreading.read)
         yield element("h3", "One correction, step by step ", FATES[each.fate])
         yield element(
             "p",

@@ -1,4 +1,4 @@
-"""Questions of a data set as what a network learns from: words, known modules, and scenes that judge programs."""
+"""Questions as examples to learn from: words, known modules, and scenes that judge programs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class NounPhrases(nn.Module):
             self.register_buffer(name, torch.as_tensor(table), persistent=False)
 
     def phrases(self, z: Tensor) -> Tensor:
-        """int64 [row, time]: the number of the noun phrase a filter is in: how many others stand before it."""
+        """int64 [row, time]: the noun phrase of each filter, by how many other modules stand before it."""
         others = (self._ranks(z) < 0).long()
         return others.cumsum(1) - others
 
@@ -49,7 +49,7 @@ class NounPhrases(nn.Module):
         return z.gather(1, key.argsort(dim=1, stable=True))
 
     def is_tidy(self, z: Tensor) -> Tensor:
-        """bool [row]: whether the filters of each noun phrase are in the tidy order, one for each attribute."""
+        """bool [row]: whether each noun phrase names each attribute at most once, in the tidy order."""
         rank = self._ranks(z)
         return ((rank[:, 1:] < 0) | (rank[:, :-1] < rank[:, 1:])).all(1)
 
@@ -65,10 +65,10 @@ class NounPhrases(nn.Module):
     def turns(self, z: Tensor) -> Candidates:
         """Every program that turning a chain of related noun phrases round makes, tidied.
 
-        "A left of B behind C" becomes "C behind B left of A": the filters of the phrases a to b and the relations
-        between them are put in the opposite order. Which end of a chain is which is the easiest thing to get
-        wrong consistently, and no single switch or move puts it right. One for each pair of noun phrases; a pair
-        that no chain connects leaves the program as it is.
+        "A left of B behind C" becomes "C behind B left of A": the filters of the phrases a to b and the
+        relations between them are put in the opposite order. Which end of a chain is which is the easiest
+        thing to get wrong consistently, and no single switch or move puts it right. There is one turn for
+        each pair of noun phrases. A pair that no chain connects leaves the program as it is.
         """
         device = z.device
         module = z.clamp(min=0)
@@ -110,8 +110,8 @@ class NounPhrases(nn.Module):
         return z.gather(1, key.argsort(dim=1, stable=True))
 
     def meanings(self, z: Tensor) -> Tensor:
-        """int64 [row]: the same number for programs that differ in the order of the filters of a noun phrase or
-        of symmetric branches alone."""
+        """int64 [row]: equal for programs that differ only in the order of filters of a noun phrase, or of
+        symmetric branches."""
         mirrored = self.tidied(self.mirrored(z))
         return torch.minimum(fingerprints(self.tidied(z)), fingerprints(mirrored))
 
@@ -125,7 +125,7 @@ def switches() -> Switch:
 
 
 class TidyEdits(Edits):
-    """Edits in the tidy language: switches, moves of one filter to another noun phrase, and turns of a chain."""
+    """Edits in the tidy language: switches, moves of a filter to another noun phrase, turns of a chain."""
 
     def __init__(self, moves: bool = True) -> None:
         """`moves`: whether filters move and chains turn, too."""

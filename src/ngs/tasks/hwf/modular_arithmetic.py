@@ -99,8 +99,8 @@ def modular_judge(grammar: Grammar, examples: Known) -> ModularJudge:
     """The judge of examples in the grammar `arithmetic()`."""
     if grammar != arithmetic():
         raise NGSError(
-            f"modular arithmetic is that of ngs.arithmetic_grammar(), and the grammar given, over the symbols "
-            f"{' '.join(grammar.symbols)}, is another; give that one, or a judge of your own"
+            f"modular arithmetic is for the grammar of handwritten formulas, and the grammar given, over the "
+            f"symbols {' '.join(grammar.symbols)}, is another; give that one, or a judge of your own"
         )
     longest = max((int(length) for length in examples.lengths), default=1)
     return ModularJudge(longest, examples.answers).to(examples.device)

@@ -15,7 +15,6 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
 from ngs.tasks.pictures.camera import project
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.scene_loss import SceneTargets
-from ngs.tasks.pictures.scene_network import SceneMaps
 from ngs.tasks.pictures.seen_scene import in_jitters
 
 PIXELS_TO_LEARN = 100
@@ -60,10 +59,6 @@ class PictureBatch:
 
     def __len__(self) -> int:
         return len(self.inputs)
-
-    def beliefs(self, maps: SceneMaps) -> SceneMaps:
-        """The maps themselves: the loss is made of them."""
-        return maps
 
 
 def targets_of(pictures: Pictures) -> SceneTargets:

@@ -14,14 +14,14 @@ asked in the 3x3 cells around a centre, each weighted with its y, since a neighb
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngs.learning.objective import Loss, Stateless
+from ngs.learning.loss import Loss
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute
 
@@ -78,17 +78,18 @@ class Weights:
     camera: float = 1.0
 
 
-@dataclass(frozen=True)
-class Seeing(Stateless):
+class Seeing(nn.Module):
     """The loss above, each part of it a measure.
 
     All but the camera is a mean over the objects of a batch. Where several processes share a batch, each
     takes the mean over its own objects: what they learn together is not exactly what one would learn alone.
     """
 
-    weights: Weights = field(default_factory=Weights)
+    def __init__(self, weights: Weights | None = None) -> None:
+        super().__init__()
+        self.weights = Weights() if weights is None else weights
 
-    def __call__(self, maps: SceneMaps, batch: KnownPictures) -> Loss:
+    def forward(self, maps: SceneMaps, batch: KnownPictures) -> Loss:
         truth, weights = batch.targets, self.weights
         around = _around(truth, maps.centers.shape[-2:])
         offsets, distances, values = (

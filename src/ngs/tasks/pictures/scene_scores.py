@@ -149,7 +149,7 @@ def see_all(network: nn.Module, examples: PictureExamples) -> list[SeenObjects]:
     with torch.inference_mode():
         for first in range(0, len(examples), AT_ONCE):
             batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
-            found += seen_objects(batch.beliefs(network(batch.inputs)))
+            found += seen_objects(network(batch.inputs))
     network.train(was_training)
     return found
 

@@ -1,0 +1,151 @@
+"""Distributions within a narrower support: a list of candidates, and the sentences that give an answer."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+import ngs
+from ngs.grammar.ambiguity import unambiguous
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
+from ngs.parsing.candidates import Candidates
+from ngs.parsing.distribution import Listed
+from ngs.parsing.independent import Independent
+from tests.parsing.batches import Batch, batches, entropy_of, marginals_of
+from tests.search.semantics import random_semantics
+
+
+def listed(batch: Batch, candidates: Candidates, dtype: torch.dtype = torch.float64) -> Listed:
+    found = batch.p(dtype).within(candidates)
+    assert isinstance(found, Listed)
+    return found
+
+
+@st.composite
+def candidates_of(draw: st.DrawFn, batch: Batch) -> Candidates:
+    """Up to five sequences of symbols for each example, in the language or not, some of them impossible."""
+    symbols = st.integers(0, len(batch.grammar.symbols) - 1)
+    found = []
+    for row, length in enumerate(batch.lengths):
+        each = draw(st.lists(st.tuples(*[symbols] * length), max_size=5, unique=True))
+        found += [(row, [*z, *[PAD] * (batch.scores.shape[1] - length)]) for z in each]
+    sequences = torch.tensor([z for _, z in found], dtype=torch.long).view(-1, batch.scores.shape[1])
+    return Candidates(torch.tensor([row for row, _ in found], dtype=torch.long), sequences)
+
+
+def score_of(batch: Batch, row: int, z: list[int]) -> float:
+    """log p(z|x), symbol by symbol."""
+    return sum(float(batch.scores[row, t, symbol]) for t, symbol in enumerate(z) if symbol != PAD)
+
+
+@given(st.data())
+def test_scores_are_sums_in_double_precision(data: st.DataObject) -> None:
+    batch = data.draw(batches())
+    single = Batch(batch.grammar, batch.scores.float(), batch.lengths)
+    candidates = data.draw(candidates_of(batch))
+    have = single.p(torch.float32).score(candidates.rows, candidates.symbols)
+    assert have.dtype == torch.float64
+    pairs = zip(candidates.rows.tolist(), candidates.symbols.tolist(), strict=True)
+    assert have.tolist() == pytest.approx([score_of(single, *pair) for pair in pairs], rel=1e-12)
+    nothing = torch.full_like(candidates.symbols, PAD)
+    assert batch.p().score(candidates.rows, nothing).isneginf().all()
+
+
+@given(st.data(), st.integers(1, 6))
+def test_a_list_is_summed_and_ranked_as_by_a_loop(data: st.DataObject, k: int) -> None:
+    batch = data.draw(batches(impossible=0.3))
+    candidates = data.draw(candidates_of(batch))
+    found = listed(batch, candidates)
+    ranked = found.topk(k)
+    assert len(found) == len(batch.lengths) and ranked.symbols.shape == (len(found), k, batch.scores.shape[1])
+    for row in range(len(found)):
+        own = candidates.symbols[candidates.rows == row].tolist()
+        scores = {tuple(z): score_of(batch, row, z) for z in own}
+        total = torch.tensor([*scores.values(), -math.inf], dtype=torch.float64).logsumexp(0).item()
+        assert found.log_z[row].item() == pytest.approx(total)
+        wanted = sorted((log_p for log_p in scores.values() if log_p > -math.inf), reverse=True)[:k]
+        have = [tuple(z) for z in ranked.symbols[row].tolist()]
+        assert ranked.log_probs[row].tolist() == pytest.approx([*wanted, *[-math.inf] * (k - len(wanted))])
+        assert [scores[z] for z in have[: len(wanted)]] == pytest.approx(wanted)
+        assert len({*have[: len(wanted)]}) == len(wanted)
+        assert {*have[len(wanted) :]} <= {(PAD,) * batch.scores.shape[1]}
+
+
+@given(batches())
+def test_the_list_of_all_sentences_is_the_language(batch: Batch) -> None:
+    """The same sums and the same gradient as by a chart."""
+    scores = batch.scores.clone().requires_grad_()
+    language = ngs.independent(batch.grammar, scores, batch.lengths)
+    every = listed_rows(batch, [batch.sentences(row)[0] for row in range(len(batch.lengths))])
+    listing = language.within(every)
+    torch.testing.assert_close(listing.log_z, language.log_z)
+    (gradient,) = torch.autograd.grad(listing.log_z[language.found].sum(), scores)
+    torch.testing.assert_close(gradient, language.marginals)
+    torch.testing.assert_close(listing.topk(3).log_probs, language.topk(3).log_probs)
+
+
+def listed_rows(batch: Batch, sentences: list[Tensor]) -> Candidates:
+    """Some sentences [sentence, time] for each row."""
+    time = batch.scores.shape[1]
+    padded = [torch.nn.functional.pad(each, (0, time - each.shape[1]), value=PAD) for each in sentences]
+    rows = torch.arange(len(sentences)).repeat_interleave(torch.tensor([len(each) for each in sentences]))
+    return Candidates(rows, torch.cat(padded))
+
+
+def posterior_of(data: st.DataObject) -> tuple[Batch, Independent, list[tuple[Tensor, Tensor]]]:
+    """A posterior in a random language that means something, and the right sentences of each example."""
+
+    def fits(batch: Batch) -> bool:
+        return all(unambiguous(batch.grammar, length) for length in batch.lengths)
+
+    batch = data.draw(batches().filter(fits))
+    semantics = random_semantics(
+        batch.grammar, data.draw(st.integers(0, 2**16)), data.draw(st.integers(2, 5))
+    )
+
+    def value(z: list[int]) -> object:
+        return ngs.evaluate(ngs.parse(batch.grammar, batch.grammar.decode(z)), semantics)
+
+    answers, right = [], []
+    for row in range(len(batch.lengths)):
+        symbols, log_probs = batch.sentences(row)
+        values = [value(z) for z in symbols.tolist()]
+        answers.append(data.draw(st.sampled_from([*sorted({*values} - {ngs.UNDEFINED}), -99])))
+        chosen = torch.tensor([each == answers[-1] for each in values])
+        right.append((symbols[chosen], log_probs[chosen]))
+    return batch, ngs.posterior(batch.grammar, semantics, batch.scores, batch.lengths, answers), right
+
+
+@given(st.data(), st.integers(1, 4))
+def test_the_posterior_is_p_within_the_right_sentences(data: st.DataObject, k: int) -> None:
+    batch, have, right = posterior_of(data)
+    listing = listed(batch, listed_rows(batch, [symbols for symbols, _ in right]))
+    torch.testing.assert_close(have.log_z, listing.log_z)
+    torch.testing.assert_close(have.topk(k).log_probs, listing.topk(k).log_probs)
+    torch.testing.assert_close(have.best().log_probs, listing.topk(1).log_probs[:, 0])
+    drawn, ranked = have.sample(torch.Generator().manual_seed(k)), have.topk(k)
+    for row, (symbols, log_probs) in enumerate(right):
+        assert have.found[row] == bool((log_probs > -math.inf).any())
+        assert have.entropy[row].item() == pytest.approx(entropy_of(log_probs), abs=1e-9)
+        wanted = marginals_of(batch, row, symbols, log_probs)
+        torch.testing.assert_close(have.marginals[row], wanted, rtol=1e-9, atol=1e-9)
+        possible = {*map(tuple, symbols[log_probs > -math.inf].tolist())} or {()}
+        for z in (
+            drawn[row],
+            have.best()[row],
+            *(ranked[row, rank] for rank in range(k) if ranked[row, rank]),
+        ):
+            assert tuple(batch.grammar.encode(z)) in possible
+
+
+def test_rows_of_a_posterior_cannot_be_chosen() -> None:
+    grammar = Grammar.parse('s: "a" | "b"')
+    p = ngs.independent(grammar, torch.zeros(2, 1, 2))
+    with pytest.raises(NotImplementedError, match="before the support is narrowed"):
+        p.within(()).select(torch.tensor([0]))

@@ -1,0 +1,223 @@
+"""The kinds of edits of the core, and one of the tests, keep to the contract of `ngs.search.edits`."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, permutations, product
+from math import lcm
+from typing import Any
+
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import pad
+
+from ngs import PAD, ChainSettings, Edits, Grammar, Substitute, Switch, recognises
+from ngs.grammar.multisets import symbol_classes
+from ngs.parsing.candidates import Candidates, joined
+from ngs.search.multi_step import ListedEdits, ReferenceEdits, Substitutions
+from tests.enumeration import sentences
+from tests.grammars import ARITHMETIC, grammars
+from tests.search.edits_contract import (
+    FARTHEST,
+    Drawn,
+    Language,
+    chains,
+    check_all,
+    check_reference,
+    check_steps_follow_each_other,
+    reached,
+    walks_by_steps,
+)
+from tests.search.semantics import SMALL_ARITHMETIC, lengths_of
+
+seeds = st.integers(0, 2**32 - 1)
+MOST = 40
+"""Sentences of a language whose transition matrix is written down."""
+
+
+# Substitutions
+
+
+def grammars_with_lengths(longest: int) -> st.SearchStrategy[tuple[Grammar, int]]:
+    def with_length(grammar: Grammar) -> st.SearchStrategy[tuple[Grammar, int]]:
+        return st.tuples(st.just(grammar), st.sampled_from(lengths_of(grammar, longest)))
+
+    return grammars().flatmap(with_length)
+
+
+def walks_of_substitutions(language: Language) -> list[Tensor]:
+    """For each distance, P(z'|z) of walks, by every order of positions and every choice of symbols."""
+    z, time = language.sentences, language.sentences.shape[1]
+    length = int((z[0] != PAD).sum())
+    symbols = lcm(*range(1, language.edits.usable.shape[-1]))
+    choices = [(k + 0.5) / symbols for k in range(symbols)]
+    orders = torch.tensor(list(permutations(range(length)))).double() / length
+    draws = torch.tensor(list(product(choices, repeat=length)), dtype=torch.float64)
+    both = orders.repeat_interleave(len(draws), 0), draws.repeat(len(orders), 1)
+    number = len(both[0])
+    uniform = pad(torch.stack(both), (0, time - length)).repeat(1, len(z), 1)
+    start = torch.arange(len(z)).repeat_interleave(number)
+    walks = []
+    for distance in range(length + 1):
+        with Drawn(uniform):
+            walked = language.edits.walk(z[start], torch.full_like(start, distance), torch.Generator())
+        walks.append(language.chances(start, walked, torch.full_like(start, 1 / number, dtype=torch.float64)))
+    return walks + [torch.eye(len(z), dtype=torch.float64)] * (FARTHEST - length - 1)
+
+
+@given(grammars_with_lengths(3), st.integers(0, 1), chains, seeds)
+def test_substitutions(case: tuple[Grammar, int], extra: int, chain: ChainSettings, seed: int) -> None:
+    grammar, length = case
+    known = [grammar.encode(sentence) for sentence in sentences(grammar, length)]
+    assume(len(known) <= MOST)
+    language = Language.random(
+        Substitute(grammar, length), pad(torch.tensor(known), (0, extra), value=PAD), seed
+    )
+    check_all(language, walks_of_substitutions(language), chain, seed)
+    check_reference(language, Substitutions(grammar), lambda z: named(grammar, z), chain)
+
+
+def named(grammar: Grammar, z: Sequence[int]) -> tuple[str, ...]:
+    return grammar.decode(symbol for symbol in z if symbol != PAD)
+
+
+# Switches
+
+
+def switched(classes: Sequence[int]) -> Callable[[Any], Iterator[Any]]:
+    def results(z: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        for i, j in product(range(len(z)), repeat=2):
+            if i < j and z[i] != z[j] and min(z[i], z[j]) >= 0 and classes[z[i]] == classes[z[j]]:
+                changed = list(z)
+                changed[i], changed[j] = z[j], z[i]
+                yield tuple(changed)
+
+    return results
+
+
+def listed(results: Callable[[Any], Iterator[Any]], contains: Callable[[Any], bool]) -> ReferenceEdits:
+    return ListedEdits(results, contains)
+
+
+@given(st.one_of(grammars_with_lengths(5), st.just((ARITHMETIC, 5))), st.integers(0, 1), chains, seeds)
+def test_switches(case: tuple[Grammar, int], extra: int, chain: ChainSettings, seed: int) -> None:
+    grammar, length = case
+    known = sentences(grammar, length)
+    first = torch.tensor([grammar.encode(known[seed % len(known)])])
+    classes = symbol_classes(grammar)
+    edits = Switch(torch.tensor(classes))
+    every = reached(edits, pad(first, (0, extra), value=PAD), MOST)
+    assume(every is not None)
+    assert all(recognises(grammar, named(grammar, z)) for z in every.tolist())
+    language = Language.random(edits, every, seed)
+    check_all(language, walks_by_steps(language), chain, seed)
+    check_reference(language, listed(switched(classes), lambda _: True), tuple, chain)
+    check_steps_follow_each_other(edits, every, seed)
+
+
+def test_switches_exchange_different_symbols_of_one_class() -> None:
+    z = torch.tensor([[0, 2, 1, 0, 4], [3, 3, 0, PAD, PAD], [2, 3, 1, 0, PAD]])
+    found = Switch(torch.tensor([0, 0, 1, 1, 2])).results(z)
+    assert found.rows.tolist() == [
+        0,
+        0,
+        2,
+        2,
+    ]  # not the two zeros of the first, nor the two threes of the second
+    assert sorted(found.symbols.tolist()) == [
+        *([0, 2, 0, 1, 4], [1, 2, 0, 0, 4]),
+        *([2, 3, 0, 1, PAD], [3, 2, 1, 0, PAD]),
+    ]
+
+
+# Edits that are neither
+
+
+class Counters(Edits):
+    """One more or one less at one position, or two neighbours change places, which can be done in two ways.
+
+    How many edits there are depends on the sentence, and some lead out of the language.
+    """
+
+    def __init__(self, highest: int, forbidden: int) -> None:
+        super().__init__()
+        self.highest, self.forbidden = highest, forbidden
+
+    def results(self, z: Tensor) -> Candidates:
+        change = torch.cat(
+            [torch.eye(z.shape[1], dtype=torch.long), -torch.eye(z.shape[1], dtype=torch.long)]
+        )
+        row, which = (
+            ((z[:, None] + change).clamp(0, self.highest) != z[:, None]).any(2).nonzero(as_tuple=True)
+        )
+        moved = Candidates(row, z[row] + change[which])
+        row, first = (z[:, 1:] != z[:, :-1]).nonzero(as_tuple=True)
+        crossed = z[row].scatter(1, first[:, None], z[row, first + 1][:, None])
+        crossed = Candidates(row, crossed.scatter(1, first[:, None] + 1, z[row, first][:, None]))
+        return joined(moved, crossed, crossed)
+
+    def contains(self, z: Tensor) -> Tensor:
+        return (z * torch.arange(1, z.shape[1] + 1)).sum(1) % 5 != self.forbidden
+
+    def plain_results(self, z: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        for k, number in enumerate(z):
+            for other in {number - 1, number + 1} & set(range(self.highest + 1)):
+                yield (*z[:k], other, *z[k + 1 :])
+        for k, (a, b) in enumerate(pairwise(z)):
+            if a != b:
+                yield from [(*z[:k], b, a, *z[k + 2 :])] * 2
+
+    def reference(self) -> ReferenceEdits:
+        return listed(self.plain_results, lambda z: bool(self.contains(torch.tensor([z]))[0]))
+
+
+shapes = st.sampled_from([(1, 4), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 1), (5, 1)])
+
+
+@given(shapes, st.integers(0, 4), chains, seeds)
+def test_edits_whose_number_varies(
+    shape: tuple[int, int], forbidden: int, chain: ChainSettings, seed: int
+) -> None:
+    time, highest = shape
+    edits = Counters(highest, forbidden)
+    every = torch.cartesian_prod(*[torch.arange(highest + 1)] * time).view(-1, time)
+    for z, made in zip(every, (edits.results(z[None]).symbols for z in every), strict=True):
+        assert Counter(map(tuple, made.tolist())) == Counter(edits.plain_results(tuple(z.tolist())))
+    every = every[edits.contains(every)]
+    assume(len(every))
+    language = Language.random(edits, every, seed)
+    check_all(language, walks_by_steps(language), chain, seed)
+    check_reference(language, edits.reference(), tuple, chain)
+    check_steps_follow_each_other(edits, every, seed)
+
+
+# What all of them do
+
+
+def test_nothing_to_edit_stays_as_it_is() -> None:
+    for edits in (Substitute(SMALL_ARITHMETIC, 3), Switch(torch.tensor(symbol_classes(SMALL_ARITHMETIC))), Counters(3, 1)):
+        for shape in ((2, 0), (0, 3)):
+            z = torch.empty(shape, dtype=torch.long)
+            walked = edits.walk(z, torch.full((len(z),), 2), torch.Generator())
+            assert torch.equal(walked, z)
+            assert edits.count(z).tolist() == [1.0] * len(z) and not edits.ways(z, z).any()
+
+
+def test_edits_travel_to_other_processes() -> None:
+    z = torch.tensor([SMALL_ARITHMETIC.encode("1+2")])
+    for edits in (Substitute(SMALL_ARITHMETIC, 3), Switch(torch.tensor(symbol_classes(SMALL_ARITHMETIC)))):
+        there = pickle.loads(pickle.dumps(edits))
+        assert torch.equal(there.neighbours(z).symbols, edits.neighbours(z).symbols)
+
+
+def test_substitutions_know_sentences_that_are_padded_beyond_the_longest() -> None:
+    edits, z = Substitute(SMALL_ARITHMETIC, 3), torch.tensor([SMALL_ARITHMETIC.encode("1+2"), [4, PAD, PAD]])
+    wide = pad(z, (0, 4), value=PAD)
+    assert torch.equal(edits.neighbours(wide).symbols[:, :3], edits.neighbours(z).symbols)
+    assert torch.equal(edits.count(wide), edits.count(z))
+    walked = edits.walk(wide, torch.tensor([1, 1]), torch.Generator().manual_seed(0))
+    assert (walked[:, 3:] == PAD).all() and ((walked != wide).sum(1) <= 1).all()
