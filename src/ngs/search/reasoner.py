@@ -94,7 +94,7 @@ def reasoner(
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)
     check_answers(examples.answers, len(lengths))
-    plan = partial(TablePlan, grammar, semantics, lengths, examples.answers, budget, beam)
+    plan = TablePlan(grammar, semantics, lengths, examples.answers, budget, beam)  # refuses impossible lengths
     edits = Substitute(grammar, longest).to(examples.device)
     judging: Judge
     if judge is not None:
@@ -104,7 +104,7 @@ def reasoner(
         judging = TableJudge(values, lengths, examples.answers).to(examples.device)
     else:
         judging = ReferenceJudge(grammar, semantics, examples.answers)
-    return Reasoner(examples, partial(_independent, grammar), judging, edits, plan)
+    return Reasoner(examples, partial(_independent, grammar), judging, edits, lambda: plan)
 
 
 def _independent(grammar: Grammar, logits: Tensor, batch: Any) -> Independent:
