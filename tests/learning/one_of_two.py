@@ -26,7 +26,11 @@ def training(kind: str, name: str, accelerator: Accelerator, seed: int = 0) -> T
     generator = torch.Generator().manual_seed(own_seed(seed, "objective"))
     objective = Objective(METHODS[name](examples), task.reasoner(examples), generator)
     return Trainer(
-        task.network(), [Lesson(name, examples, objective, STEPS)], SETTINGS, augment=shaken, accelerator=accelerator
+        task.network(),
+        [Lesson(name, examples, objective, STEPS)],
+        SETTINGS,
+        augment=shaken,
+        accelerator=accelerator,
     )
 
 

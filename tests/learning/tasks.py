@@ -104,7 +104,10 @@ class InTurn(Task):
         return Examples(inputs, tuple(answers), Given(multiset=counts), known)
 
     def reasoner(self, examples: Examples, **effort: int) -> Reasoner:
-        constraint, edits = Prefix(len(self.grammar.symbols)), Switch(torch.tensor(symbol_classes(self.grammar)))
+        constraint, edits = (
+            Prefix(len(self.grammar.symbols)),
+            Switch(torch.tensor(symbol_classes(self.grammar))),
+        )
         judge = ReferenceJudge(self.grammar, Arithmetic, examples.answers)
         plan = partial(ListPlan, constraint, examples.given, judge, edits, self.same, Effort(**effort))
         return Reasoner(examples, partial(self._distribution, constraint), judge, edits, plan)
@@ -114,7 +117,9 @@ class InTurn(Task):
 
     def same(self, z: Tensor) -> Tensor:
         """Products mean the same in either order."""
-        return torch.tensor([meaning(self.grammar, decoded(self.grammar, each)) for each in z], dtype=torch.long)
+        return torch.tensor(
+            [meaning(self.grammar, decoded(self.grammar, each)) for each in z], dtype=torch.long
+        )
 
     def network(self, seed: int = 0) -> nn.Module:
         torch.manual_seed(seed)
@@ -227,7 +232,9 @@ def objective(method: Method, reasons: Reasoner, seed: int = 0) -> Objective:
 class Case:
     """A network that looks at some examples, in double precision, and every sentence of each, one by one."""
 
-    def __init__(self, task: Task, examples: Examples, seed: int = 0, sharpness: float = 2.0, **effort: int) -> None:
+    def __init__(
+        self, task: Task, examples: Examples, seed: int = 0, sharpness: float = 2.0, **effort: int
+    ) -> None:
         self.task, self.examples, self.grammar = task, examples, task.grammar
         self.reasoner = task.reasoner(examples, **effort)
         self.network = task.network(seed).double()

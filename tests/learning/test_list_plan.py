@@ -67,7 +67,9 @@ def test_what_a_long_search_finds_is_all_there_is(seed: int) -> None:
 
 def test_some_are_enumerated_and_others_searched(seed: int) -> None:
     """The parts come together in the right rows."""
-    mixed, exact = (make(examples_of(seed), seed, **effort) for effort in ({**EXHAUSTIVE, "enumerated": 4}, {}))
+    mixed, exact = (
+        make(examples_of(seed), seed, **effort) for effort in ({**EXHAUSTIVE, "enumerated": 4}, {})
+    )
     for case in (mixed, exact):
         case.batch = case.examples.batch(np.array([7, 2, 9, 4, 1, 0]))
     for _ in range(3):
@@ -82,7 +84,8 @@ def test_some_are_enumerated_and_others_searched(seed: int) -> None:
 def test_what_is_enumerated_but_too_much_to_sum_is_drawn_from(seed: int) -> None:
     """With a memory for all, everything comes up in the end; nothing else does."""
     drawing, exact = (
-        make(examples_of(seed), seed, **effort) for effort in ({"few": 1, "samples": 1, "fresh": 20, "memory": 60}, {})
+        make(examples_of(seed), seed, **effort)
+        for effort in ({"few": 1, "samples": 1, "fresh": 20, "memory": 60}, {})
     )
     losses = [drawing.loss(Posterior(), step).value.item() for step in range(25)]
     assert not plan_of(drawing).exact.all()
@@ -156,7 +159,9 @@ def test_a_part_of_the_examples_finds_what_belongs_to_it(seed: int) -> None:
     found = case.reasoner.posterior(case.of(batch), batch, torch.Generator()).candidates
     for row, example in enumerate((9, 0, 4)):
         right = [decoded(case.grammar, z) for z in found.symbols[found.rows == row]]
-        assert set(right) <= set(case.right(example)) and meanings(case, right) == meanings(case, case.right(example))
+        assert set(right) <= set(case.right(example)) and meanings(case, right) == meanings(
+            case, case.right(example)
+        )
 
 
 def test_it_says_what_it_does() -> None:

@@ -237,9 +237,7 @@ def test_augmentation_is_for_training_only() -> None:
         return torch.zeros_like(inputs)
 
     net = ONE_BY_ONE.network()
-    trainer = Trainer(
-        net, [labels_only("a", examples, 2)], replace(SETTINGS, averaging=0.0), augment=spy
-    )
+    trainer = Trainer(net, [labels_only("a", examples, 2)], replace(SETTINGS, averaging=0.0), augment=spy)
     weight = net.state_dict()["weight"].clone()
     assert len(list(trainer)) == len(seen) == 2
     assert torch.allclose(net.state_dict()["weight"], weight * (1 - 1e-4) ** 2, atol=1e-4)  # saw only zeros
@@ -279,7 +277,12 @@ def test_lessons_that_make_no_sense_are_refused() -> None:
         labels_only("a", ONE_BY_ONE.examples(5), -1)
     with pytest.raises(NGSError, match="a: there are no examples to learn from"):
         labels_only("a", ONE_BY_ONE.examples(5).select([]), 1)
-    assert list(Trainer(ONE_BY_ONE.network(), [labels_only("a", ONE_BY_ONE.examples(5).select([]), 0)], SETTINGS)) == []
+    assert (
+        list(
+            Trainer(ONE_BY_ONE.network(), [labels_only("a", ONE_BY_ONE.examples(5).select([]), 0)], SETTINGS)
+        )
+        == []
+    )
 
 
 def tensors_alive() -> int:
@@ -291,6 +294,8 @@ def tensors_alive() -> int:
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("kind", TASKS)
 def test_nothing_grows_while_training(kind: str, name: str) -> None:
-    trainer = Trainer(noisy(TASKS[kind]), [lesson(kind, name, examples_of(kind), 40)], SETTINGS, augment=shaken)
+    trainer = Trainer(
+        noisy(TASKS[kind]), [lesson(kind, name, examples_of(kind), 40)], SETTINGS, augment=shaken
+    )
     counts = [tensors_alive() for step in trainer if step.number in (10, 40)]
     assert counts[0] == counts[1]

@@ -94,7 +94,9 @@ def test_two_processes_make_the_steps_of_one(two: list[dict[str, Any]], kind: st
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_they_agree_on_what_is_kept_and_draw_numbers_of_their_own(two: list[dict[str, Any]], kind: str) -> None:
+def test_they_agree_on_what_is_kept_and_draw_numbers_of_their_own(
+    two: list[dict[str, Any]], kind: str
+) -> None:
     for name in ("posterior", "m-bs", "mapo", "memory", "baseline"):
         assert two[0][f"{kind} {name}"] == two[1][f"{kind} {name}"]
     assert any(symbol != -1 for example in two[0][f"{kind} memory"] for each in example for symbol in each)

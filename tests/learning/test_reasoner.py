@@ -86,7 +86,9 @@ def test_a_posterior_is_that_of_the_public_function(budget: int) -> None:
     examples = shuffled("one by one", 0)
     engine = ONE_BY_ONE.reasoner(examples, budget=budget)
     batch = whole(examples)
-    logits = torch.randn(len(batch.inputs), 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    logits = torch.randn(
+        len(batch.inputs), 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
     p = engine.distribution(logits, batch)
     found = engine.posterior(p, batch, torch.Generator())
     expected = posterior(GRAMMAR, Arithmetic, p.log_probs, batch.lengths, examples.answers)
@@ -114,7 +116,9 @@ def test_examples_longer_than_any_sentence_are_no_reason_to_fail() -> None:
     logits = torch.randn(4, 6)
     narrow, roomy = ONE_BY_ONE.reasoner(examples, budget=60), ONE_BY_ONE.reasoner(examples)
     assert isinstance(narrow.judge, TableJudge)
-    found = [each.posterior(each.distribution(logits, batch), batch, torch.Generator()) for each in (narrow, roomy)]
+    found = [
+        each.posterior(each.distribution(logits, batch), batch, torch.Generator()) for each in (narrow, roomy)
+    ]
     assert torch.allclose(found[0].log_z, found[1].log_z)
 
 

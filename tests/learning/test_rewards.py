@@ -123,7 +123,9 @@ def with_memory_of(case: Case, known: Sequence[Sentence], clip: float, baseline:
 
 
 @pytest.mark.parametrize("number", [0, 2, None])
-def test_without_clipping_and_baseline_mapo_climbs_the_expected_reward(case: Case, number: int | None) -> None:
+def test_without_clipping_and_baseline_mapo_climbs_the_expected_reward(
+    case: Case, number: int | None
+) -> None:
     """However little is in the memory."""
     check_climbs(case, with_memory_of(case, case.right(0)[:number], clip=0.0))
 

@@ -94,7 +94,9 @@ def reasoner(
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)
     check_answers(examples.answers, len(lengths))
-    plan = TablePlan(grammar, semantics, lengths, examples.answers, budget, beam)  # refuses impossible lengths
+    plan = TablePlan(
+        grammar, semantics, lengths, examples.answers, budget, beam
+    )  # refuses impossible lengths
     edits = Substitute(grammar, longest).to(examples.device)
     judging: Judge
     if judge is not None:
