@@ -143,7 +143,7 @@ def test_back_search_gives_the_labels(case: Case, steps: int, start: Start) -> N
 
 @pytest.mark.parametrize("name", TASKS)
 def test_one_step_finds_the_most_likely_right_neighbour(name: str) -> None:
-    """By enumeration: sentences that differ in one symbol, or by two numbers or two operators in other places."""
+    """By enumeration: sentences that differ in one symbol, or by a switch of numbers or of operators."""
     case = case_of(name, 1, 30)
     first, corrected, losses = case.p.best(), 0, []
 
@@ -259,7 +259,7 @@ def test_settings_that_make_no_sense_are_refused(make: MakeMethod, message: str)
 STEPS = {("one by one", "reinforce"): 500, ("one by one", "mapo"): 300}
 """What learns from rewarded samples alone needs more of them; for the others 150."""
 ENOUGH = {"one by one": 0.97, "in turn": 0.8}
-"""The share of answers that must be right in the end. In turn, a guess is right for more than every second; and
+"""The share of answers that must be right in the end. In turn, more than every second guess is right; and
 where factors change places, nothing says which way round they were."""
 
 

@@ -1,4 +1,4 @@
-"""The symbolic side of learning: tables, parsing each sentence, a judge of one's own and enumeration agree."""
+"""The symbolic side of learning: tables, parsing each sentence, one's own judge and enumeration agree."""
 
 from __future__ import annotations
 

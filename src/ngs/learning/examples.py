@@ -72,7 +72,7 @@ class Pool:
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
-        """`where` on the CPU, where batches are put together: what is there is known without waiting for a GPU."""
+        """`where` on the CPU, where batches are put together: known without waiting for a GPU."""
         where: NDArray[np.int64] = self.where.cpu().numpy()
         return where
 
@@ -92,7 +92,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examples:
-    """What is learned from: inputs, the answer of each example, and what is known about its hidden sentence."""
+    """What is learned from: inputs, the answers, and what is known about each hidden sentence."""
 
     inputs: Pool | Inputs
     answers: tuple[Value, ...]

@@ -134,9 +134,9 @@ def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> 
     pool = examples.inputs
     if not isinstance(pool, Pool):
         raise NGSError(
-            f"the inputs are {type(pool).__name__}, and fit reads symbols one by one; for a network that writes "
-            f"sentences give ngs.Trainer an ngs.Lesson with ngs.methods.Objective(method(examples), reasoner, "
-            f"generator)"
+            f"the inputs are {type(pool).__name__}, and fit reads symbols one by one; for a network that "
+            f"writes sentences give ngs.Trainer an ngs.Lesson with ngs.methods.Objective(method(examples), "
+            f"reasoner, generator)"
         )
     was_training = network.training
     with torch.inference_mode():

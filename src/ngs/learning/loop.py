@@ -275,7 +275,7 @@ class Trainer:
         self.optimizer.step()
         if self.average is not None:
             self.average.update_parameters(self._own_network)
-        # What is NaN looks impossible to a chart and to back-search, which would report no loss at all: say it here.
+        # NaN looks impossible to a chart and to back-search, which would report no loss at all: say it here.
         value = loss.value.detach() + sum(0 * part.detach().float().sum() for part in _tensors(output))
         return {"loss": value, **loss.measures}
 

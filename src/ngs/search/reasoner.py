@@ -88,8 +88,8 @@ def reasoner(
 ) -> Reasoner:
     """The reasoner of examples with independent scores.
 
-    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones a task
-    can give a `judge` of its own; without one they are parsed and executed one by one.
+    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones
+    a task can give a `judge` of its own; without one they are parsed and executed one by one.
     """
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)
