@@ -6,20 +6,9 @@ part of the program should have done is looked up in the table of what such part
 
 import torch
 
-from ngs import (
-    UNDEFINED,
-    Grammar,
-    Semantics,
-    as_text,
-    evaluate,
-    independent,
-    one_step,
-    parse,
-    posterior,
-    recognises,
-)
+import ngs
 
-ROBOT = Grammar.parse("""
+ROBOT = ngs.Grammar.parse("""
     program: move -> begin
         | program move -> then
     move: direction
@@ -28,7 +17,7 @@ ROBOT = Grammar.parse("""
 """)
 
 
-class Robot(Semantics):
+class Robot(ngs.Semantics):
     """A direction is a step (x, y), a program is the place it leads to, on a grid of 4 by 4."""
 
     def symbol(name):
@@ -42,13 +31,13 @@ class Robot(Semantics):
 
     def then(place, step):
         x, y = place[0] + step[0], place[1] + step[1]
-        return (x, y) if 0 <= x < 4 and 0 <= y < 4 else UNDEFINED
+        return (x, y) if 0 <= x < 4 and 0 <= y < 4 else ngs.UNDEFINED
 
 
 def drawn(sentence):
     """The grid with the places the robot stops at, in their order."""
-    starts = [sentence[:k] for k in range(1, 6) if recognises(ROBOT, sentence[:k])]
-    places = [(0, 0), *(evaluate(parse(ROBOT, start), Robot) for start in starts)]
+    starts = [sentence[:k] for k in range(1, 6) if ngs.recognises(ROBOT, sentence[:k])]
+    places = [(0, 0), *(ngs.evaluate(ngs.parse(ROBOT, start), Robot) for start in starts)]
     order = {place: str(k) for k, place in enumerate(places)}
     return [" ".join(order.get((x, y), ".") for x in range(4)) for y in (3, 2, 1, 0)]
 
@@ -59,11 +48,11 @@ rests = [(1 - sum(row.values())) / (5 - len(row)) for row in SEEN]
 rows = [[row.get(s, rest) for s in ROBOT.symbols] for row, rest in zip(SEEN, rests, strict=True)]
 log_probs = torch.tensor(rows, dtype=torch.float64).log()
 
-correction = one_step(ROBOT, Robot, log_probs, STOPPED_AT)
-print(as_text(correction), end="\n\n")
-read = independent(ROBOT, log_probs[None]).best()[0]
+correction = ngs.one_step(ROBOT, Robot, log_probs, STOPPED_AT)
+print(ngs.as_text(correction), end="\n\n")
+read = ngs.independent(ROBOT, log_probs[None]).best()[0]
 for before, after in zip(drawn(read), drawn(correction.sentence), strict=True):
     print(f"  {before}      {after}")
-exact = posterior(ROBOT, Robot, log_probs[None], None, [STOPPED_AT])
+exact = ngs.posterior(ROBOT, Robot, log_probs[None], None, [STOPPED_AT])
 share = (exact.best().log_probs - exact.log_z).exp().item()
 print(f"\nof all programs that stop there, {' '.join(exact.best()[0])!r} has {share:.1%}")

@@ -8,7 +8,7 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.clevr_speed import execution, step_seconds
-from ngs.learning.program_methods import PROGRAM_METHODS
+from ngs.learning.methods import METHODS
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import Ragged, VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
@@ -22,7 +22,7 @@ def data() -> VisualQuestions:
 def test_every_method_is_timed(data: VisualQuestions, tmp_path: Path) -> None:
     packed.write(tmp_path / "few.ngs", data)
     seconds = step_seconds(str(tmp_path / "few.ngs"), rounds=1, device=torch.device("cpu"))
-    assert seconds.keys() == PROGRAM_METHODS.keys() and min(seconds.values()) > 0
+    assert seconds.keys() == METHODS.keys() and min(seconds.values()) > 0
 
 
 def test_batched_execution_is_compared_with_the_reference(data: VisualQuestions) -> None:

@@ -18,7 +18,7 @@ from ngs.search.edits import Switch
 from ngs.tasks.clevr.noun_phrases import TidyEdits
 
 FILE = Path("config.json")
-FIVE = Examples.of([torch.zeros(1, 2)] * 5, [1] * 5)
+FIVE = Examples.of([torch.zeros(1, 2)] * 5, [1] * 5, [[0]] * 5)
 
 OTHER = TrainHWF(
     data="some.ngs",

@@ -88,7 +88,7 @@ def test_probabilities_of_all_sentences_sum_to_one(case: Case) -> None:
 def test_a_beginning_has_the_probability_of_all_that_begins_so(case: Case) -> None:
     p, every = case
     scores = p.score(every.rows, every.sentences)
-    for time in range(p.time):
+    for time in range(1, p.time):
         begun = every.sentences.masked_fill(torch.arange(p.time) >= time, PAD)
         same = (begun[:, None] == begun).all(2) & (every.rows[:, None] == every.rows)
         sums = (same * scores.exp()).sum(1)

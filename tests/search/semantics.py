@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from hypothesis import assume
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
+from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.parsing.sentence import find_tree, parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, Semantics, evaluate
+from ngs.search.reasoner import Reasoner, reasoner
 from tests.enumeration import sentences
-from tests.grammars import grammars, lattices
+from tests.grammars import NAMED, grammars, lattices
 
 SMALL_ARITHMETIC = Grammar.parse("""
     expr: expr "+" term -> add | expr "-" term -> subtract | term
@@ -97,6 +101,9 @@ class Problem:
         tree = find_tree(self.grammar, sentence)
         return None if tree is None else evaluate(tree, self.semantics)
 
+    def log_prob(self, sentence: Sequence[str]) -> float:
+        return float(self.log_probs[torch.arange(len(sentence)), self.grammar.encode(sentence)].sum())
+
     def replaced(self, position: int, column: int) -> Sentence:
         return (*self.sentence[:position], self.grammar.symbols[column], *self.sentence[position + 1 :])
 
@@ -164,3 +171,40 @@ def random_problems(draw: st.DrawFn, longest: int = 5) -> Problem:
 def arithmetic_problems(draw: st.DrawFn, semantics: Meaning = Arithmetic, longest: int = 5) -> Problem:
     """A problem in arithmetic; the formula is often some steps away from the target's."""
     return draw(problems_in(SMALL_ARITHMETIC, semantics, range(1, longest + 1, 2)))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a reasoner must know."""
+
+    lengths: Sequence[int]
+    answers: Sequence[Value]
+    device: torch.device = torch.device("cpu")
+
+
+def reasoner_of(problems: Sequence[Problem], **settings: Any) -> Reasoner:
+    examples = Examples([len(each.sentence) for each in problems], [each.target for each in problems])
+    return reasoner(problems[0].grammar, problems[0].semantics, examples, **settings)
+
+
+def padded(problems: Sequence[Problem], after: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Scores [batch, time, symbol], with `after` after the end, and the sentences [batch, time]."""
+    scores = pad_sequence([each.log_probs for each in problems], batch_first=True, padding_value=after)
+    return scores, pad_sequence([torch.tensor(each.symbols) for each in problems], True, PAD)
+
+
+@st.composite
+def batches(draw: st.DrawFn, grammar: Grammar, semantics: Meaning, longest: int) -> list[Problem]:
+    """Some problems of different lengths in one language."""
+    problem = problems_in(grammar, semantics, lengths_of(grammar, longest))
+    return draw(st.lists(problem, min_size=1, max_size=4))
+
+
+NAMED_MEANINGS = {name: (grammar, random_semantics(grammar, seed=7)) for name, grammar in NAMED.items()}
+"""Ambiguous, nullable and right-recursive languages."""
+
+any_batches = st.one_of(
+    meanings().flatmap(lambda meaning: batches(*meaning, longest=5)),
+    st.sampled_from(list(NAMED_MEANINGS.values())).flatmap(lambda meaning: batches(*meaning, longest=6)),
+    batches(SMALL_ARITHMETIC, Arithmetic, longest=5),
+)

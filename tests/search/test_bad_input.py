@@ -10,26 +10,29 @@ import pytest
 import torch
 from torch import Tensor
 
-import ngs
 from ngs import (
     ANY,
     PAD,
     UNDEFINED,
     Arithmetic,
+    ChainSettings,
+    Corrections,
     Grammar,
     NGSError,
     ParseError,
     Semantics,
     SemanticsError,
     ShapeError,
+    back_search,
     multi_step,
-    multi_step_batch,
     one_step,
-    one_step_batch,
     posterior,
+    reasoner,
+    sample_corrections,
 )
+from ngs.parsing.independent import normalised
 from ngs.reasoning.operation import Value
-from tests.search.semantics import SMALL_ARITHMETIC
+from tests.search.semantics import SMALL_ARITHMETIC, Examples
 
 Batched = Callable[[Tensor, Sequence[int] | None, Sequence[Value]], object]
 Single = Callable[[Tensor, Value], object]
@@ -39,14 +42,20 @@ def generator() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
+def correct(scores: Tensor, lengths: Sequence[int] | None, answers: Sequence[Value], steps: int) -> Corrections:
+    """1-BS, or m-BS of some steps, from the most likely sentences."""
+    p = normalised(SMALL_ARITHMETIC, scores, lengths)
+    r = reasoner(SMALL_ARITHMETIC, Arithmetic, Examples(p.lengths, answers))
+    search = p.best().symbols, p.score, r.edits, r.judge
+    if not steps:
+        return back_search(*search)
+    return sample_corrections(*search, ChainSettings(steps), generator())
+
+
 BATCHED: dict[str, Batched] = {
-    "one_step_batch": lambda scores, lengths, answers: one_step_batch(
-        SMALL_ARITHMETIC, Arithmetic, scores, lengths, answers
-    ),
-    "multi_step_batch": lambda scores, lengths, answers: multi_step_batch(
-        SMALL_ARITHMETIC, Arithmetic, scores, lengths, answers, generator=generator()
-    ),
-    "posterior": lambda scores, lengths, answers: posterior(SMALL_ARITHMETIC, Arithmetic, scores, lengths, answers),
+    "back_search": lambda *given: correct(*given, 0),
+    "sample_corrections": lambda *given: correct(*given, 2),
+    "posterior": lambda *given: posterior(SMALL_ARITHMETIC, Arithmetic, *given),
 }
 SINGLE: dict[str, Single] = {
     "one_step": lambda scores, target: one_step(SMALL_ARITHMETIC, Arithmetic, scores, target),
@@ -56,9 +65,6 @@ SINGLE: dict[str, Single] = {
 }
 batched = pytest.mark.parametrize("search", BATCHED.values(), ids=BATCHED)
 single = pytest.mark.parametrize("search", SINGLE.values(), ids=SINGLE)
-of_probabilities = pytest.mark.parametrize(  # `posterior` takes any scores
-    "search", list(BATCHED.values())[:2], ids=list(BATCHED)[:2]
-)
 
 
 def uniform(batch: int = 2, time: int = 3) -> Tensor:
@@ -94,7 +100,7 @@ def test_what_stands_behind_the_end_may_be_anything(search: Batched) -> None:
     search(scores, [3, 1], [1, 1])
 
 
-@of_probabilities
+@batched
 def test_scores_that_do_not_sum_to_one(search: Batched) -> None:
     scores = uniform()
     scores[1, 2] += 1.0
@@ -229,30 +235,6 @@ def test_sentences_that_cannot_be_corrected(sentence: str, error: type[NGSError]
         multi_step(SMALL_ARITHMETIC, Arithmetic, scores, 1, sentence, generator=generator())
 
 
-@pytest.mark.parametrize(
-    "columns, error, message",
-    [
-        (
-            torch.zeros(2, 2, dtype=torch.long),
-            ShapeError,
-            r"of shape \[2, 2\]; give .* int64 of shape \[2, 3\]",
-        ),
-        (torch.zeros(1, 3, dtype=torch.long), ShapeError, r"of shape \[1, 3\]; give"),
-        (torch.zeros(2, 3), ShapeError, "the sentences are torch.float32"),
-        (torch.tensor([[4, 0, 5], [4, 4, 4]]), ParseError, "example 1: '0 0 0' is not a sentence"),
-        (torch.tensor([[4, 0, 5], [4, 0, 7]]), ParseError, r"example 1: '0 \+ column 7' is not a sentence"),
-    ],
-)
-def test_sentences_of_a_batch_that_cannot_be_corrected(
-    columns: Tensor, error: type[NGSError], message: str
-) -> None:
-    targets = [1, 1]
-    with pytest.raises(error, match=message):
-        one_step_batch(SMALL_ARITHMETIC, Arithmetic, uniform(), None, targets, columns)
-    with pytest.raises(error, match=message):
-        multi_step_batch(SMALL_ARITHMETIC, Arithmetic, uniform(), None, targets, columns, generator=generator())
-
-
 def impossible() -> Tensor:
     """All probability on `+`: no formula is possible."""
     scores = torch.full((1, 3, len(SMALL_ARITHMETIC.symbols)), -inf)
@@ -270,14 +252,9 @@ def test_no_sentence_is_possible(search: Single) -> None:
 def test_no_sentence_of_a_batch_is_possible(target: int) -> None:
     """A batch goes on without it."""
     scores = torch.cat([impossible(), uniform(1)])
-    for have in (
-        one_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, None, [target, target]),
-        multi_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, None, [target, target], generator=generator()),
-    ):
-        assert not have.found[0]
-        assert have.sentences.columns[0].tolist() == [PAD] * 3
-        assert have.sentences.log_probs[0] == -inf
-        assert have.sentences[1] != ()
+    for have in (correct(scores, None, [target, target], steps) for steps in (0, 2)):
+        assert not have.found[0] and have.z[0].tolist() == [PAD] * 3
+        assert (have.z[1] != PAD).all()
     exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [target, target])
     assert exact.found.tolist() == [False, True]
     assert not exact.marginals[0].any()
@@ -287,24 +264,20 @@ def test_no_sentence_of_a_batch_is_possible(target: int) -> None:
 def test_empty_batches(time: int) -> None:
     scores = torch.zeros(0, time, len(SMALL_ARITHMETIC.symbols))
     for lengths in (None, []):
-        for have in (
-            one_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, lengths, []),
-            multi_step_batch(SMALL_ARITHMETIC, Arithmetic, scores, lengths, [], generator=generator()),
-        ):
-            assert have.found.shape == (0,)
-            assert have.sentences.columns.shape == (0, time)
+        for have in (correct(scores, lengths, [], steps) for steps in (0, 2)):
+            assert have.found.shape == (0,) and have.z.shape == (0, time)
         exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, lengths, [])
-        assert exact.log_evidence.shape == exact.found.shape == exact.exact.shape == (0,)
+        assert exact.log_z.shape == exact.found.shape == exact.exact.shape == (0,)
         assert exact.marginals.shape == scores.shape
-        assert exact.best().columns.shape == exact.sample(generator()).columns.shape == (0, time)
-        assert exact.k_best(2).columns.shape == (0, 2, time)
+        assert exact.best().symbols.shape == exact.sample(generator()).symbols.shape == (0, time)
+        assert exact.topk(2).symbols.shape == (0, 2, time)
 
 
 def test_beams_and_ranks_without_room() -> None:
     with pytest.raises(NGSError, match="beam is 0; keep at least one value of each span"):
         posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1], budget=1, beam=0)
     with pytest.raises(NGSError, match="k is 0; ask for at least one sentence"):
-        posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1]).k_best(0)
+        posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1]).topk(0)
 
 
 @batched
@@ -323,8 +296,7 @@ def test_a_meaning_that_is_missing_is_named_before_the_search() -> None:
     for search in (
         lambda: one_step(grammar, Empty, scores[0], "0"),
         lambda: multi_step(grammar, Empty, scores[0], "0", generator=generator()),
-        lambda: one_step_batch(grammar, Empty, scores, None, ["0"]),
-        lambda: multi_step_batch(grammar, Empty, scores, None, ["0"], generator=generator()),
+        lambda: reasoner(grammar, Empty, Examples([3], ["0"])),
         lambda: posterior(grammar, Empty, scores, None, ["0"]),
         lambda: posterior(grammar, Empty, scores, None, ["0"], budget=1),
     ):
@@ -336,28 +308,9 @@ def test_a_meaning_that_is_missing_is_named_before_the_search() -> None:
 def test_answers_that_equal_no_value(answer) -> None:
     scores = torch.zeros(1, 3, len(SMALL_ARITHMETIC.symbols)).log_softmax(-1)
     for call in (
-        lambda: ngs.posterior(SMALL_ARITHMETIC, ngs.Arithmetic, scores, None, [answer]),
-        lambda: ngs.one_step_batch(SMALL_ARITHMETIC, ngs.Arithmetic, scores, None, [answer]),
-        lambda: ngs.one_step(SMALL_ARITHMETIC, ngs.Arithmetic, scores[0], answer),
+        lambda: posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [answer]),
+        lambda: reasoner(SMALL_ARITHMETIC, Arithmetic, Examples([3], [answer])),
+        lambda: one_step(SMALL_ARITHMETIC, Arithmetic, scores[0], answer),
     ):
         with pytest.raises(SemanticsError, match="the answer is"):
             call()
-
-
-def test_given_sentences_are_checked() -> None:
-    scores = torch.zeros(2, 3, len(SMALL_ARITHMETIC.symbols)).log_softmax(-1)
-
-    def correct(columns):
-        return ngs.one_step_batch(SMALL_ARITHMETIC, ngs.Arithmetic, scores, [3, 1], [2, 2], columns)
-
-    good = torch.tensor([SMALL_ARITHMETIC.encode("1+2"), SMALL_ARITHMETIC.encode("1+1")])
-    assert correct(good).sentences.columns[1, 1:].tolist() == [ngs.PAD, ngs.PAD]  # behind the end
-    with pytest.raises(ShapeError, match=r"float32 of shape \[2, 3\]; give .* int64"):
-        correct(good.float())
-    with pytest.raises(ShapeError, match=r"give columns of the scores as int64 of shape \[2, 3\]"):
-        correct(good[:, :2])
-    for wrong in (SMALL_ARITHMETIC.column("+"), 99):
-        bad = good.clone()
-        bad[1, 0] = wrong
-        with pytest.raises(ParseError, match=r"example 1: .* is not a sentence of the grammar"):
-            correct(bad)

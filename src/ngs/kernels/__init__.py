@@ -2,7 +2,7 @@
 
 | module | what its kernels do | called by |
 |---|---|---|
-| `chart` | totals, marginals, best sentence and samples of a small chart | `ngs.parsing.chart`, `.decode` |
+| `chart` | totals, marginals, best sentence and samples of a small chart | `ngs.parsing.chart` |
 | `legal_symbols` | which symbols may come next in given sentences | `ngs.parsing.arrangement` |
 | `program_rules` | the same for CLEVR, as functions for other kernels | `ngs.tasks.clevr.language` |
 | `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |

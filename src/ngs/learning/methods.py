@@ -84,8 +84,7 @@ class Supervised(Method):
     """
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
-        if batch.labels is None:
-            raise NGSError("these examples have no labels; give some to `Examples.of`, or another method")
+        _check_labels(batch)
         log_p = p.score(batch.rows, batch.labels)
         return _mean_of(log_p, ~log_p.isneginf(), batch)
 
@@ -210,9 +209,9 @@ class Mapo(Method):
 
     with w = max(p(B), alpha), clipped so that a network that does not yet believe in its memory cannot forget
     it: the cure for the cold start. The first expectation is summed exactly. For the second, one sample of
-    the policy is drawn; it counts 0 where it is in the memory, and 1 / (1 - p(B)) where not. Without clipping and
-    baseline the gradient is that of the expected reward; b, which only the second term has, adds b times the
-    gradient of p(B).
+    the policy is drawn; it counts 0 where it is in the memory, and 1 / (1 - p(B)) where not. Without clipping
+    and baseline the gradient is that of the expected reward; b, which only the second term has, adds b times
+    the gradient of p(B).
     """
 
     def __init__(self, memory: Memory, decay: float = 0.99, clip: float = 0.1) -> None:
@@ -247,6 +246,11 @@ class Mapo(Method):
         return Loss(loss, {**measures, "memory_weight": weight.mean()})
 
 
+def _check_labels(examples: Any) -> None:
+    if examples.labels is None:
+        raise NGSError("these examples have no labels; give some to `Examples.of`, or another method")
+
+
 def _toward(found: Corrections, p: Distribution, batch: Any) -> Loss:
     """The corrections that were found as labels."""
     rows = found.found.nonzero().flatten()
@@ -265,8 +269,9 @@ MakeMethod = Callable[[Any], Method]
 """Makes a method for examples: it may need their number, their length and their device."""
 
 
-def supervised(_: Any) -> Method:
+def supervised(examples: Any) -> Method:
     """Labels: the ceiling."""
+    _check_labels(examples)
     return Supervised()
 
 

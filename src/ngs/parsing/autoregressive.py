@@ -74,7 +74,8 @@ class Autoregressive:
     @torch.no_grad()
     def sample(self, generator: torch.Generator) -> Sentences:
         if self._accelerated is not None:
-            return Sentences(*self._accelerated.sample(self.time, generator), self.grammar)
+            symbols, log_p = self._accelerated.sample(self.time, generator)
+            return Sentences(symbols, log_p, self.grammar)
         writing = _Writing(self)
         for _ in range(self.time):
             log_p = writing.next_log_probs()
@@ -87,7 +88,8 @@ class Autoregressive:
     def best(self) -> Sentences:
         """The most likely symbol at each step."""
         if self._accelerated is not None:
-            return Sentences(*self._accelerated.best(self.time), self.grammar)
+            symbols, log_p = self._accelerated.best(self.time)
+            return Sentences(symbols, log_p, self.grammar)
         found = self.topk(1)
         return Sentences(found.symbols[:, 0], found.log_probs[:, 0], self.grammar)
 

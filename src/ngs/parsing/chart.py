@@ -33,9 +33,9 @@ class Chart:
     circuit: Circuit
     ring: Semiring
     rows: Tensor
-    """[row, batch]"""
+    """[row, batch], like all scores below with further dimensions where the semiring has them"""
     edge_scores: tuple[Tensor, ...]
-    """for each level [edge, batch]"""
+    """for each level [edge, batch]; none where the semiring has no `share`"""
     root_edges: Edges
     root_scores: Tensor
     """[edge of the selected roots]"""
@@ -50,7 +50,7 @@ class Chart:
 def inside(circuit: Circuit, scores: Tensor, roots: Edges, ring: Semiring) -> Chart:
     """The total of each example's root, bottom-up:
 
-        rows[out] = plus over edges (left, right) -> out of  rows[left] + rows[right]
+        rows[out] = plus over edges (left, right) -> out of  times(rows[left], rows[right])
 
     `scores` is [batch, time, symbol]; `roots` comes from `circuit.select`.
     """
@@ -59,17 +59,17 @@ def inside(circuit: Circuit, scores: Tensor, roots: Edges, ring: Semiring) -> Ch
     rows[ONE], rows[NOTHING] = 0.0, IMPOSSIBLE
     leaves = FIRST_LEAF + time * symbols
     rows[FIRST_LEAF:leaves] = scores.permute(1, 2, 0).reshape(time * symbols, batch).clamp(min=IMPOSSIBLE)
+    rows = ring.lift(rows)
     edge_scores = []
     first = leaves
     for level in circuit.levels:
-        edges = rows.index_select(0, level.left).add_(rows.index_select(0, level.right))
+        edges = ring.times(rows.index_select(0, level.left), rows.index_select(0, level.right))
         rows[first : first + level.segments] = ring.plus(edges, level)
-        edge_scores.append(edges)
+        if ring.share is not None:
+            edge_scores.append(edges)
         first += level.segments
     # Only the edges of each example's own root: what makes conditioning on an answer cheap.
-    flat = rows.view(-1)
-    left, right = roots.left * batch + roots.out, roots.right * batch + roots.out
-    root_scores = flat.index_select(0, left).add_(flat.index_select(0, right))
+    root_scores = ring.times(rows[roots.left, ..., roots.out], rows[roots.right, ..., roots.out])
     totals = ring.plus(root_scores, roots)
     return Chart(circuit, ring, rows, tuple(edge_scores), roots, root_scores, totals)
 
@@ -84,6 +84,7 @@ def outside(chart: Chart) -> Tensor:
     """
     circuit, ring, roots = chart.circuit, chart.ring, chart.root_edges
     batch = chart.totals.shape[0]
+    assert ring.share is not None
     flow = torch.zeros_like(chart.rows)
     share = ring.share(chart.root_scores, chart.totals, roots) * chart.possible[roots.out]
     flat = flow.view(-1)

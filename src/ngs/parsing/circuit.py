@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -115,10 +116,14 @@ class Circuit(nn.Module):
         self.register_buffer("inner", inner, persistent=False)
         self.register_buffer("flat", flat, persistent=False)
 
-    @property
+    @cached_property
     def levels(self) -> tuple[Edges, ...]:
         left, right, out = (each.split(self._counts) for each in self.inner)
         return tuple(map(Edges, left, right, out, self._segments))
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Circuit:
+        self.__dict__.pop("levels", None)  # views of buffers that may move now
+        return super()._apply(*args, **kwargs)
 
     @property
     def edges(self) -> int:

@@ -59,7 +59,7 @@ class Distribution(Protocol):
     def select(self, rows: Tensor) -> Self:
         """The distribution of some rows, in any order and number."""
 
-    def within(self, support: Any) -> Distribution:
+    def within(self, support: Any) -> Distribution | Listed:
         """The same p(z|x) on a narrower support: a list of candidates, or what a chart derives."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 import torch
@@ -108,7 +108,7 @@ class Independent:
 
     def sample(self, generator: torch.Generator | None = None) -> Sentences:
         """Drawn exactly from p(z | x, support) (Eq. 9)."""
-        return self._choose(self._sums, lambda *chart: sampled_derivation(*chart, generator))
+        return self._choose(self._sums, partial(sampled_derivation, generator=generator))
 
     def topk(self, k: int) -> Sentences:
         if k < 1:

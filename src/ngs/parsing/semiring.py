@@ -21,10 +21,16 @@ IMPOSSIBLE = -1e30  # not -inf: -inf minus -inf is NaN, which one dead cell woul
 
 @dataclass(frozen=True)
 class Semiring:
-    """`plus(scores, edges)` -> totals by segment; `share(scores, totals, edges)` -> weights by edge."""
+    """`plus(scores, edges)` -> totals by segment; `share(scores, totals, edges)` -> weights by edge.
+
+    An element need not be one score: `lift` makes elements [row, ..., batch] of scores [row, batch], and
+    `times` combines those of the left and the right parts of edges. Without `share` there is no `outside`.
+    """
 
     plus: Callable[[Tensor, Edges], Tensor]
-    share: Callable[[Tensor, Tensor, Edges], Tensor]
+    share: Callable[[Tensor, Tensor, Edges], Tensor] | None
+    times: Callable[[Tensor, Tensor], Tensor] = Tensor.add_
+    lift: Callable[[Tensor], Tensor] = lambda scores: scores
 
 
 def segment_max(scores: Tensor, edges: Edges) -> Tensor:

@@ -142,7 +142,7 @@ class TableValues(nn.Module):
             entry = torch.addcmul(layer.offset, rows.index_select(0, layer.left), layer.stride)
             entry += rows.index_select(0, layer.right)
             made = self.table.index_select(0, entry.view(-1)).view_as(entry)
-            made = made.unflatten(0, (-1, layer.cells))  # of no sentences, `view` could not tell
+            made = made.view(len(made) // layer.cells, layer.cells, -1)
             if self.ambiguous:
                 made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
             # At most one edge of a cell is left that is not ABSENT, which is zero.

@@ -215,8 +215,8 @@ def test_questions_without_a_wrong_answer_have_no_kinds(
     right = [replace(outcome, right=True) for outcome in found.readings.outcomes]
     readings = replace(found.readings, outcomes=right)
     generator = torch.Generator().manual_seed(0)
-    one, walked = about_questions.searched(readings, question_job.searching, generator)
-    nothing = replace(found, readings=readings, one=one, walked=walked)
+    one, several = about_questions.searched(readings, question_job.chain, generator)
+    nothing = replace(found, readings=readings, one=one, several=several)
     assert nothing.kinds == list(nothing.examples(3, tmp_path)) == []
 
 

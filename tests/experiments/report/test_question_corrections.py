@@ -64,8 +64,8 @@ def test_without_programs_nothing_is_judged(question_run: Path, question_shown: 
     programs = replace(sample.questions.programs, flat=sample.questions.programs.flat[:0], offsets=nothing)
     bare = replace(sample, part=replace(sample.part, questions=replace(sample.questions, programs=programs)))
     generators = [torch.Generator().manual_seed(0) for _ in range(2)]
-    judged = corrections(readings, config.searching, generators[0], 1)
-    found = corrections(replace(unknown, sample=bare), config.searching, generators[1], 1)
+    judged = corrections(readings, config.chain, generators[0], 1)
+    found = corrections(replace(unknown, sample=bare), config.chain, generators[1], 1)
     assert found.lucky == 0
     for name, counts in found.verdicts.items():
         right = judged.verdicts[name][Verdict.TRUE] + judged.verdicts[name][Verdict.SPURIOUS]

@@ -18,6 +18,7 @@ from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, MOST_OBJECTS, RELATIONS, Scene, Thing
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
+from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.test_execution import (
     CASES,
     SCENE,
@@ -30,13 +31,6 @@ from tests.tasks.clevr.test_execution import (
 
 MODULES = clevr().symbols
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-
-
-def encoded(programs: Sequence[Sequence[str]], extra: int = 0) -> Tensor:
-    """int64 [program, time], with `extra` columns that are padding throughout."""
-    time = max(map(len, programs), default=0) + extra
-    rows = [[*map(MODULES.index, program), *[PAD] * (time - len(program))] for program in programs]
-    return torch.tensor(rows, dtype=torch.int64).reshape(len(programs), time)
 
 
 def by_reference(program: Sequence[str], scene: Scene, unique: Unique) -> int:

@@ -11,16 +11,16 @@ from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.grammar.constraint import AnyOrder, enumerate_sentences
-from ngs.networks.decoding import Policy
+from ngs.parsing.autoregressive import Autoregressive
 from ngs.reasoning.operation import UNDEFINED
-from ngs.search.arrangement import Edits, one_step
+from ngs.search.back_search import back_search
+from ngs.search.edits import Edits
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.correction import (
     ProgramCorrection,
     RightPrograms,
     correct,
     distinct,
-    switches,
     tidy_edits,
 )
 from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
@@ -28,10 +28,10 @@ from ngs.tasks.clevr.correction_text import as_text, result
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import execute, spoken, trace
 from ngs.tasks.clevr.language import Programs
-from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS
+from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
 from ngs.tasks.clevr.program import MODULES, Program
 from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, tree, why_undefined
-from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, columns_of, program_of
+from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.semantics import lenient, strict
 from tests.tasks.clevr.readers import random_reader, row, some_questions
@@ -51,18 +51,18 @@ def asked(k: int) -> tuple[str, Scene, str]:
 
 
 def batched(
-    policy: Policy, scene: Scene, answer: str, edits: Edits, reader: QuestionReader
+    p: Autoregressive, scene: Scene, answer: str, edits: Edits, reader: QuestionReader
 ) -> tuple[Program, bool, bool]:
     """The correction, whether there is one, and whether none was needed, as training finds them."""
     tables = SceneTables.of([scene])
 
-    def judge(_: Tensor, columns: Tensor) -> Tensor:
-        none = torch.zeros(len(columns), dtype=torch.long)
-        return execute_batch(tables, columns, none, unique=reader.unique) == ANSWERS.index(answer)
+    def judge(rows: Tensor, z: Tensor) -> Tensor:
+        return execute_batch(tables, z, torch.zeros_like(rows), unique=reader.unique) == ANSWERS.index(answer)
 
     with torch.no_grad():
-        found = one_step(policy.likeliest(1)[0][:, 0], edits, policy.log_probs, judge)
-    return program_of(found.columns[0]), bool(found.found[0]), bool(found.right[0])
+        z = p.best().symbols
+        found = back_search(z, p.score, edits, judge)
+    return program_of(found.z[0]), bool(found.found[0]), bool(judge(torch.tensor([0]), z)[0])
 
 
 # Agreement with the batched search
@@ -70,33 +70,22 @@ def batched(
 
 @pytest.mark.parametrize(
     ("language", "edits", "unique"),
-    [(None, TIDY_EDITS, strict), (None, TIDY_EDITS, lenient), (Programs(), SWITCHES, strict)],
+    [(None, TidyEdits(), strict), (None, TidyEdits(), lenient), (Programs(), switches(), strict)],
     ids=["tidy", "lenient", "free"],
 )
 def test_the_chosen_program_is_that_of_the_batched_search(language, edits, unique) -> None:
     counted: Counter[str] = Counter()
-    for k in range(40):
+    for k in range(200):
         reader = random_reader(k, language, unique)
-        text, scene, answer = asked(k)
+        text, scene, answer = asked(k % 120)
         have = correct(reader, text, scene, answer, few=1)
-        want, found, right = batched(reader.policy(text), scene, answer, edits, reader)
+        want, found, right = batched(reader.distribution(text), scene, answer, edits, reader)
         assert have.is_right == right and (have.corrected is not None) == found
         if have.corrected is not None:
             assert have.corrected.program == want
             assert have.corrected.answer == answer
         counted["right" if right else "corrected" if found else "none"] += 1
     assert len(counted) == 3 and counted["corrected"] >= 3
-
-
-def test_the_neighbours_are_those_of_the_batched_edits() -> None:
-    for k in range(40):
-        reader = random_reader(k)
-        program = reader.read(asked(k)[0]).programs[0].program
-        want = {program_of(columns) for columns in TIDY_EDITS.neighbours(columns_of([program])).columns}
-        have = distinct(tidy_edits(program), program)
-        assert {edit.program for edit in have} == want - {program} and len(have) == len(want - {program})
-        plain = {program_of(columns) for columns in SWITCHES.neighbours(columns_of([program])).columns}
-        assert {edit.program for edit in switches(program)} == plain
 
 
 def test_edits_say_which_modules_went_where() -> None:
@@ -151,18 +140,18 @@ def test_alternatives_are_all_right_programs_each_meaning_once() -> None:
     scene = row("large red rubber cube", "small gray rubber sphere", "small blue metal cube")
     reader = random_reader(0)
     found = correct(reader, text, scene, "yes").alternatives
-    policy = reader.policy(text)
-    every = enumerate_sentences(reader.language, policy.given, 2000).sentences
+    p = reader.distribution(text)
+    every = enumerate_sentences(reader.language, p.given, 2000).sentences
     programs = [program_of(columns) for columns in every]
     with torch.no_grad():
-        log_probs = policy.log_probs(every.new_zeros(len(every)), every).tolist()
-    right = [(z, p) for z, p in zip(programs, log_probs, strict=True) if execute(z, scene) is True]
+        log_probs = p.score(every.new_zeros(len(every)), every).tolist()
+    right = [(z, log_p) for z, log_p in zip(programs, log_probs, strict=True) if execute(z, scene) is True]
     assert found.exact and found.of == len(programs) > len(right) > len(found.programs) > 0
-    total = sum(torch.tensor(p).exp().item() for _, p in right)
+    total = sum(torch.tensor(log_p).exp().item() for _, log_p in right)
     assert torch.tensor(found.log_evidence).exp().item() == pytest.approx(total, rel=1e-4)
     assert sum(found.shares) == pytest.approx(1) and found.shares == sorted(found.shares, reverse=True)
     for each in found.programs:
-        same = [p for z, p in right if equivalent(z, each.program)]
+        same = [log_p for z, log_p in right if equivalent(z, each.program)]
         assert each.log_prob == pytest.approx(torch.tensor(same).logsumexp(0).item(), abs=1e-4)
         assert sum(equivalent(each.program, other.program) for other in found.programs) == 1
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from ngs.grammar.constraint import AnyOrder
-from ngs.parsing.decode import PAD
+from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.examples import Part, counts_of, keywords_of
+from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, keywords_of
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES
@@ -68,10 +68,11 @@ def test_the_rows_of_the_examples_are_those_of_the_questions() -> None:
     questions = some_questions().train
     order = random_source().sample(range(len(questions)), len(questions))
     part = part_of(questions.select(order), some_questions().scenes)
-    examples = part.examples
+    examples, inputs = part.examples, part.examples.inputs
+    assert isinstance(inputs, QuestionInputs)
     assert part.questions.numbers.tolist() == [int(questions.numbers[k]) for k in order]
     for k in range(len(part)):
-        words = [word for word in examples.words[k].tolist() if word != PAD]
+        words = [word for word in inputs.words[k].tolist() if word != PAD]
         assert tuple(questions.vocabulary[word] for word in words) == part.questions.text_words(k)
         assert examples.lengths[k] == len(part.questions.program(k) or ())
 
@@ -164,10 +165,10 @@ def test_programs_are_judged_as_the_reference_judges_them(unique: Unique) -> Non
     part = part_of(data.train, data.scenes, unique)
     true = [part.questions.program(k) or () for k in range(len(part))]
     numbers = torch.arange(len(part))
-    assert part.examples.judge(numbers, encoded(true)).all()
+    assert part.judge(numbers, encoded(true)).all()
 
     others = [other_program(part, k, rng) for k in range(len(part))]
-    judged = part.examples.judge(numbers, encoded(others)).tolist()
+    judged = part.judge(numbers, encoded(others)).tolist()
     want = [
         spoken(execute(program, data.scenes[int(part.questions.scenes[k])], unique=unique))
         == part.questions.answer(k)
@@ -175,7 +176,7 @@ def test_programs_are_judged_as_the_reference_judges_them(unique: Unique) -> Non
     ]
     assert judged == want and {True, False} <= set(judged)
     chosen = torch.tensor([3, 3, 0])
-    assert part.examples.judge(chosen, encoded([others[3], true[3], others[0]])).tolist() == [
+    assert part.judge(chosen, encoded([others[3], true[3], others[0]])).tolist() == [
         judged[3],
         True,
         judged[0],
@@ -184,7 +185,7 @@ def test_programs_are_judged_as_the_reference_judges_them(unique: Unique) -> Non
 
 def other_program(part: Part, k: int, rng: Random) -> tuple[str, ...]:
     """A random arrangement of the modules of a question, in the grammar."""
-    language, left = Programs(), part.examples.modules[k].long()
+    language, left = Programs(), counts_of(part.questions.modules)[k].long()
     columns = [PAD]
     while left.sum():
         legal = language.legal(left[None], torch.tensor(columns[-1:]))[0]
@@ -196,7 +197,7 @@ def other_program(part: Part, k: int, rng: Random) -> tuple[str, ...]:
 def test_what_is_no_program_is_wrong() -> None:
     part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(len(MODULES)), CPU)
     backwards = encoded([tuple(reversed(CUBES)), CUBES])
-    assert part.examples.judge(torch.tensor([0, 0]), backwards).tolist() == [False, True]
+    assert part.judge(torch.tensor([0, 0]), backwards).tolist() == [False, True]
 
 
 def test_several_objects_are_one_too_many_unless_lenient() -> None:
@@ -204,4 +205,4 @@ def test_several_objects_are_one_too_many_unless_lenient() -> None:
     record = QuestionRecord("What color is the cube?", 0, "red", program, 0)
     for unique, right in ((strict, False), (lenient, True)):
         part = part_of(questions_of(record), unique=unique)
-        assert part.examples.judge(torch.tensor([0]), encoded([program])).tolist() == [right]
+        assert part.judge(torch.tensor([0]), encoded([program])).tolist() == [right]

@@ -10,6 +10,7 @@ import torch
 
 from ngs.errors import ParseError
 from ngs.grammar.constraint import enumerate_sentences
+from ngs.networks.pointer import Asked
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import program_of
@@ -23,19 +24,19 @@ def test_one_question_is_read_as_in_a_batch() -> None:
     part = Part.of(data.train, SceneTables.of(data.scenes), reader.language, torch.device("cpu"))
     batch = part.examples.batch(np.arange(40))
     with torch.no_grad():
-        columns, log_probs = batch.beliefs(reader.network(batch.inputs)).likeliest(1)
+        best = part.reasoner().distribution(reader.network(batch.inputs), batch).best()
     for k in range(40):
         (found,) = reader.read(" ".join(data.train.text_words(k))).programs
-        assert found.program == program_of(columns[k, 0].tolist())
-        assert found.log_prob == pytest.approx(log_probs[k, 0].item(), abs=1e-4)
+        assert found.program == program_of(best.symbols[k].tolist())
+        assert found.log_prob == pytest.approx(best.log_probs[k].item(), abs=1e-4)
 
 
 def test_the_likeliest_programs_are_those_of_an_enumeration() -> None:
     reader, text = random_reader(1), "how many red cubes are left of the big sphere?"
-    policy = reader.policy(text)
-    every = enumerate_sentences(reader.language, policy.given, 1000).sentences
+    p = reader.distribution(text)
+    every = enumerate_sentences(reader.language, p.given, 1000).sentences
     with torch.no_grad():
-        ranked = policy.log_probs(every.new_zeros(len(every)), every).sort(descending=True)
+        ranked = p.score(every.new_zeros(len(every)), every).sort(descending=True)
     reading = reader.read(text, 1000)
     assert len(reading.programs) == len(every) > 5
     assert sum(each.probability for each in reading.programs) == pytest.approx(1)
@@ -59,8 +60,11 @@ def test_words_that_training_lacked_are_reported_and_read_as_unknown() -> None:
     )
     text = "how many red things are right of the red cube"
     assert reader.read(text).unseen == () and fewer.read(text).unseen == ("red",)
-    words = fewer.policy(text).encoded.asked.words[0].tolist()
-    assert [k for k, number in enumerate(words) if number == 0] == [2, 8]
+    asked: list[Asked] = []
+    handle = fewer.network.register_forward_pre_hook(lambda _, given: asked.extend(given))
+    fewer.distribution(text)
+    handle.remove()
+    assert [k for k, number in enumerate(asked[0].words[0].tolist()) if number == 0] == [2, 8]
 
 
 @pytest.mark.parametrize("language", [LANGUAGES["grammar"], LANGUAGES["any order"]], ids=["free", "none"])
@@ -90,7 +94,7 @@ def test_two_values_of_one_attribute_for_one_thing_are_refused(k) -> None:
         random_reader(0).read(text, k)
 
 
-def test_columns_and_programs_are_two_forms_of_the_same() -> None:
+def test_symbol_ids_and_programs_are_two_forms_of_the_same() -> None:
     program = ("count", "filter_color[red]", "scene")
     assert program_of(columns_of([program])[0]) == program
     assert understand("How many red things are there?").modules == ("count", "scene", "filter_color[red]")

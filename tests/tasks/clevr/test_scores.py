@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from ngs.errors import NGSError
 from ngs.grammar.constraint import AnyOrder, Counting
+from ngs.learning import metrics
+from ngs.learning.metrics import read_all
 from ngs.tasks.clevr import scores
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions
@@ -24,7 +26,6 @@ from ngs.tasks.clevr.scores import (
     ProgramScore,
     measure,
     outcomes,
-    read_programs,
     scores_of,
 )
 from tests.tasks.clevr.programs import LANGUAGES, decoded, encoded
@@ -135,18 +136,18 @@ def test_questions_are_read_as_one_by_one(language: Counting, monkeypatch: pytes
     """Batches of any size, and the reader that `ngs ask` uses, which takes one at a time."""
     data, reader = some_questions(), random_reader(3, language)
     part = validation(language)
-    programs, right = read_programs(reader.network, part.examples)
+    read = read_all(reader.network, part.reasoner())
     texts = [" ".join(part.questions.text_words(k)) for k in range(len(part))]
     alone = [reader.read(text).programs[0].program for text in texts]
-    assert decoded(programs) == alone
+    assert decoded(read.symbols) == alone
     if not isinstance(language, AnyOrder):
         scenes = [data.scenes[k] for k in part.questions.scenes.tolist()]
         given = [spoken(execute(*each)) for each in zip(alone, scenes, strict=True)]
-        assert right.tolist() == [given[k] == part.questions.answer(k) for k in range(len(part))]
-        assert {True, False} == set(right.tolist())
-    monkeypatch.setattr(scores, "AT_ONCE", 7)
-    again = read_programs(reader.network, part.examples)
-    assert torch.equal(again[0], programs) and torch.equal(again[1], right)
+        assert read.right.tolist() == [given[k] == part.questions.answer(k) for k in range(len(part))]
+        assert {True, False} == set(read.right.tolist())
+    monkeypatch.setattr(metrics, "AT_ONCE", 7 * part.examples.time)
+    again = read_all(reader.network, part.reasoner())
+    assert torch.equal(again.symbols, read.symbols) and torch.equal(again.right, read.right)
 
 
 class Noted(nn.Module):
@@ -165,14 +166,14 @@ class Noted(nn.Module):
 @pytest.mark.parametrize("training", [True, False])
 def test_a_network_is_read_in_evaluation_mode_and_left_as_it_was(training: bool) -> None:
     network = Noted(random_reader(0).network).train(training)
-    read_programs(network, validation(TidyPrograms()).examples)
+    read_all(network, validation(TidyPrograms()).reasoner())
     assert set(network.modes) == {(False, False)} and network.training is training
 
 
 def test_without_questions_there_is_nothing_to_read() -> None:
     data = some_questions()
     none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms(), CPU)
-    with pytest.raises(NGSError, match="none of the questions has an answer and modules"):
+    with pytest.raises(NGSError, match="there are no examples to read"):
         measure(random_reader(0).network, none)
 
 
@@ -182,12 +183,12 @@ def test_without_questions_there_is_nothing_to_read() -> None:
 def test_measuring_counts_what_is_read() -> None:
     part = validation(TidyPrograms())
     network = random_reader(3).network
-    programs, right = read_programs(network, part.examples)
+    read = read_all(network, part.reasoner())
     true = [part.questions.program(k) for k in range(len(part))]
     found = measure(network, part)
     assert found.total.examples == len(part) == 120
-    assert found.total.answers_right == int(right.sum())
-    assert found.total.programs_right == sum(map(tuple.__eq__, decoded(programs), true))
+    assert found.total.answers_right == int(read.right.sum())
+    assert found.total.programs_right == sum(map(tuple.__eq__, decoded(read.symbols), true))
     assert found.total.programs_right <= found.total.programs_equivalent <= len(part)  # type: ignore[operator]
     for parts in (found.by_kind, found.by_length):
         assert sum(score.examples for score in parts.values()) == 120

@@ -1,0 +1,146 @@
+"""The edits of CLEVR: the contract of `ngs.search.edits`, and the plain ones of `tasks.clevr.correction`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ngs.parsing.candidates import fingerprints
+from ngs.search.back_search import ChainSettings, back_search
+from ngs.search.edits import Edits
+from ngs.tasks.clevr import correction
+from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
+from ngs.tasks.clevr.program import Program
+from tests.search.edits_contract import (
+    Language,
+    chains,
+    check_chain,
+    check_reversible,
+    check_sampled_chains,
+    check_single_step,
+    check_steps_follow_each_other,
+    check_ways,
+    reached,
+    walks_by_steps,
+)
+from tests.tasks.clevr.programs import decoded, encoded, random_programs
+from tests.tasks.clevr.test_execution import random_source
+
+CASES, MOST = 200, 40
+Plain = Callable[[Program], Iterable[correction.Edit]]
+"""The programs one step away, one after another."""
+EDITS: dict[str, tuple[Edits, Plain, str]] = {
+    "switches": (switches(), correction.switches, "grammar"),
+    "tidy switches": (TidyEdits(moves=False), correction.tidy_switches, "tidy"),
+    "tidy edits": (TidyEdits(moves=True), correction.tidy_edits, "tidy"),
+}
+seeds = st.integers(0, 2**32 - 1)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Any log p and any judge, told by the row and the sentence."""
+
+    seed: int
+
+    def score(self, rows: Tensor, z: Tensor) -> Tensor:
+        return 4 * self._uniform(rows, z, 1).log()
+
+    def judge(self, rows: Tensor, z: Tensor) -> Tensor:
+        return self._uniform(rows, z, 2) < 0.15
+
+    def _uniform(self, rows: Tensor, z: Tensor, purpose: int) -> Tensor:
+        mixed = (fingerprints(z) + 31 * rows + self.seed) * (2 * purpose + 0x9E3779B97F4A7C1)
+        mixed = (mixed ^ (mixed >> 31)) * 0x94D049BB133111
+        return ((mixed >> 20) % 2**30 + 0.5) / 2**30
+
+
+# Against the plain edits
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_neighbours_are_those_of_the_plain_edits(name: str) -> None:
+    edits, plain, language = EDITS[name]
+    programs = random_programs(random_source(), CASES, 16, tidy=language == "tidy")
+    near = edits.neighbours(encoded(programs, extra=1))
+    have = Counter(
+        (row, z)
+        for row, z in zip(near.rows.tolist(), decoded(near.symbols), strict=True)
+        if z != programs[row]
+    )
+    want = Counter(
+        (row, edit.program)
+        for row, program in enumerate(programs)
+        for edit in plain(program)
+        if edit.program != program
+    )
+    assert have == want and (max(want.values()) > 1) == (name == "tidy edits")
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_one_step_is_the_likeliest_right_plain_edit(name: str) -> None:
+    rng, (edits, plain, language) = random_source(), EDITS[name]
+    programs, told = random_programs(rng, CASES, 12, tidy=language == "tidy"), Noise(rng.randrange(2**31))
+    found = back_search(encoded(programs, extra=1), told.score, edits, told.judge)
+    kinds = Counter[str]()
+    for row, program in enumerate(programs):
+        here, extra = torch.tensor([row]), found.z.shape[1] - len(program)
+        near = correction.distinct(iter(plain(program)), program)
+        z = encoded([program, *(edit.program for edit in near)], extra)
+        right = told.judge(here.expand(len(z)), z)
+        if right[0]:
+            want, kind = program, "right"
+        elif right.any():
+            best = told.score(here.expand(len(z)), z).masked_fill(~right, -torch.inf).argmax()
+            want, kind = decoded(z)[best], "corrected"
+        else:
+            want, kind = program, "not found"
+        assert decoded(found.z[row : row + 1]) == [want] and bool(found.found[row]) == (kind != "not found")
+        kinds[kind] += 1
+    assert len(kinds) == 3
+
+
+# The contract
+
+
+def language_of(name: str, seed: int) -> Language:
+    """The programs that edits lead to from a random one, at least two and no more than MOST."""
+    rng, (edits, _, grammar) = Random(seed), EDITS[name]
+    while True:
+        space = reached(edits, encoded(random_programs(rng, 1, 10, shortest=5, tidy=grammar == "tidy")), MOST)
+        if space is not None and len(space) > 1:
+            return Language.random(edits, space, seed)
+
+
+@pytest.mark.parametrize("name", EDITS)
+@given(chains, seeds)
+def test_edits_keep_their_contract(name: str, chain: ChainSettings, seed: int) -> None:
+    language = language_of(name, seed)
+    walks = walks_by_steps(language)
+    check_ways(language)
+    check_single_step(language, walks)
+    check_reversible(language, walks)
+    check_chain(language, walks, chain)
+
+
+@pytest.mark.parametrize("name", EDITS)
+@settings(max_examples=10)
+@given(chains, seeds)
+def test_sampled_chains_follow_their_transition_matrix(name: str, chain: ChainSettings, seed: int) -> None:
+    language = language_of(name, seed)
+    check_sampled_chains(language, walks_by_steps(language), chain, seed)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_a_walk_is_one_edit_after_another(name: str) -> None:
+    rng = random_source()
+    z = encoded(random_programs(rng, CASES, 12), extra=1)
+    check_steps_follow_each_other(EDITS[name][0], z, rng.randrange(2**31))
