@@ -138,7 +138,7 @@ def test_with_a_full_memory_mapo_has_no_noise(case: Case) -> None:
 
 
 @pytest.mark.parametrize("clip, baseline", [(0.0, 0.0), (0.3, 0.2), (0.9, 0.5)])
-def test_mapo_is_its_formula(case: Case, clip: float, baseline: float) -> None:
+def test_mapo_is_its_equation(case: Case, clip: float, baseline: float) -> None:
     """-w E_B[log p] - (1 - w) / (1 - p(B)) [z not in B] (r - b) log p(z), for each z that may be drawn."""
     known = case.right(0)[:2]
     method = with_memory_of(case, known, clip, baseline)
