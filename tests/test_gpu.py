@@ -1,10 +1,11 @@
-"""The engines on a GPU, replayed as CUDA graphs or not, against the same engines on the CPU."""
+"""The engines on a GPU against the same engines on the CPU."""
 
 import random
 from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,31 +16,26 @@ import ngs
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import train
 from ngs.gpu import rounded_products
+from ngs.grammar.constraint import Given, enumerate_sentences
+from ngs.grammar.library import arithmetic
 from ngs.learning.loop import Lesson, Settings, Trainer
-from ngs.learning.objective import Supervised
-from ngs.learning.program_methods import PROGRAM_METHODS, Searching
-from ngs.learning.program_posterior import ProgramPosterior
-from ngs.learning.reasoner import BEAM, Substituting
-from ngs.networks.decoding import Policy
+from ngs.learning.methods import METHODS, Objective
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
-from ngs.parsing.arrangement import AnyOrder, Arranging, arrangements, legal_along
-from ngs.parsing.chart import has_kernel, log_total
+from ngs.parsing.autoregressive import Autoregressive
+from ngs.parsing.chart import best_derivation, has_kernel, log_total
 from ngs.parsing.circuit import derivation_circuit
-from ngs.parsing.decode import best_columns
-from ngs.search.arrangement import multi_step
-from ngs.search.batched import Batch, correct
-from ngs.search.batched_walk import walk_batch
-from ngs.search.compiled import BUDGET
-from ngs.search.multi_step import Draws, Walk
-from ngs.search.substitution import Substitutions
+from ngs.search.back_search import back_search, sample_corrections
+from ngs.search.support import Effort
+from ngs.tasks.clevr.batched_execution import SceneTables
+from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.noun_phrases import SWITCHES, TIDY_EDITS, TIDY_SWITCHES, meanings, mirrored
+from ngs.tasks.clevr.noun_phrases import NounPhrases, TidyEdits, switches
 from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.modular_arithmetic import residues
+from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.pictures.picture_augmentation import Lighting
 from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.picture_images import JoinedImages, RawImages
@@ -48,56 +44,59 @@ from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
 from ngs.tasks.pictures.seen_objects import seen_objects
 from tests.experiments.finished_runs import finished
-from tests.learning import program_tasks
 from tests.networks import asked as asking
-from tests.tasks.clevr.programs import counts_of, encoded, random_programs
+from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
+from tests.tasks.clevr.readers import some_questions
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 
 tiles = pytest.importorskip("ngs.kernels.tiles", exc_type=ImportError)
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
-GRAMMAR, ARITHMETIC = ngs.arithmetic_grammar(), ngs.Arithmetic
+GRAMMAR, ARITHMETIC = arithmetic(), ngs.Arithmetic
 GPU = "cuda"
 
 
 @pytest.fixture(params=range(3), ids=lambda seed: f"seed {seed}")
 def batch(request):
-    """Scores, ragged lengths and reachable answers; the same shapes each time, so graphs are replayed."""
+    """Scores, ragged lengths and reachable answers."""
     generator = torch.Generator().manual_seed(request.param)
     log_probs = (3 * torch.randn(64, 7, 14, generator=generator, dtype=torch.float64)).log_softmax(-1)
     lengths = torch.tensor(random.Random(request.param).choices([1, 3, 5, 7], k=64))
-    drawn = ngs.sample(GRAMMAR, log_probs, lengths, generator=generator)
+    drawn = ngs.independent(GRAMMAR, log_probs, lengths).sample(generator)
     values = [ngs.evaluate(drawn.tree(b), ARITHMETIC) for b in range(64)]
     return log_probs, lengths, [Fraction(1) if value is ngs.UNDEFINED else value for value in values]
 
 
 def test_parsing(batch):
     log_probs, lengths, _ = batch
-    on_gpu = log_probs.cuda(), lengths.cuda()
-    best, there = ngs.best(GRAMMAR, log_probs, lengths), ngs.best(GRAMMAR, *on_gpu)
-    assert torch.equal(best.columns, there.columns.cpu())
-    assert torch.allclose(best.log_probs, there.log_probs.cpu())
-    ranked, there = ngs.k_best(GRAMMAR, log_probs, lengths, k=4), ngs.k_best(GRAMMAR, *on_gpu, k=4)
-    assert torch.equal(ranked.columns, there.columns.cpu())
-    total = ngs.log_partition(GRAMMAR, log_probs, lengths)
-    assert torch.allclose(total, ngs.log_partition(GRAMMAR, *on_gpu).cpu())
-    marginals = ngs.marginals(GRAMMAR, log_probs, lengths)
-    assert torch.allclose(marginals, ngs.marginals(GRAMMAR, *on_gpu).cpu())
-    drawn = ngs.sample(GRAMMAR, *on_gpu, generator=torch.Generator("cuda").manual_seed(0))
+    here = ngs.independent(GRAMMAR, log_probs, lengths)
+    there = ngs.independent(GRAMMAR, log_probs.cuda(), lengths.cuda())
+    assert_same(here, there)
+    drawn = there.sample(torch.Generator("cuda").manual_seed(0))
     assert all(ngs.recognises(GRAMMAR, drawn[b]) for b in range(64))
+
+
+def assert_same(here, there):
+    """Two distributions give the same sentences and the same sums."""
+    for one, other in ((here.best(), there.best()), (here.topk(4), there.topk(4))):
+        assert torch.equal(one.symbols, other.symbols.cpu())
+        assert torch.allclose(one.log_probs, other.log_probs.cpu())
+    for name in ("log_z", "marginals", "entropy"):
+        assert torch.allclose(getattr(here, name), getattr(there, name).cpu())
 
 
 def test_parsing_in_one_launch(batch, monkeypatch):
     """The kernel against the plain engine on the same GPU."""
-    circuit, log_probs = derivation_circuit(GRAMMAR, 7), batch[0].cuda()
+    log_probs = batch[0].cuda()
+    circuit = derivation_circuit(GRAMMAR, 7, log_probs.device)
     scores = log_probs.masked_fill(log_probs < -8, -torch.inf).requires_grad_()
-    roots = circuit.select([circuit.root(n) for n in batch[1].tolist()]).to(scores.device)
+    roots = circuit.select([circuit.root(n) for n in batch[1].tolist()])
 
     def passes():
         totals = log_total(circuit, scores, roots)
         (marginals,) = torch.autograd.grad(totals.sum(), scores)
-        return best_columns(circuit, scores.detach(), roots), totals.detach(), marginals
+        return best_derivation(circuit, scores.detach(), roots), totals.detach(), marginals
 
     assert has_kernel(circuit, scores)
     by_kernel = passes()
@@ -106,24 +105,27 @@ def test_parsing_in_one_launch(batch, monkeypatch):
         assert torch.allclose(one, other)
 
 
-def test_back_search(batch):
-    log_probs, lengths, answers = batch
-    here = ngs.one_step_batch(GRAMMAR, ARITHMETIC, log_probs, lengths, answers)
-    there = ngs.one_step_batch(GRAMMAR, ARITHMETIC, log_probs.cuda(), lengths.cuda(), answers)
-    assert torch.equal(here.sentences.columns, there.sentences.columns.cpu())
-    assert torch.equal(here.found, there.found.cpu())
+CHAIN = ngs.ChainSettings(steps=5, back_search=0.5, epsilon=0.1)
 
 
-def test_walks(batch):
-    log_probs, lengths, answers = batch
-    walk = Walk(steps=5, back_search=0.5, epsilon=0.1)
-    draws = Draws.of(walk, 64, 7, torch.Generator().manual_seed(0))
-    columns = ngs.best(GRAMMAR, log_probs, lengths).columns
-    on_cpu = Batch.of(GRAMMAR, ARITHMETIC, log_probs, lengths, answers)
-    on_gpu = Batch.of(GRAMMAR, ARITHMETIC, log_probs.cuda(), lengths.cuda(), answers)
-    here, there = walk_batch(on_cpu, columns, walk, draws), walk_batch(on_gpu, columns.cuda(), walk, draws)
-    assert torch.equal(here[0], there[0].cpu())
-    assert torch.equal(here[1], there[1].cpu())
+def searched(log_probs, lengths, answers, device, judge=None):
+    """What 1-BS and m-BS, with the same draws everywhere, make of the best sentences."""
+    inputs = [torch.zeros(length, 1) for length in lengths.tolist()]
+    reasons = ngs.reasoner(
+        GRAMMAR, ARITHMETIC, ngs.Examples.of(inputs, answers).to(torch.device(device)), judge=judge
+    )
+    p = ngs.independent(GRAMMAR, log_probs.to(device), lengths.to(device))
+    z = ngs.independent(GRAMMAR, log_probs, lengths).best().symbols.to(device)
+    asked = z, p.score, reasons.edits, reasons.judge
+    return back_search(*asked), sample_corrections(*asked, CHAIN, torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("judge", [None, modular_judge], ids=["by tables", "modulo primes"])
+def test_corrections(batch, judge):
+    pairs = zip(searched(*batch, "cpu", judge), searched(*batch, GPU, judge), strict=True)
+    for here, there in pairs:
+        assert torch.equal(here.z, there.z.cpu()) and torch.equal(here.found, there.found.cpu())
+        assert 0 < here.found.sum() < 64
 
 
 @pytest.fixture(params=range(3), ids=lambda seed: f"seed {seed}")
@@ -132,7 +134,7 @@ def long_batch(request):
     generator, chance = torch.Generator().manual_seed(request.param), random.Random(request.param)
     log_probs = (3 * torch.randn(64, 31, 14, generator=generator, dtype=torch.float64)).log_softmax(-1)
     lengths = torch.tensor(chance.choices(range(1, 32, 2), k=64))
-    readings = ngs.best(GRAMMAR, log_probs, lengths)
+    readings = ngs.independent(GRAMMAR, log_probs, lengths).best()
     values = []
     for b in range(64):
         changed = list(readings[b])
@@ -140,64 +142,37 @@ def long_batch(request):
             changed[t] = chance.choice("+-*/" if t % 2 else "0123456789")
         values.append(ngs.evaluate(ngs.parse(GRAMMAR, changed), ARITHMETIC))
     answers = [Fraction(1) if value is ngs.UNDEFINED else value for value in values]
-    return log_probs, lengths, readings.columns, answers
-
-
-def long_searches(long_batch):
-    """The same search on both devices."""
-    log_probs, lengths, _, answers = long_batch
-    for device in (torch.device("cpu"), torch.device("cuda", torch.cuda.current_device())):
-        engine = LONG_ENGINES.setdefault(device, Substitutions.of(GRAMMAR, 31, device, residues))
-        yield Batch(engine, log_probs.to(device), lengths.to(device), engine.values.targets(answers))
-
-
-LONG_ENGINES = {}
-"""Kept from test to test, as they take long to make."""
+    return log_probs, lengths, answers
 
 
 def test_corrections_of_long_formulas(long_batch):
-    columns = long_batch[2]
-    here, there = (correct(search, columns.to(search.lengths.device)) for search in long_searches(long_batch))
-    assert 0 < here.found.sum() < 64
-    for name in ("columns", "found", "right", "in_language"):
-        assert torch.equal(getattr(here, name), getattr(there, name).cpu())
-
-
-def test_walks_over_long_formulas(long_batch):
-    columns = long_batch[2]
-    walk = Walk(steps=5, back_search=0.5, epsilon=0.1)
-    draws = Draws.of(walk, 64, 31, torch.Generator().manual_seed(0))
-    here, there = (
-        walk_batch(search, columns.to(search.lengths.device), walk, draws)
-        for search in long_searches(long_batch)
+    pairs = zip(
+        searched(*long_batch, "cpu", modular_judge), searched(*long_batch, GPU, modular_judge), strict=True
     )
-    assert torch.equal(here[0], there[0].cpu())
-    assert torch.equal(here[1], there[1].cpu())
+    for here, there in pairs:
+        assert torch.equal(here.z, there.z.cpu()) and torch.equal(here.found, there.found.cpu())
+        assert 0 < here.found.sum() < 64
 
 
 def test_learning_from_long_formulas():
     """The whole question as learning asks it: read, correct, judge."""
     data = composed(embedded(train=90, test=60), {7: 1, 15: 1}, train=32, test=1)
     examples = data.examples(data.train).to(torch.device(GPU))
-    engine = Substituting(GRAMMAR, ARITHMETIC, examples, BUDGET, BEAM, residues)
+    reasons = ngs.reasoner(GRAMMAR, ARITHMETIC, examples, judge=modular_judge)
     batch = examples.batch(np.arange(32))
     generator = torch.Generator(GPU).manual_seed(0)
     scores = torch.randn(len(batch.inputs), 14, generator=generator, device=GPU)
-    log_probs = batch.beliefs(scores + 4 * one_hot(batch.labels[batch.labels != ngs.PAD], 14))
-    for columns, found in (
-        engine.one_step(log_probs, batch),
-        engine.multi_step(log_probs, batch, Walk(), generator),
-    ):
-        assert found.any() and torch.equal(engine.right(columns, batch), found)
+    p = reasons.distribution(scores + 4 * one_hot(batch.labels[batch.labels != ngs.PAD], 14), batch)
+    asked = p.best().symbols, p.score, reasons.edits, reasons.judge_of(batch)
+    for found in (back_search(*asked), sample_corrections(*asked, ngs.ChainSettings(), generator)):
+        assert found.found.any() and torch.equal(reasons.right(batch, found.z), found.found)
 
 
 def test_posterior(batch):
     log_probs, lengths, answers = batch
     here = ngs.posterior(GRAMMAR, ARITHMETIC, log_probs, lengths, answers)
     there = ngs.posterior(GRAMMAR, ARITHMETIC, log_probs.cuda(), lengths.cuda(), answers)
-    assert torch.allclose(here.log_evidence, there.log_evidence.cpu())
-    assert torch.allclose(here.marginals, there.marginals.cpu())
-    assert torch.equal(here.best().columns, there.best().columns.cpu())
+    assert_same(here, there)
     drawn = there.sample(torch.Generator("cuda").manual_seed(0))
     assert all(ngs.evaluate(drawn.tree(b), ARITHMETIC) == answers[b] for b in range(64))
 
@@ -206,75 +181,69 @@ PROGRAMS = random_programs(random.Random(0), 60, 14)
 
 
 @pytest.mark.parametrize("language", [Programs, TidyPrograms])
-def test_arrangements(language):
-    here = arrangements(language(), counts_of(PROGRAMS), 50)
-    there = arrangements(language(GPU), counts_of(PROGRAMS).to(GPU), 50)
+def test_all_programs_of_a_multiset(language):
+    known = Given(multiset=counts_of(PROGRAMS))
+    here = enumerate_sentences(language(), known, 50)
+    there = enumerate_sentences(language().to(GPU), known.to(torch.device(GPU)), 50)
     assert len(here.rows) > 200 and not here.complete.all()
-    for name in ("rows", "columns", "complete"):
+    for name in ("rows", "sentences", "complete"):
         assert torch.equal(getattr(here, name), getattr(there, name).cpu())
 
 
-@pytest.mark.parametrize("edits", [SWITCHES, TIDY_SWITCHES, TIDY_EDITS])
+@pytest.mark.parametrize("edits", [switches, partial(TidyEdits, False), TidyEdits])
 def test_edits(edits):
-    columns = encoded(PROGRAMS)
-    here, there = edits.neighbours(columns), edits.neighbours(columns.to(GPU))
-    assert torch.equal(here.rows, there.rows.cpu()) and torch.equal(here.columns, there.columns.cpu())
-    assert torch.equal(mirrored(columns), mirrored(columns.to(GPU)).cpu())
-    assert torch.equal(meanings(columns), meanings(columns.to(GPU)).cpu())
+    z = encoded(PROGRAMS)
+    here, there = edits().neighbours(z), edits().to(GPU).neighbours(z.to(GPU))
+    assert torch.equal(here.rows, there.rows.cpu()) and torch.equal(here.symbols, there.symbols.cpu())
+    for name in ("mirrored", "meanings"):
+        on_cpu, on_gpu = getattr(NounPhrases(), name), getattr(NounPhrases().to(GPU), name)
+        assert torch.equal(on_cpu(z), on_gpu(z.to(GPU)).cpu())
 
 
-def test_a_policy():
+def test_a_distribution_over_programs():
     """In double precision: single precision has fewer digits on a GPU."""
-    asked, columns = asking.questions(random.Random(0), PROGRAMS), encoded(PROGRAMS)
-    time = columns.shape[1]
-    on_cpu, on_gpu = (
-        Policy(
-            asking.network().double().to(device)(asking.moved(asked, device, torch.float64)),
-            TidyPrograms(device),
-            time,
+    asked, z, rows = asking.questions(random.Random(0), PROGRAMS), encoded(PROGRAMS), torch.arange(60)
+    here, there = (
+        asking.distribution(
+            asking.network().double().to(device), asking.moved(asked, device, torch.float64), PROGRAMS
         )
         for device in ("cpu", GPU)
     )
-    here = on_cpu.log_probs(on_cpu.rows, columns)
-    there = on_gpu.log_probs(on_gpu.rows, columns.to(GPU))
-    assert torch.allclose(here, there.cpu())
-    assert torch.allclose(on_cpu.likeliest(4)[1], on_gpu.likeliest(4)[1].cpu())
-    assert torch.equal(on_cpu.likeliest()[0], on_gpu.likeliest()[0].cpu())
-    drawn, log_p = on_gpu.sample(on_gpu.rows, torch.Generator(GPU).manual_seed(0))
-    assert torch.allclose(log_p, on_gpu.log_probs(on_gpu.rows, drawn))
-    assert torch.allclose(log_p.cpu(), on_cpu.log_probs(on_cpu.rows, drawn.cpu()))
+    assert torch.allclose(here.score(rows, z), there.score(rows.to(GPU), z.to(GPU)).cpu())
+    assert torch.allclose(here.topk(4).log_probs, there.topk(4).log_probs.cpu())
+    assert torch.equal(here.best().symbols, there.best().symbols.cpu())
+    drawn = there.sample(torch.Generator(GPU).manual_seed(0))
+    assert torch.allclose(drawn.log_probs.double(), there.score(rows.to(GPU), drawn.symbols))
+    assert torch.allclose(drawn.log_probs.double().cpu(), here.score(rows, drawn.symbols.cpu()))
 
 
-@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
-def test_legality_along_programs(language):
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_what_may_come_next(name):
     """Also of programs in the wrong order, and of those that are cut short."""
-    counts, columns = counts_of(PROGRAMS), encoded(PROGRAMS, extra=1)
-    jumbled = columns.flip(1)
-    cut = columns.masked_fill(torch.arange(columns.shape[1]) > 4, ngs.PAD)
-    here, there = (language(), language()) if language is AnyOrder else (language(), language(GPU))
-    for each in (columns, jumbled, cut):
-        assert torch.equal(
-            legal_along(here, counts, each), legal_along(there, counts.to(GPU), each.to(GPU)).cpu()
-        )
+    known, z = Given(multiset=counts_of(PROGRAMS)), encoded(PROGRAMS, extra=1)
+    cut = z.masked_fill(torch.arange(z.shape[1]) > 4, ngs.PAD)
+    here, there = LANGUAGES[name], deepcopy(LANGUAGES[name]).to(GPU)
+    for each in (z, z.flip(1), cut):
+        on_gpu = there.masks(known.to(torch.device(GPU)), each.to(GPU))
+        assert torch.equal(here.masks(known, each), on_gpu.cpu())
 
 
-def on_cpu(policy: Policy, language: Arranging) -> Policy:
-    """The same probabilities, read off by the plain walk."""
-    asked, memory, state = policy.encoded.asked, policy.encoded.memory, policy.encoded.state
-    encoded = Encoded(
-        asking.moved(asked, "cpu"),
+def on_cpu(p: Autoregressive, name: str) -> Autoregressive:
+    """The same probabilities, by the plain engine."""
+    memory, state = p.decoder.memory, p.decoder.state
+    decoder = Encoded(
         Memory(*(part.cpu() for part in vars(memory).values())),
         (state[0].cpu(), state[1].cpu()),
-        deepcopy(policy.encoded.reader).cpu(),
+        deepcopy(p.decoder.reader).cpu(),
     )
-    return Policy(encoded, language, policy.time)
+    return replace(p, decoder=decoder, constraint=LANGUAGES[name], given=p.given.to(torch.device("cpu")))
 
 
 @pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("layers, hidden", [(1, 64), (2, 256), (2, 128), (3, 32)])
-@pytest.mark.parametrize("language", [AnyOrder, Programs, TidyPrograms])
-def test_walks_by_a_kernel(language, layers, hidden, copies):
-    """As the plain walk on the CPU, up to the rounding of products."""
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_decoder_by_a_kernel(name, layers, hidden, copies):
+    """As the plain engine on the CPU, up to the rounding of products."""
     torch.manual_seed(0)
     size = Size(hidden, 24, layers)
     network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=size, copies=copies).to(GPU)
@@ -282,46 +251,46 @@ def test_walks_by_a_kernel(language, layers, hidden, copies):
         for weight in network.parameters():
             weight.mul_(1.5)
     asked = asking.moved(asking.questions(random.Random(0), PROGRAMS), GPU)
-    columns = encoded(PROGRAMS).to(GPU)
-    rows = torch.tensor([3, 3, 0, 17, 59] * 20, device=GPU)
+    z, every = encoded(PROGRAMS).to(GPU), torch.arange(60, device=GPU)
     with rounded_products(), torch.no_grad():
-        by_kernel = Policy(network(asked), language() if language is AnyOrder else language(GPU), 14)
-        assert by_kernel._decoder is not None
-        plain = on_cpu(by_kernel, language())
-        for each in (columns, columns.flip(1)):
-            here, there = plain.log_probs(plain.rows, each.cpu()), by_kernel.log_probs(by_kernel.rows, each)
+        by_kernel = asking.distribution(network, asked, PROGRAMS, name)
+        assert by_kernel._accelerated is not None
+        plain = on_cpu(by_kernel, name)
+        for each in (z, z.flip(1)):
+            here, there = plain.score(every.cpu(), each.cpu()), by_kernel.score(every, each)
             assert torch.equal(here.isneginf(), there.isneginf().cpu())
             assert torch.allclose(here, there.cpu(), atol=0.02)
-        here, there = plain.likeliest(), by_kernel.likeliest()
-        assert torch.allclose(here[1], there[1].cpu(), atol=0.02)
-        assert (here[0] == there[0].cpu()).all(2).float().mean() > 0.9  # where two are nearly as likely
-        drawn, log_p = by_kernel.sample(rows, torch.Generator(GPU).manual_seed(0))
-        assert torch.allclose(log_p.cpu(), plain.log_probs(rows.cpu(), drawn.cpu()), atol=0.02)
+        here, there = plain.best(), by_kernel.best()
+        assert torch.allclose(here.log_probs, there.log_probs.cpu(), atol=0.02)
+        assert (here.symbols == there.symbols.cpu()).all(1).float().mean() > 0.9  # where two are as likely
+        drawn = by_kernel.sample(torch.Generator(GPU).manual_seed(0))
+        exact = plain.score(every.cpu(), drawn.symbols.cpu())
+        assert torch.allclose(drawn.log_probs.double().cpu(), exact, atol=0.02)
         with torch.enable_grad():
-            taught = by_kernel.log_probs(rows, drawn)
-        assert taught.requires_grad and torch.allclose(log_p, taught, atol=0.02)
+            taught = by_kernel.score(every, drawn.symbols)
+        assert taught.requires_grad and torch.allclose(drawn.log_probs.double(), taught, atol=0.02)
 
 
 def test_samples_by_a_kernel_have_their_probabilities():
     program = next(each for each in PROGRAMS if 6 <= len(each) <= 8)
-    every = arrangements(Programs(), counts_of([program]), 500)
-    assert every.complete.all() and len(every.columns) > 5
+    every = enumerate_sentences(Programs(), Given(multiset=counts_of([program])), 500)
+    assert every.complete.all() and len(every.sentences) > 5
     asked = asking.moved(asking.questions(random.Random(0), [program]), GPU)
     torch.manual_seed(0)
     network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=Size(32, 24)).to(GPU)
     with rounded_products(), torch.no_grad():
-        policy = Policy(network(asked), Programs(GPU), every.columns.shape[1])
-        drawn, _ = policy.sample(torch.zeros(20_000, dtype=torch.long, device=GPU), torch.Generator(GPU))
-        rows = torch.zeros(len(every.columns), dtype=torch.long, device=GPU)
-        p = policy.log_probs(rows, every.columns.to(GPU)).exp().cpu()
-    shares = (drawn.cpu()[:, None] == every.columns).all(2).float().mean(0)
-    assert shares.sum().item() == pytest.approx(1) and p.sum().item() == pytest.approx(1, abs=1e-3)
-    assert (shares - p).abs().max() < 0.02
+        p = asking.distribution(network, asked, [program], "grammar")
+        many = p.select(torch.zeros(20_000, dtype=torch.long, device=GPU))
+        drawn = many.sample(torch.Generator(GPU)).symbols
+        exact = p.score(every.rows.to(GPU), every.sentences.to(GPU)).exp().cpu()
+    shares = (drawn.cpu()[:, None] == every.sentences).all(2).double().mean(0)
+    assert shares.sum().item() == pytest.approx(1) and exact.sum().item() == pytest.approx(1, abs=1e-3)
+    assert (shares - exact).abs().max() < 0.02
 
 
-@pytest.mark.parametrize("why", ["dropout", "exact products", "float64", "no whole tiles", "no room"])
-def test_the_plain_walk_is_taken_where_the_kernel_is_not_made_for_it(why, monkeypatch):
-    if why == "no room":
+@pytest.mark.parametrize("why", ["dropout", "exact products", "float64", "no whole tiles", "no memory"])
+def test_the_plain_engine_is_used_where_the_kernel_is_not_made_for_it(why, monkeypatch):
+    if why == "no memory":
         monkeypatch.setattr(tiles, "shared_memory", lambda device: 1000)
     size = Size(96 if why == "no whole tiles" else 32, 24)
     dtype = torch.float64 if why == "float64" else torch.float32
@@ -329,68 +298,78 @@ def test_the_plain_walk_is_taken_where_the_kernel_is_not_made_for_it(why, monkey
     network = PointerNetwork(asking.WORDS, len(clevr().symbols), size=size, dropout=dropout).to(GPU, dtype)
     asked = asking.moved(asking.questions(random.Random(0), PROGRAMS), GPU, dtype)
     with nullcontext() if why == "exact products" else rounded_products(), torch.no_grad():
-        policy = Policy(network(asked), Programs(GPU), encoded(PROGRAMS).shape[1])
-        assert policy._decoder is None
-        drawn, log_p = policy.sample(policy.rows, torch.Generator(GPU))
-    assert log_p.isfinite().all()
-    assert torch.equal(drawn.sort(1).values.cpu(), encoded(PROGRAMS).sort(1).values)
+        p = asking.distribution(network, asked, PROGRAMS, "grammar")
+        assert p._accelerated is None
+        drawn = p.sample(torch.Generator(GPU))
+    assert drawn.log_probs.isfinite().all()
+    assert torch.equal(drawn.symbols.sort(1).values.cpu(), encoded(PROGRAMS).sort(1).values)
+
+
+def part_on(device: str) -> Part:
+    """Some questions to learn from."""
+    data, there = some_questions(), torch.device(device)
+    tables = SceneTables.of(data.scenes).to(there)
+    return Part.of(data.train.select(range(12)), tables, TidyPrograms().to(there), there)
+
+
+def pointer_network() -> PointerNetwork:
+    torch.manual_seed(0)
+    return PointerNetwork(len(some_questions().vocabulary), len(clevr().symbols), size=Size(12, 6))
 
 
 def test_corrections_of_programs():
-    examples = program_tasks.moved(program_tasks.task(16, 0).examples, GPU)
-    batch = program_tasks.whole(examples)
-    policy = program_tasks.beliefs(asking.network().to(GPU), batch)
-    generator = torch.Generator(GPU).manual_seed(0)
-    first, _ = policy.sample(policy.rows, generator)
+    part, generator = part_on(GPU), torch.Generator(GPU).manual_seed(0)
+    reasons, batch = part.reasoner(TidyEdits()), part.examples.batch(np.arange(12))
     with torch.no_grad():
-        found = multi_step(first, TIDY_EDITS, policy.log_probs, batch.right, Walk(), generator)
+        p = reasons.distribution(pointer_network().to(GPU)(batch.inputs), batch)
+        first, judge = p.sample(generator).symbols, reasons.judge_of(batch)
+        found = sample_corrections(first, p.score, reasons.edits, judge, ngs.ChainSettings(), generator)
     assert found.found.any()
-    assert torch.equal(batch.right(batch.rows, found.columns), found.found)
-    assert torch.equal(found.columns.sort(1).values, first.sort(1).values)
+    assert torch.equal(reasons.right(batch, found.z), found.found)
+    assert torch.equal(found.z.sort(1).values, first.sort(1).values)
 
 
-@pytest.mark.parametrize("name", PROGRAM_METHODS)
-def test_objectives_over_programs(name):
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_over_programs(name):
     """Some questions that can be answered, and a batch of those that cannot: nothing to take the loss of."""
-    task = program_tasks.task(12, 0)
-    reader = asking.network().to(GPU)
-    how = Searching(TIDY_EDITS, meanings, enumerated=12)
-    for made in (task, task.unreachable(*range(12))):
-        examples = program_tasks.moved(made.examples, GPU)
-        objective = PROGRAM_METHODS[name](examples, how, torch.Generator(GPU).manual_seed(0))
-        batch = program_tasks.whole(examples)
-        loss = objective(program_tasks.beliefs(reader, batch), batch)
-        assert loss.value.isfinite()
-        taught = program_tasks.gradient(loss.value, reader)
-        assert taught.isfinite().all() and (taught.any() == (made is task or name == "supervised"))
-        objective.restore(objective.state())
+    part, reader = part_on(GPU), pointer_network().to(GPU)
+    nowhere = replace(part, judge=replace(part.judge, answers=torch.full_like(part.judge.answers, -5)))
+    for each in (part, nowhere):
+        reasons = each.reasoner(TidyEdits(), Effort(enumerated=12))
+        generator = torch.Generator(GPU).manual_seed(0)
+        objective = Objective(METHODS[name](each.examples), reasons, generator)
+        batch = each.examples.batch(np.arange(12))
+        loss = objective(reader(batch.inputs), batch).value
+        slopes = torch.autograd.grad(loss, [*reader.parameters()], allow_unused=True)
+        taught = any(slope is not None and slope.any() for slope in slopes)
+        assert loss.isfinite() and taught == (each is part or name == "supervised")
+        assert all(slope is None or slope.isfinite().all() for slope in slopes)
+        objective.load_state_dict(objective.state_dict())
 
 
 def test_the_posterior_of_programs():
-    examples = program_tasks.task(12, 0).examples
     losses = []
     for device in ("cpu", GPU):
-        there = program_tasks.moved(examples, device)
-        all_of_them = {"at_most": program_tasks.MANY, "few": program_tasks.MANY}
-        objective = ProgramPosterior(there, TIDY_EDITS, meanings, torch.Generator(device), **all_of_them)
-        batch = program_tasks.whole(there)
-        losses.append(
-            objective(program_tasks.beliefs(asking.network().to(device), batch), batch).value.item()
-        )
+        part = part_on(device)
+        reasons = part.reasoner(TidyEdits(), Effort(enumerated=60, few=60))
+        objective = Objective(METHODS["posterior"](part.examples), reasons, torch.Generator(device))
+        chosen = reasons.plan.exact.cpu().nonzero().flatten().numpy()
+        batch = part.examples.batch(chosen)
+        losses.append(objective(pointer_network().to(device)(batch.inputs), batch).value.item())
     assert losses[0] == pytest.approx(losses[1], rel=1e-2)
 
 
 def test_the_average_of_a_recurrent_network():
     """Is read as it is: cuDNN warns, and a warning fails here, where a copy's weights lie apart in memory."""
-    examples = program_tasks.moved(program_tasks.task(12, 0).examples, GPU)
-    how = Searching(TIDY_EDITS, meanings)
-    objective = PROGRAM_METHODS["supervised"](examples, how, torch.Generator(GPU).manual_seed(0))
+    part = part_on(GPU)
+    reasons = part.reasoner()
+    objective = Objective(METHODS["supervised"](part.examples), reasons, torch.Generator(GPU))
     settings = Settings(batch_size=4, learning_rate=0.01, averaging=0.5)
-    trainer = Trainer(asking.network(), [Lesson("supervised", examples, objective, 2)], settings)
+    lesson = Lesson("supervised", part.examples, objective, 2)
+    trainer = Trainer(pointer_network(), [lesson], settings)
     assert len(list(trainer)) == 2
-    batch = program_tasks.whole(examples)
-    columns, _ = program_tasks.beliefs(trainer.learned, batch).likeliest()
-    assert columns.shape[0] == len(batch)
+    batch = part.examples.batch(np.arange(12))
+    assert len(reasons.distribution(trainer.learned(batch.inputs), batch).best().symbols) == 12
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -413,10 +392,12 @@ def test_images_go_on_after_a_checkpoint():
     """Weights in the layout of convolutions, and what the optimizer keeps of them, come back as they were."""
     data = embedded(train=24, test=1, train_writers=2)
     examples = data.examples(data.train).to(torch.device(GPU))
+    reasons = ngs.reasoner(GRAMMAR, ARITHMETIC, examples)
 
     def training() -> Trainer:
         torch.manual_seed(0)
-        lesson = Lesson("supervised", examples, Supervised(), 5)
+        objective = Objective(METHODS["supervised"](examples), reasons, torch.Generator(GPU))
+        lesson = Lesson("supervised", examples, objective, 5)
         return Trainer(
             NETWORKS["small"](len(GRAMMAR.symbols)), [lesson], Settings(batch_size=8, averaging=0.5)
         )

@@ -6,25 +6,30 @@ that are too early or too late, rounding) is for tests/test_gpu.py and its like,
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ngs.networks.decoding import Policy, kernel_decoder
-from ngs.networks.pointer import PointerNetwork, Size
-from ngs.parsing.arrangement import AnyOrder, legal_along
-from ngs.parsing.decode import PAD
+from ngs.grammar.constraint import Constraint, Counting, Given
+from ngs.grammar.padding import PAD
+from ngs.networks.pointer import Encoded, PointerNetwork, Size
+from ngs.networks.pointer_kernels import kernel_decoder
+from ngs.parsing.autoregressive import Autoregressive
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr import language as language_module
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
-from ngs.tasks.clevr.execution import Unique, lenient, strict
-from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.networks import asked as asking
-from tests.tasks.clevr.programs import counts_of, encoded, random_programs
+from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source
+
+if TYPE_CHECKING:
+    from ngs.kernels.decoder import Decoder
 
 pytestmark = [needs_triton, needs_the_interpreter, on_any_device, without_warnings]
 CPU = torch.device("cpu")
@@ -59,56 +64,63 @@ def test_rules_know_the_numbers_of_the_language() -> None:
     assert program_rules.RANKS.value == len(language_module.ORDER)
 
 
-@pytest.mark.parametrize("language", [AnyOrder(), Programs(), TidyPrograms()])
-def test_legality(language: AnyOrder | Programs) -> None:
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_legality(name: str) -> None:
     """Also of programs in the wrong order, and of those that are cut short."""
     from ngs.kernels import legal_symbols
 
-    programs = random_programs(random_source(), 30, 12)
+    programs, language = random_programs(random_source(), 30, 12), LANGUAGES[name]
     counts, columns = counts_of(programs), encoded(programs, extra=1)
     rule = language.rule(counts.shape[1], CPU)
     for each in (columns, columns.flip(1), columns.masked_fill(torch.arange(columns.shape[1]) > 4, PAD)):
         legal = legal_symbols.legal_along(rule.function, rule.facts, counts, each)
-        assert torch.equal(legal, legal_along(language, counts, each))
+        assert torch.equal(legal, Constraint.masks(language, Given(multiset=counts), each))
     assert len(legal_symbols.legal_along(rule.function, rule.facts, counts[:0], columns[:0])) == 0
 
 
+def in_single_precision(p: Autoregressive) -> Decoder:
+    """What a network has read, as the kernels take it, with exact products."""
+    multiset = p.given.multiset
+    assert multiset is not None and isinstance(p.constraint, Counting) and isinstance(p.decoder, Encoded)
+    rule = p.constraint.rule(len(MODULES), CPU)
+    assert rule is not None
+    return kernel_decoder(p.decoder, multiset, rule, torch.float32)
+
+
 @pytest.mark.parametrize(
-    ("language", "layers", "copies"),
-    [(AnyOrder(), 1, False), (Programs(), 2, True), (TidyPrograms(), 3, True)],
+    ("name", "layers", "copies"), [("any order", 1, False), ("grammar", 2, True), ("tidy", 3, True)]
 )
 @torch.no_grad()
-def test_decoding(language: AnyOrder | Programs, layers: int, copies: bool) -> None:
+def test_decoding(name: str, layers: int, copies: bool) -> None:
     from ngs.kernels.decoder import MOST_ROWS, greedy, sampling
     from ngs.kernels.sequence_log_probs import sequence_log_probs
 
     rng = random_source()
     programs = random_programs(rng, 10, 8)
-    columns, asked = encoded(programs), asking.questions(rng, programs)
-    time = columns.shape[1]
+    z, every = encoded(programs), torch.arange(10)
+    time = z.shape[1]
     torch.manual_seed(rng.randrange(2**32))
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(32, 12, layers), copies=copies)
-    policy = Policy(network(asked), language, time)
-    decoder = kernel_decoder(policy.encoded, language.rule(len(MODULES), CPU), torch.float32)
-    short = columns.masked_fill(torch.arange(time) >= 3, PAD)
-    for each in (columns, columns.flip(1), short, torch.full_like(columns, PAD)):
-        assert torch.allclose(
-            sequence_log_probs(decoder, policy.rows, each), policy.log_probs(policy.rows, each), atol=1e-4
-        )
+    p = asking.distribution(network, asking.questions(rng, programs), programs, name)
+    decoder = in_single_precision(p)
+
+    def scores(rows: Tensor, z: Tensor) -> Tensor:
+        found: Tensor = sequence_log_probs(decoder, rows, z).double()
+        return found
+
+    for each in (z, z.flip(1), z.masked_fill(torch.arange(time) >= 3, PAD)):
+        assert torch.allclose(scores(every, each), p.score(every, each), atol=1e-4)
     rows = torch.tensor(rng.choices(range(10), k=40))
-    want = policy.log_probs(rows, columns[rows])
-    assert (
-        torch.allclose(sequence_log_probs(decoder, rows, columns[rows]), want, atol=1e-4)
-        and want.isfinite().all()
-    )
-    assert len(sequence_log_probs(decoder, rows[:0], columns[:0])) == 0
-    best, log_p = decoder.decode(policy.rows, time, greedy(policy.rows))
-    assert torch.equal(best, policy.likeliest()[0][:, 0])
-    assert torch.allclose(log_p, policy.likeliest()[1][:, 0], atol=1e-4)
+    want = p.score(rows, z[rows])
+    assert torch.allclose(scores(rows, z[rows]), want, atol=1e-4) and want.isfinite().all()
+    assert len(scores(rows[:0], z[:0])) == 0
+    best, log_p = decoder.decode(every, time, greedy(every))
+    assert torch.equal(best, p.best().symbols)
+    assert torch.allclose(log_p, p.best().log_probs, atol=1e-4)
     rows = torch.tensor([3, 3, 0, 9, 1])
     drawn, log_p = decoder.decode(rows, time, sampling(rows, time, len(MODULES), torch.Generator()))
-    assert torch.allclose(log_p, policy.log_probs(rows, drawn), atol=1e-4)
-    assert torch.equal(drawn.sort(1).values, columns[rows].sort(1).values)
+    assert torch.allclose(log_p.double(), p.score(rows, drawn), atol=1e-4)
+    assert torch.equal(drawn.sort(1).values, z[rows].sort(1).values)
     nobody, _ = decoder.decode(rows[:0], time, greedy(rows[:0]))
     assert nobody.shape == (0, time)
     with pytest.raises(ValueError, match="at most"):
@@ -116,21 +128,19 @@ def test_decoding(language: AnyOrder | Programs, layers: int, copies: bool) -> N
 
 
 @torch.no_grad()
-def test_log_p_of_long_arrangements_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_p_of_long_programs_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 16 modules at once, by few programs: each takes several rows, and each row several parts."""
     from ngs.kernels import sequence_log_probs as kernel
 
     rng = random_source()
     programs = [*random_programs(rng, 15, 24), *random_programs(rng, 5, 24, shortest=17)]
-    columns = encoded(programs, extra=2)
+    z, rows = encoded(programs, extra=2), torch.arange(19)
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 2))
-    policy = Policy(network(asking.questions(rng, programs)), Programs(), columns.shape[1])
-    decoder = kernel_decoder(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
-    columns[rng.randrange(20)] = PAD
+    p = asking.distribution(network, asking.questions(rng, programs), programs, "grammar")
     for name, number in (("TIMES", 16), ("PROGRAMS", 1), ("AT_ONCE", 17)):
         monkeypatch.setattr(kernel, name, number)
-    want = policy.log_probs(policy.rows, columns)
-    assert torch.allclose(kernel.sequence_log_probs(decoder, policy.rows, columns), want, atol=1e-4)
+    want, decoder = p.score(rows, z[:19]), in_single_precision(p)
+    assert torch.allclose(kernel.sequence_log_probs(decoder, rows, z[:19]).double(), want, atol=1e-4)
     assert want.isfinite().all() and (want < -1).sum() >= 4
 
 
@@ -138,15 +148,15 @@ def test_log_p_of_long_arrangements_in_parts(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_decoder_that_has_diverged_chooses_something() -> None:
     from ngs.kernels.decoder import greedy, sampling
 
-    rng = random_source()
+    rng, rows = random_source(), torch.arange(5)
     programs = random_programs(rng, 5, 8)
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 1))
     network.score.bias.fill_(torch.nan)
-    policy = Policy(network(asking.questions(rng, programs)), Programs(), 8)
-    decoder = kernel_decoder(policy.encoded, Programs().rule(len(MODULES), CPU), torch.float32)
-    for choice in (greedy(policy.rows), sampling(policy.rows, 8, len(MODULES), torch.Generator())):
-        columns, _ = decoder.decode(policy.rows, 8, choice)
-        assert columns.min() >= PAD and columns.max() < len(MODULES) and (columns[:, 0] >= 0).all()
+    p = asking.distribution(network, asking.questions(rng, programs), programs, "grammar")
+    decoder = in_single_precision(p)
+    for choice in (greedy(rows), sampling(rows, 8, len(MODULES), torch.Generator())):
+        z, _ = decoder.decode(rows, 8, choice)
+        assert z.min() >= PAD and z.max() < len(MODULES) and (z[:, 0] >= 0).all()
 
 
 @pytest.mark.parametrize("ragged", [True, False])

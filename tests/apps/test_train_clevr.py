@@ -18,6 +18,7 @@ from ngs.experiments import run as runs
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.folder import A_NETWORK, BEST
 from ngs.learning import tensor_file
+from ngs.learning.methods import METHODS
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
@@ -243,7 +244,7 @@ def test_help_names_every_choice() -> None:
     text = " ".join(done("train", "clevr", "--help").output.replace("│", " ").split())
     for word in ("--grammar", "tidy", "NS-RL", "--copies", "--no-copies", "--enumerated", "small, paper"):
         assert word in text
-    assert "posterior, m-bs, 1-bs, reinforce, supervised" in text
+    assert ", ".join(METHODS) in text
 
 
 # What goes wrong before training
@@ -252,7 +253,7 @@ def test_help_names_every_choice() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--method", "mapo"), "method is 'mapo'; choose from posterior, m-bs, 1-bs, reinforce, supervised"),
+        (("--method", "guess"), f"method is 'guess'; choose from {', '.join(METHODS)}"),
         (("--grammar", "strict"), "grammar is 'strict'; choose from tidy, free, none"),
         (("--network", "huge"), "network is 'huge'; choose from small, paper"),
         (("--unique", "maybe"), "unique is 'maybe'; choose from strict, lenient"),
@@ -316,7 +317,7 @@ def test_supervision_without_programs_is_refused_and_leaves_nothing() -> None:
     done("data", "import", "official", "--out", "bare.ngs")
     options = ("train", "clevr", "--data", "bare.ngs", *HALF, "--out", "run")
     told = refused(*options, "--method", "supervised")
-    assert "have no program; give data with programs, or another method" in told
+    assert "have no labels; give data with labels, or another method" in told
     assert not Path("run").exists()
     done(*options)
 

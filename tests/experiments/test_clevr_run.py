@@ -363,7 +363,7 @@ def test_learning_from_answers_never_sees_a_program(
 def test_supervision_needs_programs(config: TrainCLEVR, questions: VisualQuestions, tmp_path: Path) -> None:
     path = saved(changed(questions, without_programs), tmp_path / "x.ngs")
     with pytest.raises(
-        NGSError, match="these examples have no labels; give some to `Examples.of`, or another method"
+        NGSError, match="these examples have no labels; give data with labels, or another method"
     ):
         finished(replace(config, data=path, method="supervised"), tmp_path / "run")
     assert not (tmp_path / "run").exists()

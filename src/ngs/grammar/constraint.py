@@ -230,8 +230,8 @@ class Automaton(Constraint[Prefix]):
         return accepted if state.remaining is None else accepted & (state.remaining == 0)
 
     def contains(self, given: Given, z: Tensor) -> Tensor:
-        # One look-up per symbol. PAD is one more symbol, which ends a sentence and may follow itself; as indices
-        # that count from the end, PAD is the last column, and _OVER, _UNKNOWN and _DEAD are the last rows.
+        # One look-up per symbol. PAD is one more symbol, which ends a sentence and may follow itself. As
+        # indices that count from the end, it is the last column, and _OVER, _UNKNOWN, _DEAD the last rows.
         state = self._start_of_each(given, z)
         table = self.transitions
         ended = torch.where(self.completions[: len(table), 0], _OVER, _DEAD)

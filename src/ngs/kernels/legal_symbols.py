@@ -36,7 +36,8 @@ def _legal_along(
         tl.store(legal + at, may, mask=there)
         column = tl.load(columns + row * time + t, mask=inside, other=-1).to(tl.int32)
         left -= (symbol[None, :] == column[:, None]).to(tl.int32)
-        last = tl.load(facts + column, mask=column >= 0, other=-1)[:, None]
+        following = tl.load(facts + column, mask=column >= 0, other=-1)[:, None]
+        last = tl.where(column[:, None] >= 0, following, last)  # padding changes nothing
 
 
 def legal_along(rule: Any, facts: Tensor, counts: Tensor, columns: Tensor) -> Tensor:

@@ -248,7 +248,7 @@ class Mapo(Method):
 
 def _check_labels(examples: Any) -> None:
     if examples.labels is None:
-        raise NGSError("these examples have no labels; give some to `Examples.of`, or another method")
+        raise NGSError("these examples have no labels; give data with labels, or another method")
 
 
 def _toward(found: Corrections, p: Distribution, batch: Any) -> Loss:

@@ -120,8 +120,8 @@ def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: Cha
 
         Q(z'|z) = lambda(z) [z' = 1-BS(z)] + (1 - lambda(z)) Poisson(1; beta) ways(z, z') / count(z)
 
-    lambda(z) is lambda where z has a correction, and 0 elsewhere. For any other distance the walk is reversible
-    with respect to count (`edits.py`), so that
+    lambda(z) is lambda where z has a correction, and 0 elsewhere. For any other distance the walk is
+    reversible with respect to count (`edits.py`), so that
 
         Q(z|z') / Q(z'|z) = (1 - lambda(z')) count(z) / ((1 - lambda(z)) count(z'))
 

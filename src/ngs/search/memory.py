@@ -27,9 +27,7 @@ class Memory(nn.Module):
         if size < 1:
             raise NGSError(f"a memory of {size} sentences for each example; keep at least one")
         self.time = time
-        self.register_buffer(
-            "stored", torch.full((examples, size, time), PAD, dtype=torch.int16, device=device)
-        )
+        self.register_buffer("stored", torch.full((examples, size, time), PAD, dtype=torch.int16, device=device))
         self.register_buffer("added", torch.zeros(examples, dtype=torch.long, device=device))
 
     def of(self, examples: Tensor) -> Tensor:

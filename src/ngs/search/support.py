@@ -1,9 +1,9 @@
 """Which sentences give the answer: the support of the posterior p(z|x,y), in the way that fits the task.
 
-tables   every value of every part is compiled once: the support is a chart, exact (`TablePlan`)
-beam     the values are too many: each span keeps the most likely ones, one example at a time (`TablePlan`)
-list     the sentences are few: the right ones are enumerated before the first step, exact (`ListPlan`)
-search   they are too many for a list as well: samples, their neighbours, and the best ones found so far
+    tables   every value of every part is compiled once: the support is a chart, exact (`TablePlan`)
+    beam     the values are too many: each span keeps the most likely ones, one example at a time (`TablePlan`)
+    list     the sentences are few: the right ones are enumerated before the first step, exact (`ListPlan`)
+    search   they are too many for a list as well: samples, their neighbours, and the best ones found so far
 """
 
 from __future__ import annotations
@@ -227,9 +227,7 @@ class ListPlan(nn.Module):
         first = self.begins[examples][owners]
         return Candidates(owners, self.listed[first + rank_in_row(owners), :time].long())
 
-    def _some_listed(
-        self, examples: Tensor, time: int, rows: Tensor, generator: torch.Generator
-    ) -> Candidates:
+    def _some_listed(self, examples: Tensor, time: int, rows: Tensor, generator: torch.Generator) -> Candidates:
         """`fresh` draws from the listed sentences of each of some rows that has any."""
         numbers = self.begins.diff()[examples]
         owners = rows[numbers[rows] > 0].repeat_interleave(self.effort.fresh)
