@@ -9,25 +9,29 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
-from ngs.learning.policy_gradient import Mapo
 from torch import Tensor
 
 from ngs.learning.loop import Lesson, Settings, Trainer
-from ngs.learning.methods import METHODS
+from ngs.learning.methods import METHODS, Mapo, Objective
 from ngs.processes import as_the_first_says, own_seed
-from tests.learning.tasks import network, tiny, tiny_reasoner
+from tests.learning.tasks import TASKS
 
 SETTINGS = Settings(batch_size=16, learning_rate=0.01, averaging=0.5, seed=3)
 STEPS = 6
 
 
-def training(name: str, accelerator: Accelerator, seed: int = 0) -> Trainer:
-    examples = tiny(40)
-    objective = METHODS[name](
-        tiny_reasoner(examples), torch.Generator().manual_seed(own_seed(seed, "objective"))
+def training(kind: str, name: str, accelerator: Accelerator, seed: int = 0) -> Trainer:
+    task = TASKS[kind]
+    examples = task.examples(40)
+    generator = torch.Generator().manual_seed(own_seed(seed, "objective"))
+    objective = Objective(METHODS[name](examples), task.reasoner(examples), generator)
+    return Trainer(
+        task.network(),
+        [Lesson(name, examples, objective, STEPS)],
+        SETTINGS,
+        augment=shaken,
+        accelerator=accelerator,
     )
-    lesson = Lesson(name, examples, objective, STEPS)
-    return Trainer(network(), [lesson], SETTINGS, augment=shaken, accelerator=accelerator)
 
 
 def shaken(inputs: Tensor, generator: torch.Generator) -> Tensor:
@@ -36,7 +40,7 @@ def shaken(inputs: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def weights_of(trainer: Trainer) -> list[float]:
-    weights: list[float] = trainer.learned.state_dict()["weight"].flatten().tolist()
+    weights: list[float] = torch.cat([each.flatten() for each in trainer.learned.parameters()]).tolist()
     return weights
 
 
@@ -45,8 +49,8 @@ def run(trainer: Trainer) -> list[list[float]]:
     return [weights_of(trainer) for _ in trainer]
 
 
-def stopped_and_resumed(name: str, accelerator: Accelerator) -> list[list[float]]:
-    first = training(name, accelerator)
+def stopped_and_resumed(kind: str, name: str, accelerator: Accelerator) -> list[list[float]]:
+    first = training(kind, name, accelerator)
     weights = []
     for step in first:
         weights.append(weights_of(first))
@@ -55,7 +59,7 @@ def stopped_and_resumed(name: str, accelerator: Accelerator) -> list[list[float]
     tensors, place = first.state()
     of_main = [tensors]  # what the main process would have written is what all of them read
     dist.broadcast_object_list(of_main, src=0)
-    second = training(name, accelerator, seed=50)
+    second = training(kind, name, accelerator, seed=50)
     second.restore(of_main[0], place)
     return weights + run(second)
 
@@ -64,17 +68,17 @@ def main(folder: Path) -> None:
     torch.set_num_threads(1)
     accelerator = Accelerator()
     facts: dict[str, object] = {"processes": accelerator.num_processes}
-    facts["posterior"] = run(training("posterior", accelerator))
-    facts["m-bs"] = run(training("m-bs", accelerator))
-    trainer = training("mapo", accelerator)
-    taken = [(weights_of(trainer), step.measures["reward"].item()) for step in trainer]
-    facts["mapo"], facts["rewards"] = zip(*taken, strict=True)
-    for name in ("m-bs", "mapo"):
-        facts[f"{name} resumed"] = stopped_and_resumed(name, accelerator)
-    objective = trainer.lessons[0].objective
-    assert isinstance(objective, Mapo)
-    facts["memory"] = objective.memory.columns.tolist()
-    facts["baseline"] = objective.baseline.value.item()
+    for kind in TASKS:
+        for name in ("posterior", "m-bs", "mapo"):
+            trainer = training(kind, name, accelerator)
+            taken = [(weights_of(trainer), step.measures) for step in trainer]
+            facts[f"{kind} {name}"] = [weights for weights, _ in taken]
+            facts[f"{kind} {name} resumed"] = stopped_and_resumed(kind, name, accelerator)
+        mapo = trainer.lessons[0].objective.method
+        assert isinstance(mapo, Mapo)
+        facts[f"{kind} rewards"] = [measures["reward"].item() for _, measures in taken]
+        facts[f"{kind} memory"] = mapo.memory.stored.tolist()
+        facts[f"{kind} baseline"] = mapo.baseline.value.item()
     facts["seed"] = own_seed(7, "a")
     facts["enough"] = as_the_first_says(accelerator.process_index == 0, accelerator.device)
     (folder / f"{accelerator.process_index}.json").write_text(json.dumps(facts))

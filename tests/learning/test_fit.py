@@ -7,18 +7,19 @@ from fractions import Fraction
 
 import pytest
 import torch
-from ngs.search.posterior import posterior
 from torch import nn
 
-from ngs.errors import NGSError, ShapeError
+import ngs
+from ngs.errors import NGSError, ParseError, ShapeError
 from ngs.learning.examples import Examples
 from ngs.learning.fit import fit, score
 from ngs.learning.loop import Settings, Step
-from ngs.learning.methods import multi_step, supervised
+from ngs.learning.methods import METHODS, supervised
 from ngs.learning.schedule import constant
 from ngs.reasoning.arithmetic import Arithmetic
-from tests.learning.tasks import GRAMMAR, SIZE, network, tiny
+from tests.learning.tasks import IN_TURN, ONE_BY_ONE, SIZE
 
+GRAMMAR, network, tiny = ONE_BY_ONE.grammar, ONE_BY_ONE.network, ONE_BY_ONE.examples
 FAST = Settings(batch_size=30, learning_rate=0.1)
 
 
@@ -135,30 +136,54 @@ def test_answers_may_be_any_equal_number() -> None:
     counts = []
     for kind in (int, float, Fraction):
         examples = tiny(40)
-        same = type(examples)(
-            examples.inputs, examples.where, tuple(kind(answer) for answer in examples.answers)
-        )
+        same = replace(examples, answers=tuple(kind(answer) for answer in examples.answers))
         counts.append(score(network(), GRAMMAR, Arithmetic, same).total.answers_right)
     assert len(set(counts)) == 1 and counts[0] > 0
 
 
-def test_what_is_no_method_is_refused() -> None:
-    for other in (posterior, multi_step):
-        with pytest.raises(NGSError, match=f"the method is {other.__name__}, which cannot be called"):
-            fit(network(), GRAMMAR, Arithmetic, tiny(), method=other)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "method",
+    [
+        *("posterior", ngs.posterior, ngs.multi_step, ngs.methods.multi_step, ngs.methods.reinforce),
+        *(ngs.methods.OneStep, ngs.methods.Posterior()),
+    ],
+)
+def test_what_is_no_method_is_refused(method) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(NGSError, match=r"which does not make a method for examples; give ngs\.methods"):
+        fit(network(), GRAMMAR, Arithmetic, tiny(10), method=method)
+
+
+def test_settings_are_settings() -> None:
+    with pytest.raises(NGSError, match=r"the settings are .*; give ngs\.Settings"):
+        fit(network(), GRAMMAR, Arithmetic, tiny(10), settings={"batch_size": 3})  # type: ignore[arg-type]
+    with pytest.raises(NGSError, match="the schedule is 'constant'; give a function"):
+        Settings(schedule="constant")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("label", [6, -2])
 def test_labels_the_grammar_lacks_are_refused(label: int) -> None:
     examples = Examples.of([torch.zeros(1, SIZE)], [2], [[label]])
     for use in (fit, score):
-        with pytest.raises(
-            ShapeError, match=r"the labels are .*; the grammar's 6 symbols are columns 0 to 5"
-        ):
+        with pytest.raises(ShapeError, match=r"the labels are .*; the grammar's 6 symbols are 0 to 5"):
             use(network(), GRAMMAR, Arithmetic, examples)
 
 
-def test_answers_nobody_can_reach_teach_nothing_and_that_is_said() -> None:
+def test_a_length_the_language_lacks_is_refused_before_the_first_step() -> None:
+    for name in set(METHODS) - {"supervised"}:
+        with pytest.raises(ParseError, match="no sentence of length 2"):
+            examples = Examples.of([torch.zeros(2, SIZE), torch.zeros(1, SIZE)], [1, 1])
+            fit(network(), GRAMMAR, Arithmetic, examples, method=METHODS[name], steps=0)
+
+
+def test_examples_for_a_network_that_writes_are_refused() -> None:
+    with pytest.raises(
+        NGSError, match=r"the inputs are Seen, and fit reads symbols one by one; .*ngs\.Trainer"
+    ):
+        fit(IN_TURN.network(), IN_TURN.grammar, Arithmetic, IN_TURN.examples(5, 0, (3,)))
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"supervised"}))
+def test_a_training_that_found_nothing_is_no_result(name: str) -> None:
     examples = replace(tiny(20), answers=("six",) * 20)
-    with pytest.raises(NGSError, match="no sentence was found that gives an example's answer"):
-        fit(network(), GRAMMAR, Arithmetic, examples, steps=3, settings=FAST)
+    with pytest.raises(NGSError, match=r"in 3 steps no sentence was found that gives .* such as 'six'"):
+        fit(network(), GRAMMAR, Arithmetic, examples, method=METHODS[name], steps=3, settings=FAST)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from ngs.learning.objective import Supervised
 from torch import Tensor, nn
 
 from ngs.errors import DataError, NGSError
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson, Order, Settings, Trainer
-from ngs.learning.methods import METHODS
+from ngs.learning.loss import Loss
+from ngs.learning.methods import METHODS, Method, Supervised
 from ngs.learning.schedule import constant, one_cycle
-from tests.learning.tasks import GRAMMAR, SIZE, network, tiny, tiny_reasoner
+from tests.learning.tasks import IN_TURN, ONE_BY_ONE, SIZE, TASKS, Task, Writer, objective
 
 LENGTHS = np.array([1] * 7 + [3] * 30 + [5] * 64 + [7] * 2)
 
@@ -82,23 +83,13 @@ def test_a_batch_is_shared_by_processes_evenly() -> None:
 # A training that is stopped and resumed.
 
 
-class Noisy(nn.Module):
+def noisy(task: Task, seed: int = 0) -> nn.Module:
     """A network with everything that could be forgotten: dropout, and the running numbers of a batch norm."""
-
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__()
-        torch.manual_seed(seed)
-        self.layers = nn.Sequential(
-            nn.Linear(SIZE, 16),
-            nn.BatchNorm1d(16),
-            nn.ReLU(),
-            nn.Dropout(0.3),
-            nn.Linear(16, len(GRAMMAR.symbols)),
-        )
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        scores: Tensor = self.layers(inputs)
-        return scores
+    torch.manual_seed(seed)
+    if task is IN_TURN:
+        return nn.Sequential(nn.Dropout(0.3), Writer(len(task.grammar.symbols)))
+    noise = (nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.3))
+    return nn.Sequential(nn.Linear(SIZE, 16), *noise, nn.Linear(16, len(task.grammar.symbols)))
 
 
 def shaken(inputs: Tensor, generator: torch.Generator) -> Tensor:
@@ -106,13 +97,24 @@ def shaken(inputs: Tensor, generator: torch.Generator) -> Tensor:
 
 
 SETTINGS = Settings(batch_size=16, learning_rate=0.01, weight_decay=0.01, averaging=0.8, seed=3)
+EFFORT = {"one by one": {}, "in turn": {"few": 1, "samples": 1, "fresh": 1, "memory": 2}}
+"""So little in turn that the posterior has something to draw and to keep."""
 
 
-def training(name: str, examples: Examples, seed: int = 0, settings: Settings = SETTINGS) -> Trainer:
+def examples_of(kind: str) -> Examples:
+    return TASKS[kind].examples(40, 0, (1, 3, 5))
+
+
+def lesson(kind: str, name: str, examples: Examples, steps: int, seed: int = 0) -> Lesson:
+    reasoner = TASKS[kind].reasoner(examples, **EFFORT[kind])
+    return Lesson(name, examples, objective(METHODS[name](examples), reasoner, seed), steps)
+
+
+def training(kind: str, name: str, seed: int = 0) -> Trainer:
     """A short pre-training and a lesson of this method; `seed` of all that a checkpoint must bring back."""
-    objective = METHODS[name](tiny_reasoner(examples), torch.Generator().manual_seed(seed))
-    lessons = [Lesson("first", examples, Supervised(), 4), Lesson(name, examples, objective, 12)]
-    return Trainer(Noisy(seed), lessons, settings, augment=shaken)
+    examples = examples_of(kind)
+    lessons = [lesson(kind, "supervised", examples, 4), lesson(kind, name, examples, 12, seed)]
+    return Trainer(noisy(TASKS[kind], seed), lessons, SETTINGS, augment=shaken)
 
 
 def losses_of(trainer: Trainer, until: int = 16) -> list[float]:
@@ -127,17 +129,17 @@ def losses_of(trainer: Trainer, until: int = 16) -> list[float]:
 
 @pytest.mark.parametrize("stop", [1, 4, 9, 16])
 @pytest.mark.parametrize("name", METHODS)
-def test_a_resumed_training_is_the_uninterrupted_one(name: str, stop: int) -> None:
-    examples = tiny(40)
-    straight = training(name, examples)
+@pytest.mark.parametrize("kind", TASKS)
+def test_a_resumed_training_is_the_uninterrupted_one(kind: str, name: str, stop: int) -> None:
+    straight = training(kind, name)
     expected = losses_of(straight)
     end = straight.state()
 
-    interrupted = training(name, examples)
+    interrupted = training(kind, name)
     losses = losses_of(interrupted, stop)
     tensors, place = interrupted.state()
     losses_of(interrupted)  # what happens after the checkpoint is not in it
-    resumed = training(name, examples, seed=77)
+    resumed = training(kind, name, seed=77)
     torch.manual_seed(123)
     resumed.restore(tensors, place)
     again = {key: tensor.clone() for key, tensor in tensors.items()}
@@ -151,46 +153,51 @@ def test_a_resumed_training_is_the_uninterrupted_one(name: str, stop: int) -> No
         assert torch.equal(tensor, straight.learned.state_dict()[key]), key
 
 
-def test_the_seed_decides_everything() -> None:
-    examples = tiny(40)
-    assert losses_of(training("m-bs", examples)) == losses_of(training("m-bs", examples))
-    assert losses_of(training("m-bs", examples)) != losses_of(training("m-bs", examples, seed=1))
+@pytest.mark.parametrize("kind", TASKS)
+def test_the_seed_decides_everything(kind: str) -> None:
+    assert losses_of(training(kind, "m-bs")) == losses_of(training(kind, "m-bs"))
+    assert losses_of(training(kind, "m-bs")) != losses_of(training(kind, "m-bs", seed=1))
 
 
 def test_a_state_that_does_not_fit_is_refused() -> None:
-    examples = tiny(40)
-    tensors, place = training("posterior", examples).state()
-    objective = METHODS["posterior"](tiny_reasoner(examples), torch.Generator())
-    other = Trainer(network(), [Lesson("a", examples, objective, 3)], SETTINGS)
+    kind = "one by one"
+    tensors, place = training(kind, "posterior").state()
+    other = Trainer(ONE_BY_ONE.network(), [lesson(kind, "posterior", examples_of(kind), 3)], SETTINGS)
     with pytest.raises(DataError, match=r"the checkpoint is of another (network|training)"):
         other.restore(tensors, place)
     with pytest.raises(DataError, match="is of a training on cuda, this is on cpu; resume on the same kind"):
-        training("posterior", examples).restore(tensors, {**place, "device": "cuda"})
-    for made, wanted in (("posterior", "m-bs"), ("mapo", "reinforce"), ("mapo", "posterior")):
-        tensors_of_another, place = training(made, examples).state()
+        training(kind, "posterior").restore(tensors, {**place, "device": "cuda"})
+    for made, wanted in (("posterior", "mapo"), ("mapo", "reinforce"), ("mapo", "posterior")):
+        tensors_of_another, place = training(kind, made).state()
         with pytest.raises(DataError, match=r"of another training: it lacks .* and has .* besides"):
-            training(wanted, examples).restore(tensors_of_another, place)
+            training(kind, wanted).restore(tensors_of_another, place)
     tensors["generator"] = tensors["generator"].repeat(2, 1)
     with pytest.raises(DataError, match="of 2 processes, and these are 1"):
-        training("posterior", examples).restore(tensors, place)
+        training(kind, "posterior").restore(tensors, place)
 
 
 # What a step does.
 
 
+def labels_only(name: str, examples: Examples, steps: int, method: Method | None = None) -> Lesson:
+    reasoner = ONE_BY_ONE.reasoner(examples)
+    return Lesson(name, examples, objective(Supervised() if method is None else method, reasoner), steps)
+
+
 def test_the_first_step_is_that_of_adam_by_hand() -> None:
-    examples = tiny(10)
-    net = network()
+    examples = ONE_BY_ONE.examples(10)
+    net = ONE_BY_ONE.network()
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     settings = Settings(batch_size=10, learning_rate=0.5, schedule=constant)
-    (step,) = Trainer(net, [Lesson("all", examples, Supervised(), 1)], settings)
-    by_hand = network()
+    (step,) = Trainer(net, [labels_only("all", examples, 1)], settings)
+    by_hand = ONE_BY_ONE.network()
     by_hand.load_state_dict(before)
     labels = examples.labels
     assert labels is not None
     flat = torch.cat([labels[k, :n] for k, n in enumerate(examples.lengths.tolist())])
-    rows = torch.cat([examples.where[k, :n] for k, n in enumerate(examples.lengths.tolist())])
-    loss = nn.functional.cross_entropy(by_hand(examples.inputs[rows]), flat, reduction="sum") / 10
+    each = torch.repeat_interleave(1 / torch.from_numpy(examples.lengths), torch.from_numpy(examples.lengths))
+    shown = examples.batch(np.arange(10)).inputs
+    loss = (nn.functional.cross_entropy(by_hand(shown), flat, reduction="none") * each).sum() / 10
     adam = torch.optim.Adam(by_hand.parameters(), 0.5)
     loss.backward()
     adam.step()
@@ -200,19 +207,19 @@ def test_the_first_step_is_that_of_adam_by_hand() -> None:
 
 
 def test_the_rate_follows_the_schedule_of_each_lesson() -> None:
-    examples = tiny(20)
-    lessons = [Lesson("a", examples, Supervised(), 4), Lesson("b", examples, Supervised(), 8)]
+    examples = ONE_BY_ONE.examples(20)
+    lessons = [labels_only("a", examples, 4), labels_only("b", examples, 8)]
     settings = Settings(batch_size=10, learning_rate=0.01, schedule=one_cycle)
-    steps = list(Trainer(network(), lessons, settings))
+    steps = list(Trainer(ONE_BY_ONE.network(), lessons, settings))
     expected = [0.01 * one_cycle(k / 4) for k in range(4)] + [0.01 * one_cycle(k / 8) for k in range(8)]
     assert [step.learning_rate for step in steps] == pytest.approx(expected)
 
 
 def test_the_average_moves_as_it_should() -> None:
-    examples = tiny(20)
+    examples = ONE_BY_ONE.examples(20)
     settings = Settings(batch_size=10, learning_rate=0.05, averaging=0.7, schedule=constant)
-    net = network()
-    trainer = Trainer(net, [Lesson("a", examples, Supervised(), 5)], settings)
+    net = ONE_BY_ONE.network()
+    trainer = Trainer(net, [labels_only("a", examples, 5)], settings)
     average: Tensor | None = None
     for _ in trainer:
         weight = net.state_dict()["weight"].clone()
@@ -222,17 +229,15 @@ def test_the_average_moves_as_it_should() -> None:
 
 
 def test_augmentation_is_for_training_only() -> None:
-    examples = tiny(20)
+    examples = ONE_BY_ONE.examples(20)
     seen: list[Tensor] = []
 
     def spy(inputs: Tensor, generator: torch.Generator) -> Tensor:
         seen.append(inputs)
         return torch.zeros_like(inputs)
 
-    net = network()
-    trainer = Trainer(
-        net, [Lesson("a", examples, Supervised(), 2)], replace(SETTINGS, averaging=0.0), augment=spy
-    )
+    net = ONE_BY_ONE.network()
+    trainer = Trainer(net, [labels_only("a", examples, 2)], replace(SETTINGS, averaging=0.0), augment=spy)
     weight = net.state_dict()["weight"].clone()
     assert len(list(trainer)) == len(seen) == 2
     assert torch.allclose(net.state_dict()["weight"], weight * (1 - 1e-4) ** 2, atol=1e-4)  # saw only zeros
@@ -243,36 +248,41 @@ def test_bfloat16_is_for_the_network_alone() -> None:
     kinds: list[torch.dtype] = []
 
     class Spy(Supervised):
-        def __call__(self, log_probs, batch):  # type: ignore[no-untyped-def]
-            kinds.append(log_probs.dtype)
-            return super().__call__(log_probs, batch)
+        def forward(self, p: Any, *others: Any) -> Loss:
+            kinds.append(p.log_probs.dtype)
+            return super().forward(p, *others)
 
-    net = network()
+    net = ONE_BY_ONE.network()
     net.register_forward_hook(lambda module, inputs, output: kinds.append(output.dtype))
     settings = Settings(batch_size=10, precision=torch.bfloat16)
-    list(Trainer(net, [Lesson("a", tiny(20), Spy(), 1)], settings))
+    list(Trainer(net, [labels_only("a", ONE_BY_ONE.examples(20), 1, Spy())], settings))
     assert kinds == [torch.bfloat16, torch.float32]
     assert {parameter.dtype for parameter in net.parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_scores_that_are_no_numbers_make_the_loss_none(name: str) -> None:
-    """Whatever the objective makes of them: the charts take NaN for `impossible`."""
-    examples = tiny(20)
-    net = network()
+@pytest.mark.parametrize("kind", TASKS)
+def test_scores_that_are_no_numbers_make_the_loss_none(kind: str, name: str) -> None:
+    """Whatever the objective makes of them: charts and back-search take NaN for `impossible`."""
+    net = TASKS[kind].network()
     with torch.no_grad():
-        net.weight.fill_(torch.nan)
-    objective = METHODS[name](tiny_reasoner(examples), torch.Generator().manual_seed(0))
-    (step,) = Trainer(net, [Lesson(name, examples, objective, 1)], SETTINGS)
+        for parameter in net.parameters():
+            parameter.fill_(torch.nan)
+    (step,) = Trainer(net, [lesson(kind, name, examples_of(kind), 1)], SETTINGS)
     assert step.loss.isnan()
 
 
 def test_lessons_that_make_no_sense_are_refused() -> None:
     with pytest.raises(NGSError, match="a: -1 steps"):
-        Lesson("a", tiny(5), Supervised(), -1)
+        labels_only("a", ONE_BY_ONE.examples(5), -1)
     with pytest.raises(NGSError, match="a: there are no examples to learn from"):
-        Lesson("a", tiny(5).select([]), Supervised(), 1)
-    assert list(Trainer(network(), [Lesson("a", tiny(5).select([]), Supervised(), 0)], SETTINGS)) == []
+        labels_only("a", ONE_BY_ONE.examples(5).select([]), 1)
+    assert (
+        list(
+            Trainer(ONE_BY_ONE.network(), [labels_only("a", ONE_BY_ONE.examples(5).select([]), 0)], SETTINGS)
+        )
+        == []
+    )
 
 
 def tensors_alive() -> int:
@@ -282,9 +292,10 @@ def tensors_alive() -> int:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_nothing_grows_while_training(name: str) -> None:
-    examples = tiny(30)
-    objective = METHODS[name](tiny_reasoner(examples), torch.Generator().manual_seed(0))
-    trainer = Trainer(Noisy(), [Lesson(name, examples, objective, 60)], SETTINGS, augment=shaken)
-    counts = [tensors_alive() for step in trainer if step.number in (10, 60)]
+@pytest.mark.parametrize("kind", TASKS)
+def test_nothing_grows_while_training(kind: str, name: str) -> None:
+    trainer = Trainer(
+        noisy(TASKS[kind]), [lesson(kind, name, examples_of(kind), 40)], SETTINGS, augment=shaken
+    )
+    counts = [tensors_alive() for step in trainer if step.number in (10, 40)]
     assert counts[0] == counts[1]

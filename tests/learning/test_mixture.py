@@ -36,9 +36,6 @@ class Numbered:
 class NumberedBatch:
     inputs: Tensor
 
-    def beliefs(self, output: Tensor, /) -> Tensor:
-        return output
-
 
 @pytest.mark.parametrize("first, others", [(3, 12), (12, 3), (5, 5), (1, 7)])
 def test_every_batch_is_half_of_each_kind_and_an_epoch_shows_all(first: int, others: int) -> None:

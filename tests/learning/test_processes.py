@@ -26,6 +26,7 @@ from ngs.processes import (
     together,
 )
 from tests.learning import one_of_two
+from tests.learning.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60
@@ -84,27 +85,33 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
 
 
-def test_two_processes_make_the_steps_of_one(two: list[dict[str, Any]]) -> None:
-    alone = one_of_two.run(one_of_two.training("posterior", Accelerator()))
+@pytest.mark.parametrize("kind", TASKS)
+def test_two_processes_make_the_steps_of_one(two: list[dict[str, Any]], kind: str) -> None:
+    alone = one_of_two.run(one_of_two.training(kind, "posterior", Accelerator()))
     assert two[0]["processes"] == 2
-    assert two[0]["posterior"] == two[1]["posterior"]
-    for step, (have, want) in enumerate(zip(two[0]["posterior"], alone, strict=True)):
+    for step, (have, want) in enumerate(zip(two[0][f"{kind} posterior"], alone, strict=True)):
         assert torch.allclose(torch.tensor(have), torch.tensor(want), atol=1e-5), step
 
 
-def test_they_agree_on_what_is_remembered_and_draw_numbers_of_their_own(two: list[dict[str, Any]]) -> None:
-    for name in ("mapo", "m-bs", "memory", "baseline"):
-        assert two[0][name] == two[1][name]
-    assert any(column != -1 for example in two[0]["memory"] for each in example for column in each)
+@pytest.mark.parametrize("kind", TASKS)
+def test_they_agree_on_what_is_kept_and_draw_numbers_of_their_own(
+    two: list[dict[str, Any]], kind: str
+) -> None:
+    for name in ("posterior", "m-bs", "mapo", "memory", "baseline"):
+        assert two[0][f"{kind} {name}"] == two[1][f"{kind} {name}"]
+    assert any(symbol != -1 for example in two[0][f"{kind} memory"] for each in example for symbol in each)
     baseline = 0.0
-    for rewards in zip(two[0]["rewards"], two[1]["rewards"], strict=True):
+    for rewards in zip(two[0][f"{kind} rewards"], two[1][f"{kind} rewards"], strict=True):
         baseline = 0.99 * baseline + 0.01 * sum(rewards) / 2
-    assert two[0]["baseline"] == pytest.approx(baseline) and baseline > 0
+    assert two[0][f"{kind} baseline"] == pytest.approx(baseline) and baseline > 0
     assert two[0]["seed"] != two[1]["seed"]
     assert [each["enough"] for each in two] == [True, True]  # though only the first thought so
 
 
-@pytest.mark.parametrize("name", ["m-bs", "mapo"])
-def test_a_resumed_training_of_two_is_the_uninterrupted_one(two: list[dict[str, Any]], name: str) -> None:
+@pytest.mark.parametrize("name", ["posterior", "m-bs", "mapo"])
+@pytest.mark.parametrize("kind", TASKS)
+def test_a_resumed_training_of_two_is_the_uninterrupted_one(
+    two: list[dict[str, Any]], kind: str, name: str
+) -> None:
     for each in two:
-        assert each[f"{name} resumed"] == each[name]
+        assert each[f"{kind} {name} resumed"] == each[f"{kind} {name}"]

@@ -72,7 +72,7 @@ class Pool:
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
-        """`where` on the CPU, where batches are put together: what is there is known without waiting for a GPU."""
+        """`where` on the CPU, where batches are put together: known without waiting for a GPU."""
         where: NDArray[np.int64] = self.where.cpu().numpy()
         return where
 
@@ -92,7 +92,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examples:
-    """What is learned from: inputs, the answer of each example, and what is known about its hidden sentence."""
+    """What is learned from: inputs, the answers, and what is known about each hidden sentence."""
 
     inputs: Pool | Inputs
     answers: tuple[Value, ...]
@@ -122,7 +122,7 @@ class Examples:
                 )
         if len(labels) != len(lengths):
             raise ShapeError(f"{len(labels)} of {len(lengths)} examples have labels; label all or none")
-        return cls.pooled(pool, where, tuple(answers), padded(as_columns(labels), lengths), view)
+        return cls.pooled(pool, where, tuple(answers), padded(as_symbol_ids(labels), lengths), view)
 
     @classmethod
     def pooled(
@@ -138,13 +138,15 @@ class Examples:
         return cls(pool, answers, Given(lengths=(where != PAD).sum(1)), labels)
 
     def __post_init__(self) -> None:
-        if isinstance(self.inputs, Pool) and self.labels is not None:
-            where = self.inputs.where
-            if self.labels.shape != where.shape:
+        if self.labels is not None:
+            shape = list(self.labels.shape)
+            if isinstance(self.inputs, Pool) and shape != list(self.inputs.where.shape):
                 raise ShapeError(
-                    f"the labels are {list(self.labels.shape)}, the examples {list(where.shape)}; "
+                    f"the labels are {shape}, the examples {list(self.inputs.where.shape)}; "
                     f"give one label for each input"
                 )
+            if shape[0] != len(self):
+                raise ShapeError(f"the labels are {shape} for {len(self)} examples; give each a row")
         check_answers(self.answers, len(self))
 
     def __len__(self) -> int:
@@ -260,13 +262,13 @@ def pooled(inputs: Sequence[Tensor]) -> Tensor:
     return torch.cat(list(inputs))
 
 
-def as_columns(labels: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def as_symbol_ids(labels: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     """The labels of all examples one behind the other."""
     try:
-        return np.array([index(column) for each in labels for column in each], dtype=np.int64)
+        return np.array([index(symbol) for each in labels for symbol in each], dtype=np.int64)
     except TypeError:
         raise ShapeError(
-            f"the labels of the first example are {labels[0]!r}; give columns: grammar.encode(sentence)"
+            f"the labels of the first example are {labels[0]!r}; give symbol ids: grammar.encode(sentence)"
         ) from None
 
 

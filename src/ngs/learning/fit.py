@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
-from ngs.learning.examples import Examples
+from ngs.learning.examples import Examples, Pool
 from ngs.learning.loop import Augmentation, Lesson, Settings, Step, Trainer
 from ngs.learning.methods import MakeMethod, Method, Objective, posterior
 from ngs.learning.metrics import Scores, measure
@@ -36,7 +36,7 @@ def fit(
 ) -> nn.Module:
     """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
 
-    The network maps inputs [input, ...] to scores [input, symbol], one column for each of
+    The network maps inputs [input, ...] to scores [input, symbol], one for each of
     `grammar.symbols`. `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and
     seed; PyTorch's global random numbers are left as they were. `judge` judges sentences that are too long
     for tables. `on_step` is called after each step, with its loss. Returns the network that was learned: the
@@ -44,17 +44,14 @@ def fit(
     """
     if settings is not None and not isinstance(settings, Settings):
         raise NGSError(f"the settings are {settings!r}; give ngs.Settings(...)")
-    _check_method(method)
     _check_labels(grammar, examples)
     settings = Settings() if settings is None else settings
     accelerator = Accelerator()
     device = accelerator.device
     examples = examples.to(device)
+    made = _made(method, examples)
     _check_network(network.to(device), grammar, examples)
     generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "objective"))
-    made = method(examples)
-    if not isinstance(made, Method):  # ngs.methods.reinforce itself takes one argument as well
-        raise _no_method(method)
     objective = Objective(made, reasoner(grammar, semantics, examples, judge=judge), generator)
     lessons = [Lesson("fit", examples, objective, steps)]
     step, found = None, torch.zeros((), device=device)
@@ -76,7 +73,7 @@ def score(
     *,
     judge: MakeJudge | None = None,
 ) -> Scores:
-    """How many answers (and, where `examples` have labels, formulas and symbols) the network gets right."""
+    """How many answers (and, where `examples` have labels, sentences and symbols) the network gets right."""
     _check_labels(grammar, examples)
     parameter = next(network.parameters(), None)
     device = torch.device("cpu") if parameter is None else parameter.device
@@ -99,16 +96,20 @@ def _check_outcome(last: Step, found: Tensor, examples: Examples) -> None:
         )
 
 
-def _check_method(method: MakeMethod) -> None:
-    """`ngs.posterior` and `ngs.methods.multi_step` are easily mistaken for what they make or are made of."""
+def _takes_examples(method: MakeMethod) -> bool:
     try:
         signature(method).bind("examples")
     except TypeError:
-        raise _no_method(method) from None
+        return False
+    return not isinstance(method, type | nn.Module)
 
 
-def _no_method(method: MakeMethod) -> NGSError:
-    return NGSError(
+def _made(method: MakeMethod, examples: Examples) -> Method:
+    """The method for some examples. What makes one is easily mistaken for what it makes or is made of."""
+    made = method(examples) if _takes_examples(method) else None
+    if isinstance(made, Method):
+        return made
+    raise NGSError(
         f"the method is {getattr(method, '__qualname__', repr(method))}, which does not make a method for "
         f"examples; give ngs.methods.posterior, ngs.methods.multi_step(ngs.ChainSettings()), "
         f"ngs.methods.reinforce() or another of ngs.methods"
@@ -121,8 +122,8 @@ def _check_labels(grammar: Grammar, examples: Examples) -> None:
     lowest, highest = int(examples.labels.min()), int(examples.labels.max())
     if lowest < PAD or highest >= len(grammar.symbols):
         raise ShapeError(
-            f"the labels are {lowest} to {highest}; the grammar's {len(grammar.symbols)} symbols are columns "
-            f"0 to {len(grammar.symbols) - 1}, and {PAD} stands behind the end"
+            f"the labels are {lowest} to {highest}; the grammar's {len(grammar.symbols)} symbols are 0 "
+            f"to {len(grammar.symbols) - 1}, and {PAD} stands behind the end"
         )
 
 
@@ -130,11 +131,18 @@ def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> 
     """One pass before anything is compiled: the mistake everybody makes is the size of the last layer."""
     if not len(examples):
         raise NGSError("there are no examples to learn from; give at least one")
+    pool = examples.inputs
+    if not isinstance(pool, Pool):
+        raise NGSError(
+            f"the inputs are {type(pool).__name__}, and fit reads symbols one by one; for a network that "
+            f"writes sentences give ngs.Trainer an ngs.Lesson with ngs.methods.Objective(method(examples), "
+            f"reasoner, generator)"
+        )
     was_training = network.training
     with torch.inference_mode():
-        logits = network.eval()(examples.inputs.view(examples.inputs.inputs[:2]))
+        logits = network.eval()(pool.view(pool.inputs[:2]))
     network.train(was_training)
-    wanted = [len(examples.inputs.inputs[:2]), len(grammar.symbols)]
+    wanted = [len(pool.inputs[:2]), len(grammar.symbols)]
     if list(logits.shape) != wanted:
         raise ShapeError(
             f"the network makes {list(logits.shape)} of {wanted[0]} inputs; the grammar has {wanted[1]} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from math import inf
 from typing import Any, Protocol
 
@@ -275,10 +275,8 @@ class Trainer:
         self.optimizer.step()
         if self.average is not None:
             self.average.update_parameters(self._own_network)
-        value = loss.value.detach()
-        if isinstance(output, Tensor):
-            # A chart takes NaN for "impossible", so some objectives would report no loss at all: say it here.
-            value = value + 0 * output.detach().float().sum()
+        # NaN looks impossible to a chart and to back-search, which would report no loss at all: say it here.
+        value = loss.value.detach() + sum(0 * part.detach().float().sum() for part in _tensors(output))
         return {"loss": value, **loss.measures}
 
     def _autocast(self) -> Any:
@@ -372,3 +370,12 @@ class Trainer:
     def _own_network(self) -> nn.Module:
         network: nn.Module = self.accelerator.unwrap_model(self.network)
         return network
+
+
+def _tensors(output: Any) -> Iterator[Tensor]:
+    """The tensors of what a network gives: scores, or what a decoder has read."""
+    if isinstance(output, Tensor):
+        yield output
+    elif is_dataclass(output):
+        for each in fields(output):
+            yield from _tensors(getattr(output, each.name))

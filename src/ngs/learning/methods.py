@@ -2,16 +2,16 @@
 
 Which p(z|x) a loss uses, and what it is divided by, is the same for every network and is said here:
 
-- Methods that teach sentences (supervised, posterior, k-best, 1-BS, m-BS) use `score`, log p(z|x) as the network
-  says it. They divide by the length |z|, so that every example counts the same: while a network knows nothing,
-  the corrections of long sentences are mostly spurious and agree with what it believes already. Weighted by
-  length, they would outvote the short ones.
+- Methods that teach sentences (supervised, posterior, k-best, 1-BS, m-BS) use `score`, log p(z|x) as the
+  network says it. They divide by the length |z|, so that every example counts the same: while a network knows
+  nothing, the corrections of long sentences are mostly spurious and agree with what it believes already.
+  Weighted by length, they would outvote the short ones.
 - Policy gradients (REINFORCE, MAPO) use p(z | x, z in the language), from which they sample: `score - log_z`.
   They are expected rewards, and are not divided by the length.
 - Every loss is a mean over the batch. An example that teaches nothing counts as 0.
 
-`log_z` is 0 for an autoregressive distribution, which writes nothing outside of the language. With independent
-scores it is the log share of p(z|x) that is grammatical.
+`log_z` is 0 for an autoregressive distribution, which writes nothing outside of the language. With
+independent scores it is the log share of p(z|x) that is grammatical.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def most_likely(p: Distribution, _: torch.Generator) -> Tensor:
 def a_sample(p: Distribution, generator: torch.Generator) -> Tensor:
     """A sentence drawn from p(z|x).
 
-    From the most likely sentence, chains return to what the network believes already. It becomes sure of that,
-    right or not. A sample tries other sentences as long as they are likely.
+    From the most likely sentence, chains return to what the network believes already. It becomes sure of
+    that, right or not. A sample tries other sentences as long as they are likely.
     """
     return p.sample(generator).symbols
 
@@ -79,7 +79,8 @@ class Objective(nn.Module):
 class Supervised(Method):
     """-(1/|z|) log p(z|x) of the true z: the ceiling of what answers alone can teach.
 
-    A label outside of the language teaches nothing.
+    A label of probability zero teaches nothing: PAD throughout, or outside of the language of a network that
+    writes nothing else.
     """
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
@@ -91,8 +92,8 @@ class Supervised(Method):
 class Posterior(Method):
     """-(1/|z|) log p(y|x), with p(y|x) = sum over z with f(z) = y of p(z|x) (Eq. 7).
 
-    Its gradient is the expectation of Eq. 8 under the posterior p(z|x,y): every sentence with the right answer
-    is a label, weighted by how likely it is.
+    Its gradient is the expectation of Eq. 8 under the posterior p(z|x,y): every sentence with the right
+    answer is a label, weighted by how likely it is.
     """
 
     needs_posterior = True
@@ -178,8 +179,8 @@ class Reinforce(Method):
 
         loss = -(r(z, y) - b) log p(z | x, z in the language),    r = 1 if f(z) = y else 0
 
-    Restricting the policy to the grammar divides every probability by p(z in the language | x), whose gradient
-    belongs to the loss.
+    Restricting the policy to the grammar divides every probability by p(z in the language | x), whose
+    gradient belongs to the loss.
     """
 
     def __init__(self, device: torch.device, decay: float = 0.99, samples: int = 1) -> None:
@@ -206,10 +207,11 @@ class Mapo(Method):
         loss = - w        E over z in B, by p(z) / p(B)                of  log p(z)
                - (1 - w)  E over z not in B, by p(z) / (1 - p(B))      of  (r(z) - b) log p(z)
 
-    with w = max(p(B), alpha), clipped so that a network that does not yet believe in its memory cannot forget it:
-    the cure for the cold start. The first expectation is summed exactly. For the second, one sample of the policy
-    is drawn; it counts 0 where it is in the memory, and 1 / (1 - p(B)) where not. Without clipping and baseline the
-    gradient is that of the expected reward; b, which only the second term has, adds b times the gradient of p(B).
+    with w = max(p(B), alpha), clipped so that a network that does not yet believe in its memory cannot forget
+    it: the cure for the cold start. The first expectation is summed exactly. For the second, one sample of
+    the policy is drawn; it counts 0 where it is in the memory, and 1 / (1 - p(B)) where not. Without clipping
+    and baseline the gradient is that of the expected reward; b, which only the second term has, adds b times
+    the gradient of p(B).
     """
 
     def __init__(self, memory: Memory, decay: float = 0.99, clip: float = 0.1) -> None:

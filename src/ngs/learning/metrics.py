@@ -1,4 +1,4 @@
-"""How good a network is: answers, formulas and symbols right, for each length."""
+"""How good a network is: answers, sentences and symbols right, for each length."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ngs.learning.examples import Examples
 from ngs.search.reasoner import Reasoner
 
 AT_ONCE = 1024
-"""Symbols read in one go, so that longer formulas do not take more memory. With the paper's network, which
+"""Symbols read in one go, so that longer sentences do not take more memory. With the paper's network, which
 halves its images late, that is 0.6 GB a layer: several runs have to share a GPU."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Counts over some examples; formulas and symbols are None where nobody knows the labels.
+    """Counts over some examples; sentences and symbols are None where nobody knows the labels.
 
     What is judged is the likeliest sentence of the grammar, and answers are equal or not: they are exact
     values, and a tolerance belongs where decimals enter from a data set.
@@ -31,18 +31,18 @@ class Score:
     examples: int
     symbols: int
     answers_right: int
-    formulas_right: int | None
+    sentences_right: int | None
     symbols_right: int | None
 
     @property
-    def calculation(self) -> float:
-        """The share of formulas whose answer is right."""
+    def answer(self) -> float:
+        """The share of examples whose answer is right."""
         return self.answers_right / max(self.examples, 1)
 
     @property
-    def formula(self) -> float | None:
-        """The share of formulas read without a mistake."""
-        return None if self.formulas_right is None else self.formulas_right / max(self.examples, 1)
+    def sentence(self) -> float | None:
+        """The share of sentences read without a mistake."""
+        return None if self.sentences_right is None else self.sentences_right / max(self.examples, 1)
 
     @property
     def symbol(self) -> float | None:
@@ -57,15 +57,16 @@ class Score:
             self.examples + other.examples,
             self.symbols + other.symbols,
             self.answers_right + other.answers_right,
-            both(self.formulas_right, other.formulas_right),
+            both(self.sentences_right, other.sentences_right),
             both(self.symbols_right, other.symbols_right),
         )
 
     def as_facts(self) -> dict[str, float | int | None]:
+        """For JSON, under the names that result records have always used."""
         return {
             "examples": self.examples,
-            "calculation": self.calculation,
-            "formula": self.formula,
+            "calculation": self.answer,
+            "formula": self.sentence,
             "symbol": self.symbol,
         }
 
@@ -83,8 +84,8 @@ class Scores:
 
     @property
     def accuracy(self) -> float:
-        """The share of formulas whose answer is right."""
-        return self.total.calculation
+        """The share of examples whose answer is right."""
+        return self.total.answer
 
     def as_facts(self) -> dict[str, object]:
         """For JSON."""

@@ -54,18 +54,22 @@ class Autoregressive:
         return torch.zeros(len(self), device=self.given.device, dtype=torch.float64)
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor:
-        """log p(z|x) [sentence], or of the beginning that is left of one; -inf outside of the language."""
+        """log p(z|x) [sentence], or of the beginning that is left of one; -inf outside of the language.
+
+        What is PAD throughout is no sentence.
+        """
+        nothing = (z == PAD).all(1)
         if not torch.is_grad_enabled() and self._accelerated is not None:
             fast: Tensor | None = self._accelerated.score(rows, z)
             if fast is not None:
-                return fast.double()
+                return fast.double().masked_fill(nothing, -torch.inf)
         before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
         scores, _ = self.decoder.select(rows).follow(before)
         legal = self.constraint.masks(self.given.select(rows), z)
         written = z != PAD
         log_p = log_softmax_among(scores, legal | ~written[..., None])
         picked = log_p.gather(2, z.clamp(min=0)[..., None])[..., 0]
-        return picked.masked_fill(~written, 0.0).sum(1, dtype=torch.float64)
+        return picked.masked_fill(~written, 0.0).sum(1, dtype=torch.float64).masked_fill(nothing, -torch.inf)
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator) -> Sentences:

@@ -88,13 +88,15 @@ def reasoner(
 ) -> Reasoner:
     """The reasoner of examples with independent scores.
 
-    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones a
-    task can give a `judge` of its own; without one they are parsed and executed one by one.
+    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones
+    a task can give a `judge` of its own; without one they are parsed and executed one by one.
     """
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)
     check_answers(examples.answers, len(lengths))
-    plan = partial(TablePlan, grammar, semantics, lengths, examples.answers, budget, beam)
+    plan = TablePlan(
+        grammar, semantics, lengths, examples.answers, budget, beam
+    )  # refuses impossible lengths
     edits = Substitute(grammar, longest).to(examples.device)
     judging: Judge
     if judge is not None:
@@ -104,7 +106,7 @@ def reasoner(
         judging = TableJudge(values, lengths, examples.answers).to(examples.device)
     else:
         judging = ReferenceJudge(grammar, semantics, examples.answers)
-    return Reasoner(examples, partial(_independent, grammar), judging, edits, plan)
+    return Reasoner(examples, partial(_independent, grammar), judging, edits, lambda: plan)
 
 
 def _independent(grammar: Grammar, logits: Tensor, batch: Any) -> Independent:
