@@ -385,7 +385,8 @@ class Counting(Constraint[Left]):
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
         counts = self._multiset(given)
-        rule = self.rule(self.symbols, counts.device) if ngs.kernels.available(counts) else None
+        offered = counts.is_cuda and ngs.kernels.available(counts)
+        rule = self.rule(self.symbols, counts.device) if offered else None
         if rule is not None:
             from ngs.kernels import legal_symbols
 

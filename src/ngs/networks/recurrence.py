@@ -37,7 +37,9 @@ def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[T
 
 
 def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
-    if not (ngs.kernels.available(inputs) and inputs.dtype == torch.float32 and inputs.dim() == 3):
+    if not (inputs.is_cuda and ngs.kernels.available(inputs)):
+        return False
+    if inputs.dtype != torch.float32 or inputs.dim() != 3:
         return False
     if torch.is_autocast_enabled("cuda") or not inputs.shape[1]:
         return False

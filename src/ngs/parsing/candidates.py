@@ -75,11 +75,6 @@ def rank_in_row(rows: Tensor) -> Tensor:
     return torch.arange(len(rows), device=rows.device) - torch.searchsorted(rows, rows)
 
 
-def count_by_row(rows: Tensor, number: int) -> Tensor:
-    """int64 [number]: how many candidates each row has."""
-    return rows.new_zeros(number).index_add(0, rows, torch.ones_like(rows))
-
-
 def log_sum_by_row(log_p: Tensor, rows: Tensor, number: int) -> Tensor:
     """log of the sum of exp(log_p) over each row [number], differentiable; -inf where a row has none."""
     highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, rows, log_p.detach(), "amax")

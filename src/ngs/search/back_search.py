@@ -213,7 +213,7 @@ def most_likely(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Co
 
     A neighbour of probability zero is none.
     """
-    none, number = len(near), len(z)
+    none, number = len(near.rows), len(z)
     highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, near.rows, log_p, "amax")
     best = ((log_p == highest[near.rows]) & ~log_p.isneginf()).nonzero().flatten()
     first = best.new_full((number,), none).scatter_reduce(0, near.rows[best], best, "amin")

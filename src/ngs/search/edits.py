@@ -23,7 +23,7 @@ from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.constraint import Automaton, Given
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
-from ngs.parsing.candidates import Candidates, count_by_row
+from ngs.parsing.candidates import Candidates
 
 
 class Edits(nn.Module, ABC):
@@ -43,17 +43,18 @@ class Edits(nn.Module, ABC):
     def neighbours(self, z: Tensor) -> Candidates:
         """The results that can be right: those in the language."""
         made = self.results(z)
-        return made.select(self.contains(made.symbols))
+        inside = self.contains(made.symbols)
+        return Candidates(made.rows[inside], made.symbols[inside])
 
     def count(self, z: Tensor) -> Tensor:
         """float64 [row]: how many edits each sentence has; at least 1, so that it can be divided by."""
-        return count_by_row(self.results(z).rows, len(z)).clamp(min=1).double()
+        return _count_by_row(self.results(z).rows, len(z)).clamp(min=1).double()
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         """float64 [row]: how many edits turn each sentence into the other one."""
         made = self.results(z)
         same = (made.symbols == other[made.rows]).all(1)
-        return count_by_row(made.rows[same], len(z)).double()
+        return _count_by_row(made.rows[same], len(z)).double()
 
     def walk(self, z: Tensor, distance: Tensor, generator: torch.Generator) -> Tensor:
         """Each sentence after `distance` [row] random edits, one after another."""
@@ -68,12 +69,12 @@ class Edits(nn.Module, ABC):
         """Each sentence after one random edit."""
         draw = torch.rand(len(z), generator=generator, device=generator.device).to(z.device)
         made = self.results(z)
-        if not len(made):
+        if not len(made.rows):
             return z
-        number = count_by_row(made.rows, len(z))
+        number = _count_by_row(made.rows, len(z))
         # A number just below 1 may round up to the count; it means the last edit.
         chosen = (draw * number).long().minimum((number - 1).clamp(min=0))
-        result = made.symbols[(number.cumsum(0) - number + chosen).clamp(max=len(made) - 1)]
+        result = made.symbols[(number.cumsum(0) - number + chosen).clamp(max=len(made.rows) - 1)]
         moves = (number > 0) & self.contains(result)
         return torch.where(moves[:, None], result, z)
 
@@ -191,6 +192,11 @@ class Substitute(Edits):
         rows = table[lengths_of(z), : z.shape[1]]
         after = z.shape[1] - rows.shape[1]
         return torch.cat([rows, rows.new_zeros(len(z), after, *rows.shape[2:])], 1) if after else rows
+
+
+def _count_by_row(rows: Tensor, number: int) -> Tensor:
+    """int64 [number]: how many candidates each row has."""
+    return rows.new_zeros(number).index_add(0, rows, torch.ones_like(rows))
 
 
 def lengths_of(z: Tensor) -> Tensor:

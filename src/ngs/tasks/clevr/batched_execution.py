@@ -278,7 +278,7 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     _check(tables, columns, scenes)
     if not columns.numel():
         return torch.full_like(scenes, UNDEFINED_ANSWER, dtype=torch.int64)
-    if ngs.kernels.available(columns):
+    if columns.is_cuda and ngs.kernels.available(columns):
         return _executed_by_kernel(tables, columns, scenes, unique)
     actions = columns.to(torch.int16) - PAD
     if unique is not strict:
@@ -301,7 +301,7 @@ def judged_batch(
 
     `scenes` [question] and `answers` [question] say of every question what it is about and what was recorded.
     """
-    if ngs.kernels.available(columns) and columns.numel():
+    if columns.is_cuda and ngs.kernels.available(columns) and columns.numel():
         return _judged_by_kernel(tables, columns, questions, scenes, answers, unique)
     return execute_batch(tables, columns, scenes[questions], unique) == answers[questions]
 
