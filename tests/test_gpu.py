@@ -24,8 +24,8 @@ from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing import chart
 from ngs.parsing.autoregressive import Autoregressive
-from ngs.parsing.chart import best_derivation, has_kernel, log_total
 from ngs.parsing.circuit import derivation_circuit
+from ngs.parsing.derivations import best_derivation, has_kernel, log_total
 from ngs.search.back_search import back_search, sample_corrections
 from ngs.search.support import Effort
 from ngs.tasks.clevr.batched_execution import SceneTables

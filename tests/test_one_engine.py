@@ -89,7 +89,9 @@ def functions_of_a_step(task: str, method: str, layers: tuple[str, ...]) -> set[
     finally:
         sys.setprofile(before)
     roots = tuple(str(SOURCE / layer) for layer in layers)
-    names = (code.co_qualname.partition(".<locals>")[0] for code in seen if code.co_filename.startswith(roots))
+    names = (
+        code.co_qualname.partition(".<locals>")[0] for code in seen if code.co_filename.startswith(roots)
+    )
     return {name for name in names if not name.startswith("<")}
 
 
@@ -99,12 +101,16 @@ def is_of_one_task(name: str) -> bool:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_both_tasks_train_by_the_same_functions(method: str) -> None:
-    of_hwf, of_clevr = (functions_of_a_step(task, method, ("learning", "search")) for task in ("hwf", "clevr"))
+    of_hwf, of_clevr = (
+        functions_of_a_step(task, method, ("learning", "search")) for task in ("hwf", "clevr")
+    )
     differing = {name for name in of_hwf ^ of_clevr if not is_of_one_task(name)}
     shared = of_hwf & of_clevr
     print(f"{method}: {len(shared)} functions shared, {sorted(of_hwf ^ of_clevr)} of one task")
     assert not differing
-    assert "Objective.forward" in shared and any(name.endswith(".forward") for name in shared - {"Objective.forward"})
+    assert "Objective.forward" in shared and any(
+        name.endswith(".forward") for name in shared - {"Objective.forward"}
+    )
 
 
 def test_back_search_is_shared() -> None:

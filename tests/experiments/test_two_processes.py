@@ -52,7 +52,8 @@ def free_port() -> int:
 
 def launched(*words: str) -> str:
     """What processes say that run together on this machine, on the CPU."""
-    shared = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    shared = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
     if sys.platform == "linux":
         shared["GLOO_SOCKET_IFNAME"] = "lo"  # whatever the machine is called, and whether that resolves
     launcher, *rest = words

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
+from ngs.learning.policy_gradient import Mapo
 from torch import Tensor
 
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import METHODS
-from ngs.learning.policy_gradient import Mapo
 from ngs.processes import as_the_first_says, own_seed
 from tests.learning.tasks import network, tiny, tiny_reasoner
 

@@ -7,12 +7,12 @@ from random import Random
 
 import numpy as np
 import torch
+from ngs.learning.questions import QuestionBatch, QuestionExamples
+from ngs.networks.decoding import Policy
 from torch import Tensor
 
 from ngs.grammar.constraint import Given, enumerate_sentences
 from ngs.grammar.padding import PAD
-from ngs.learning.questions import QuestionBatch, QuestionExamples
-from ngs.networks.decoding import Policy
 from ngs.networks.pointer import PointerNetwork
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch

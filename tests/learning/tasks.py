@@ -7,13 +7,13 @@ from random import Random
 
 import numpy as np
 import torch
+from ngs.learning.reasoner import Reasoner, reasoner
 from torch import Tensor, nn
 
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Batch, Examples
-from ngs.learning.reasoner import Reasoner, reasoner
-from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value

@@ -8,13 +8,13 @@ import torch
 from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import strategies as st
+from ngs.learning.objective import Supervised
 from torch import Tensor, nn
 
 from ngs.errors import NGSError, SemanticsError, ShapeError
+from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples, most_inputs, padded
 from ngs.learning.loop import Lesson, Order, Settings, Trainer
-from ngs.learning.objective import Supervised
-from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED
 from tests.learning.tasks import network, tiny, whole
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 import torch
+from ngs.search.posterior import posterior
 from torch import nn
 
 from ngs.errors import NGSError, ShapeError
@@ -16,7 +17,6 @@ from ngs.learning.loop import Settings, Step
 from ngs.learning.methods import multi_step, supervised
 from ngs.learning.schedule import constant
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.posterior import posterior
 from tests.learning.tasks import GRAMMAR, SIZE, network, tiny
 
 FAST = Settings(batch_size=30, learning_rate=0.1)

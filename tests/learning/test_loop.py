@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from ngs.learning.objective import Supervised
 from torch import Tensor, nn
 
 from ngs.errors import DataError, NGSError
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson, Order, Settings, Trainer
 from ngs.learning.methods import METHODS
-from ngs.learning.objective import Supervised
 from ngs.learning.schedule import constant, one_cycle
 from tests.learning.tasks import GRAMMAR, SIZE, network, tiny, tiny_reasoner
 

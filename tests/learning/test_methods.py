@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from ngs.learning.objective import Likeliest, Supervised
 
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import METHODS, Method, k_likeliest, mapo, reinforce
 from ngs.learning.metrics import Score, measure
-from ngs.learning.objective import Likeliest, Supervised
 from tests.learning.tasks import examples_of, network, tiny, tiny_reasoner
 
 TEST = tiny(200, seed=99)

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from ngs.errors import NGSError
+from ngs.grammar.padding import PAD
 from ngs.learning import metrics as scoring
 from ngs.learning.metrics import Score, Scores, measure, read_all, scores_of
-from ngs.grammar.padding import PAD
 from tests.learning.tasks import GRAMMAR, SIZE, decoded, network, tiny, tiny_reasoner, value_of, whole
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from ngs.learning.objective import Likeliest, Marginal, MultiStep, Objective, OneStep, Supervised
+from ngs.learning.reasoner import Reasoner
+from ngs.search.batched import one_step_batch
+from ngs.search.batched_walk import multi_step_batch
+from ngs.search.posterior import posterior
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.grammar.padding import PAD
 from ngs.learning.examples import Batch, Examples
 from ngs.learning.methods import METHODS
-from ngs.learning.objective import Likeliest, Marginal, MultiStep, Objective, OneStep, Supervised
-from ngs.learning.reasoner import Reasoner
-from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.batched import one_step_batch
-from ngs.search.batched_walk import multi_step_batch
 from ngs.search.multi_step import Walk
-from ngs.search.posterior import posterior
 from tests.learning.tasks import (
     GRAMMAR,
     SIZE,

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pytest
 import torch
+from ngs.learning.policy_gradient import Baseline, Mapo, Memory, Reinforce
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Batch, Examples
-from ngs.learning.policy_gradient import Baseline, Mapo, Memory, Reinforce
-from ngs.grammar.padding import PAD
 from tests.enumeration import sentences
 from tests.learning.tasks import (
     GRAMMAR,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-
 from ngs.learning.program_methods import PROGRAM_METHODS, Searching
 from ngs.learning.program_objectives import (
     MultiStepPrograms,
@@ -13,6 +12,7 @@ from ngs.learning.program_objectives import (
     the_likeliest,
 )
 from ngs.learning.program_posterior import ProgramPosterior
+
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import TIDY_EDITS, TIDY_SWITCHES, meanings
 from tests.learning.program_tasks import Task, beliefs, task, whole

@@ -8,9 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
-
-from ngs.errors import NGSError
 from ngs.learning.program_objectives import (
     MultiStepPrograms,
     OneStepPrograms,
@@ -22,8 +19,11 @@ from ngs.learning.program_objectives import (
 )
 from ngs.learning.questions import QuestionBatch
 from ngs.networks.decoding import Policy
-from ngs.networks.pointer import PointerNetwork
 from ngs.search.arrangement import Corrected, multi_step, one_step
+from torch import Tensor
+
+from ngs.errors import NGSError
+from ngs.networks.pointer import PointerNetwork
 from ngs.search.multi_step import Walk
 from ngs.tasks.clevr.noun_phrases import TIDY_EDITS, TIDY_SWITCHES
 from tests.learning.program_tasks import Task, beliefs, gradient, task, whole

@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
-
-from ngs.errors import NGSError
-from ngs.learning import program_posterior
 from ngs.learning.program_posterior import Enumeration, ProgramPosterior, log_sum
 from ngs.learning.questions import QuestionBatch
 from ngs.networks.decoding import Policy
+from torch import Tensor
+
+from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
+from ngs.learning import program_posterior
 from ngs.tasks.clevr.noun_phrases import TIDY_EDITS, meanings
 from ngs.tasks.clevr.program import Program
 from tests.learning.program_tasks import MANY, Task, beliefs, gradient, task, whole

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from ngs.learning.questions import QuestionExamples, spoken_of
 
 from ngs.errors import ShapeError
-from ngs.learning.questions import QuestionExamples, spoken_of
 from ngs.grammar.padding import PAD
 from tests.learning.program_tasks import Task, beliefs, task, whole
 from tests.networks.asked import network

@@ -7,18 +7,19 @@ from random import Random
 import numpy as np
 import pytest
 import torch
+from ngs.learning.reasoner import Reasoner, Substituting, Tabled, Untabled, reasoner
+from ngs.search.batched import one_step_batch
+from ngs.search.batched_walk import multi_step_batch
+from tests.search.slow_values import slow
 from torch import Tensor
 
 from ngs.errors import NGSError, ParseError
 from ngs.grammar.grammar import Grammar
-from ngs.learning.examples import Batch, Examples
-from ngs.learning.reasoner import Reasoner, Substituting, Tabled, Untabled, reasoner
 from ngs.grammar.padding import PAD
+from ngs.learning.examples import Batch, Examples
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Semantics
-from ngs.search.batched import one_step_batch
-from ngs.search.batched_walk import multi_step_batch
 from ngs.search.multi_step import Walk
 from tests.enumeration import sentences
 from tests.learning.tasks import (
@@ -35,7 +36,6 @@ from tests.learning.tasks import (
     value_of,
     whole,
 )
-from tests.search.slow_values import slow
 
 SEEDS = range(2)
 

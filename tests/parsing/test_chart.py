@@ -16,9 +16,9 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.tree import sentence_of
-from ngs.parsing.chart import inside, log_total, outside
+from ngs.parsing.chart import LOG, MAX, drawing, exponential, inside, outside
 from ngs.parsing.circuit import Circuit, Edges, unroll
-from ngs.parsing.semiring import LOG, MAX, drawing, exponential
+from ngs.parsing.derivations import log_total
 from ngs.parsing.tables import Blank, compile_tables
 from tests.enumeration import derivations
 from tests.grammars import CATALAN, DANGLING_ELSE, NAMED, NULLABLE_LIST, grammars, lattices

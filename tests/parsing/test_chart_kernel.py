@@ -15,9 +15,9 @@ from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.padding import PAD
 from ngs.parsing import chart
-from ngs.parsing.chart import best_derivation, inside, log_total, outside, sampled_derivation
+from ngs.parsing.chart import drawing, exponential, inside, outside
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
-from ngs.parsing.semiring import drawing, exponential
+from ngs.parsing.derivations import best_derivation, log_total, sampled_derivation
 from tests.grammars import CATALAN, DANGLING_ELSE, NULLABLE_LIST, PROGRAMS
 from tests.kernels import DEVICE, needs_triton, on_any_device, without_warnings
 

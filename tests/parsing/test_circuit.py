@@ -20,7 +20,6 @@ from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Value, normal_form
 from ngs.grammar.tree import Sentence, sentence_of
-from ngs.parsing.chart import log_total
 from ngs.parsing.circuit import (
     Circuit,
     Edges,
@@ -30,6 +29,7 @@ from ngs.parsing.circuit import (
     sentence_circuit,
     unroll,
 )
+from ngs.parsing.derivations import log_total
 from ngs.parsing.sentence import parse
 from ngs.parsing.tables import Blank, compile_tables
 from ngs.reasoning.arithmetic import Arithmetic

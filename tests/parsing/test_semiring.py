@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ngs.parsing.circuit import Edges
-from ngs.parsing.semiring import (
+from ngs.parsing.chart import (
     IMPOSSIBLE,
     LOG,
     MAX,
@@ -22,6 +21,7 @@ from ngs.parsing.semiring import (
     segment_argmax,
     segment_max,
 )
+from ngs.parsing.circuit import Edges
 
 SEED = 20_200_713
 

@@ -1,7 +1,7 @@
 """What `ngs.search.edits` asks of every kind of edits, as checks that the tests of any edits can call.
 
-A test makes a `Language` of its edits and calls `check_all(language, walks)`, with the exact chances of its random
-walks: `walks_by_steps(language)` for edits that are made one after another.
+A test makes a `Language` of its edits and calls `check_all(language, walks, chain, seed)`, with the exact
+chances of its random walks: `walks_by_steps(language)` for edits that are made one after another.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Language:
         return table.view(len(self), len(self)).fill_diagonal_(0.0)
 
     def chances(self, start: Tensor, walked: Tensor, weight: Tensor) -> Tensor:
-        """[sentence, sentence] of walks from the sentences with the numbers `start` to `walked` [walk, time]."""
+        """[sentence, sentence] of walks from the sentences of these numbers to `walked` [walk, time]."""
         end, inside = self.find(walked)
         assert inside.all(), "a walk left the language"
         table = torch.zeros(len(self), len(self), dtype=torch.float64)
@@ -123,7 +123,7 @@ class Drawn(TorchFunctionMode):
 
 
 def walks_by_steps(language: Language) -> list[Tensor]:
-    """For each distance, P(z'|z) of walks of one edit after another: one step on every draw, and its powers."""
+    """For each distance, P(z'|z) of one edit after another: one step on every draw, and its powers."""
     number = language.edits.count(language.sentences).long()
     start = torch.arange(len(number)).repeat_interleave(number)
     rank = torch.arange(len(start)) - (number.cumsum(0) - number)[start]

@@ -179,7 +179,7 @@ class Examples:
 
     lengths: Sequence[int]
     answers: Sequence[Value]
-    device: torch.device = torch.device("cpu")
+    device = torch.device("cpu")
 
 
 def reasoner_of(problems: Sequence[Problem], **settings: Any) -> Reasoner:

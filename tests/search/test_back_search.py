@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import inf, nan
 from typing import Any
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,13 +42,13 @@ def by_queue(problem: Problem) -> Sentence | None:
 
 
 def check_batch(problems: Sequence[Problem]) -> None:
-    """Of probability zero is only what is right already: the queue looks at a change, and the batch at a sentence."""
+    """Only the queue corrects to a sentence of probability zero: it looks at the change alone."""
     have = solve(problems)
     for z, found, problem in zip(have.z.tolist(), have.found.tolist(), problems, strict=True):
         want = by_queue(problem)
         if want != problem.sentence and problem.log_prob(problem.sentence) == -inf:
             fixed = problem.grammar.decode(symbol for symbol in z if symbol != PAD)
-            assert not found or problem.log_prob(fixed) > -inf and problem.answer(fixed) == problem.target
+            assert not found or (problem.log_prob(fixed) > -inf and problem.answer(fixed) == problem.target)
             continue
         assert found == (want is not None)
         encoded = problem.grammar.encode(problem.sentence if want is None else want)

@@ -42,7 +42,9 @@ def generator() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
-def correct(scores: Tensor, lengths: Sequence[int] | None, answers: Sequence[Value], steps: int) -> Corrections:
+def correct(
+    scores: Tensor, lengths: Sequence[int] | None, answers: Sequence[Value], steps: int
+) -> Corrections:
     """1-BS, or m-BS of some steps, from the most likely sentences."""
     p = normalised(SMALL_ARITHMETIC, scores, lengths)
     r = reasoner(SMALL_ARITHMETIC, Arithmetic, Examples(p.lengths, answers))

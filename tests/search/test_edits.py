@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise, permutations, product
 from math import lcm
 from typing import Any
 
+import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -18,15 +20,18 @@ from torch.nn.functional import pad
 from ngs import PAD, ChainSettings, Edits, Grammar, Substitute, Switch, recognises
 from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.candidates import Candidates, joined
+from ngs.search.back_search import State, log_ratio, log_target
 from ngs.search.multi_step import ListedEdits, ReferenceEdits, Substitutions
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, grammars
+from tests.search import edits_contract
 from tests.search.edits_contract import (
     FARTHEST,
     Drawn,
     Language,
     chains,
     check_all,
+    check_chain,
     check_reference,
     check_steps_follow_each_other,
     reached,
@@ -53,7 +58,7 @@ def walks_of_substitutions(language: Language) -> list[Tensor]:
     """For each distance, P(z'|z) of walks, by every order of positions and every choice of symbols."""
     z, time = language.sentences, language.sentences.shape[1]
     length = int((z[0] != PAD).sum())
-    symbols = lcm(*range(1, language.edits.usable.shape[-1]))
+    symbols = lcm(*language.edits.alternatives[length].clamp(min=1).tolist())
     choices = [(k + 0.5) / symbols for k in range(symbols)]
     orders = torch.tensor(list(permutations(range(length)))).double() / length
     draws = torch.tensor(list(product(choices, repeat=length)), dtype=torch.float64)
@@ -199,7 +204,11 @@ def test_edits_whose_number_varies(
 
 
 def test_nothing_to_edit_stays_as_it_is() -> None:
-    for edits in (Substitute(SMALL_ARITHMETIC, 3), Switch(torch.tensor(symbol_classes(SMALL_ARITHMETIC))), Counters(3, 1)):
+    for edits in (
+        Substitute(SMALL_ARITHMETIC, 3),
+        Switch(torch.tensor(symbol_classes(SMALL_ARITHMETIC))),
+        Counters(3, 1),
+    ):
         for shape in ((2, 0), (0, 3)):
             z = torch.empty(shape, dtype=torch.long)
             walked = edits.walk(z, torch.full((len(z),), 2), torch.Generator())
@@ -221,3 +230,72 @@ def test_substitutions_know_sentences_that_are_padded_beyond_the_longest() -> No
     assert torch.equal(edits.count(wide), edits.count(z))
     walked = edits.walk(wide, torch.tensor([1, 1]), torch.Generator().manual_seed(0))
     assert (walked[:, 3:] == PAD).all() and ((walked != wide).sum(1) <= 1).all()
+
+
+SMALL = [
+    pytest.param(Substitute(SMALL_ARITHMETIC, 3), sentences(SMALL_ARITHMETIC, 3), id="substitutions"),
+    pytest.param(Counters(3, 1), list(product(range(4), repeat=2)), id="number varies"),
+]
+
+
+def small(edits: Edits, known: Sequence[Any]) -> tuple[Language, list[Tensor], ReferenceEdits]:
+    if isinstance(edits, Counters):
+        every = torch.tensor(known)
+        language = Language.random(edits, every[edits.contains(every)], seed=0)
+        return language, walks_by_steps(language), edits.reference()
+    every = torch.tensor([SMALL_ARITHMETIC.encode(sentence) for sentence in known])
+    language = Language.random(edits, every, seed=0)
+    return language, walks_of_substitutions(language), Substitutions(SMALL_ARITHMETIC)
+
+
+@pytest.mark.parametrize(("edits", "known"), SMALL)
+@pytest.mark.parametrize("distance", range(4))
+def test_walks_of_the_reference_have_the_same_distribution(
+    edits: Edits, known: Sequence[Any], distance: int
+) -> None:
+    language, walks, reference = small(edits, known)
+    generator, name = torch.Generator().manual_seed(distance), SMALL_ARITHMETIC.decode
+    first = tuple(language.sentences[0].tolist())
+    number = 2000
+    if isinstance(edits, Counters):
+        walked = [reference.walk(first, distance, generator) for _ in range(number)]
+    else:
+        walked = [
+            tuple(SMALL_ARITHMETIC.encode(reference.walk(name(first), distance, generator)))
+            for _ in range(number)
+        ]
+    end, inside = language.find(torch.tensor(walked))
+    have, want = torch.bincount(end, minlength=len(language)) / number, walks[distance][0]
+    noise = (want * (1 - want).clamp(min=0) / number).sqrt().sum() / 2
+    assert inside.all() and (have - want).abs().sum() / 2 < noise + 0.05
+
+
+def by_target_alone(now: State, new: State, _: Tensor, __: Edits, chain: ChainSettings) -> Tensor:
+    return log_target(new, chain) - log_target(now, chain)
+
+
+def as_printed(now: State, new: State, distance: Tensor, edits: Edits, chain: ChainSettings) -> Tensor:
+    """Corrections are always accepted, and walks by the ratio of p alone."""
+    corrects = now.found & (now.fix == new.z).all(1)
+    return torch.where(corrects & (distance == 1), 0.0, new.log_p - now.log_p)
+
+
+def without_counts(now: State, new: State, distance: Tensor, edits: Edits, chain: ChainSettings) -> Tensor:
+    one = torch.ones_like(now.count)
+    return log_ratio(replace(now, count=one), replace(new, count=one), distance, edits, chain)
+
+
+@pytest.mark.parametrize(
+    ("edits", "known", "naive"),
+    [(*case.values, naive) for case in SMALL for naive in (by_target_alone, as_printed)]
+    + [(*SMALL[1].values, without_counts)],
+)
+def test_the_checks_refuse_naive_ratios(
+    monkeypatch: pytest.MonkeyPatch, edits: Edits, known: Sequence[Any], naive: Callable[..., Tensor]
+) -> None:
+    language, walks, _ = small(edits, known)
+    chain = ChainSettings(back_search=0.5, epsilon=0.1)
+    check_chain(language, walks, chain)
+    monkeypatch.setattr(edits_contract, "log_ratio", naive)
+    with pytest.raises(AssertionError):
+        check_chain(language, walks, chain)

@@ -20,7 +20,7 @@ from tests.search.semantics import NAMED_MEANINGS, SMALL_ARITHMETIC, answers, me
 
 
 def check_judges(grammar: Grammar, semantics: Meaning, longest: int, most: int, random: Random) -> None:
-    """All strings of symbols, sentences or not, and of all lengths in one batch; or so many of each length."""
+    """Strings of symbols, sentences or not, of all lengths in one batch; at most so many of each length."""
     lengths = normal_form(grammar).lengths(longest)
     known = {length: set(answers(grammar, semantics, length).values()) - {UNDEFINED} for length in lengths}
     examples = [(length, answer) for length in lengths for answer in [*sorted(known[length], key=str), -99]]

@@ -274,7 +274,9 @@ def substituted(tree: Tree, path: tuple[int, ...], value: Fraction) -> Fraction:
 @given(arithmetic_problems())
 def test_given_and_automatic_inverses_agree(problem: Problem) -> None:
     given_inverse = solve(problem)
-    automatic = one_step(SMALL_ARITHMETIC, PlainArithmetic, problem.log_probs, problem.target, problem.sentence)
+    automatic = one_step(
+        SMALL_ARITHMETIC, PlainArithmetic, problem.log_probs, problem.target, problem.sentence
+    )
     assert given_inverse.sentence == automatic.sentence
     assert given_inverse.position == automatic.position
 

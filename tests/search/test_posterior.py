@@ -22,7 +22,14 @@ from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search import compiled
 from tests.grammars import CATALAN, DANGLING_ELSE, lattices
-from tests.search.semantics import SMALL_ARITHMETIC, PlainArithmetic, answers, lengths_of, log_probs_of, meanings
+from tests.search.semantics import (
+    SMALL_ARITHMETIC,
+    PlainArithmetic,
+    answers,
+    lengths_of,
+    log_probs_of,
+    meanings,
+)
 
 
 @dataclass(frozen=True)
@@ -276,9 +283,7 @@ def test_unnormalised_scores_are_refused() -> None:
 
 @given(arithmetic_cases)
 def test_float32_is_close(case: Case) -> None:
-    single = Case(
-        case.grammar, case.semantics, case.log_probs.float(), case.lengths, case.answers
-    )
+    single = Case(case.grammar, case.semantics, case.log_probs.float(), case.lengths, case.answers)
     have = ask(single).log_z
     assert have.dtype == torch.float32
     torch.testing.assert_close(have.double(), ask(case).log_z, rtol=1e-4, atol=1e-4)
@@ -340,7 +345,9 @@ def test_an_answer_nothing_gives() -> None:
 
 
 def test_one_hopeless_example_does_not_spoil_the_gradient() -> None:
-    scores = torch.zeros(2, 3, len(SMALL_ARITHMETIC.symbols), dtype=torch.float64).log_softmax(-1).requires_grad_()
+    scores = (
+        torch.zeros(2, 3, len(SMALL_ARITHMETIC.symbols), dtype=torch.float64).log_softmax(-1).requires_grad_()
+    )
     have = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [77, 1])
     have.log_z[have.found].sum().backward()
     assert scores.grad is not None and scores.grad.isfinite().all()

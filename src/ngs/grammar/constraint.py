@@ -21,7 +21,6 @@ from typing import Any, Generic, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-import ngs.kernels
 from ngs.errors import BudgetError, ShapeError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
@@ -69,8 +68,10 @@ class Given(Rows):
         return int(self.sizes.max()) if len(self) else 0
 
     def to(self, device: torch.device) -> Given:
-        parts = (None if part is None else part.to(device) for part in (self.lengths, self.multiset))
-        return Given(*parts)
+        lengths, multiset = (
+            None if part is None else part.to(device) for part in (self.lengths, self.multiset)
+        )
+        return Given(lengths, multiset)
 
     @property
     def _known(self) -> Tensor:
@@ -84,7 +85,7 @@ S = TypeVar("S", bound=Rows)
 
 
 @dataclass(frozen=True)
-class KernelRule:
+class Rule:
     """A constraint as kernels on a GPU know it."""
 
     function: Any
@@ -134,11 +135,16 @@ class Constraint(nn.Module, ABC, Generic[S]):
         return found & self.accepts(state)
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
-        """bool [row, time, symbol]: what might have come at each step of `z` [row, time], sentences or not."""
+        """bool [row, time, symbol]: what might have come at each step of `z` [row, time].
+
+        Nothing behind the first PAD; what `z` has there need not be allowed.
+        """
         state = self._start_of_each(given, z)
         found = torch.zeros((*z.shape, self.symbols), dtype=torch.bool, device=z.device)
+        over = torch.zeros(len(z), dtype=torch.bool, device=z.device)
         for step, symbol in enumerate(z.unbind(1)):
-            found[:, step] = self.mask(state)
+            found[:, step] = self.mask(state) & ~over[:, None]
+            over = over | (symbol == PAD)
             state = self.advance(state, symbol)
         return found
 
@@ -230,8 +236,8 @@ class Automaton(Constraint[Prefix]):
         return accepted if state.remaining is None else accepted & (state.remaining == 0)
 
     def contains(self, given: Given, z: Tensor) -> Tensor:
-        # One look-up per symbol. PAD is one more symbol, which ends a sentence and may follow itself; as indices
-        # that count from the end, PAD is the last column, and _OVER, _UNKNOWN and _DEAD are the last rows.
+        # One look-up per symbol. PAD is one more symbol, which ends a sentence and may follow itself. As
+        # indices that count from the end, it is the last column, and _OVER, _UNKNOWN, _DEAD the last rows.
         state = self._start_of_each(given, z)
         table = self.transitions
         ended = torch.where(self.completions[: len(table), 0], _OVER, _DEAD)
@@ -250,9 +256,9 @@ class Automaton(Constraint[Prefix]):
         """int64 [row, symbol]: the states after each symbol."""
         alive = position != _DEAD
         met = position[alive]
-        fresh = set(met[self.transitions[met, 0] == _UNKNOWN].tolist())
+        fresh = met[self.transitions[met, 0] == _UNKNOWN].unique().tolist()
         if fresh:
-            self._explore(sorted(fresh))
+            self._explore(fresh)
         return self.transitions[position.clamp(min=0)].masked_fill(~alive[:, None], _DEAD)
 
     def _explore(self, states: list[int]) -> None:
@@ -301,16 +307,14 @@ class Multiset(Constraint[Arranged]):
     BudgetError where there are more than MOST_MULTISETS of them.
     """
 
-    classes: Tensor
-
     def __init__(self, grammar: Grammar) -> None:
         super().__init__(len(grammar.symbols))
         self.automaton = prefix_automaton(grammar)
-        self.register_buffer("classes", torch.tensor(symbol_classes(grammar)), persistent=False)
+        self.register_buffer("_classes", torch.tensor(symbol_classes(grammar)), persistent=False)
 
     def start(self, given: Given) -> Arranged:
         counts = self._multiset(given)
-        of_class = counts.new_zeros((len(counts), self.symbols)).index_add(1, self.classes, counts)
+        of_class = counts.new_zeros((len(counts), self.symbols)).index_add(1, self._classes, counts)
         parts = int((of_class + 1).double().prod(1).amax()) if len(counts) else 0
         if parts > MOST_MULTISETS:
             raise BudgetError(
@@ -366,7 +370,7 @@ class Counting(Constraint[Left]):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
 
-    def rule(self, symbols: int, device: torch.device) -> KernelRule | None:
+    def rule(self, symbols: int, device: torch.device) -> Rule | None:
         """What `legal` says, for kernels on a GPU; None where they are not told."""
         return None
 
@@ -385,16 +389,11 @@ class Counting(Constraint[Left]):
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
         counts = self._multiset(given)
-        rule = self.rule(self.symbols, counts.device) if ngs.kernels.available(counts) else None
-        if rule is not None:
-            from ngs.kernels import legal_symbols
-
-            return legal_symbols.legal_along(rule.function, rule.facts, counts, z)
         before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
         used = torch.zeros((*z.shape, self.symbols), dtype=counts.dtype, device=z.device)
         used.scatter_(2, before.clamp(min=0)[..., None], (before != PAD).to(counts.dtype)[..., None])
-        latest = torch.arange(z.shape[1], device=z.device).where(before != PAD, 0).cummax(1).values
-        return self.legal(counts[:, None] - used.cumsum(1), before.gather(1, latest))
+        over = torch.nn.functional.pad((z == PAD).cumsum(1) > 0, (1, 0))[:, :-1]
+        return self.legal(counts[:, None] - used.cumsum(1), before) & ~over[..., None]
 
 
 class AnyOrder(Counting):
@@ -406,10 +405,10 @@ class AnyOrder(Counting):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return left > 0
 
-    def rule(self, symbols: int, device: torch.device) -> KernelRule:
+    def rule(self, symbols: int, device: torch.device) -> Rule:
         from ngs.kernels.legal_symbols import any_order
 
-        return KernelRule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
+        return Rule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
 
 
 # All sentences

@@ -1,29 +1,112 @@
-"""One pass up and one pass down a circuit, for a batch, in any semiring."""
+"""One pass up and one pass down a circuit, for a batch, in any semiring.
+
+A semiring says what a chart does with rival derivations: add them, take the best, or draw one. It is a pair of
+functions on the edges of a circuit (Goodman 1999, "Semiring parsing"). `plus` reduces the edge scores of each
+segment to one score, and `share` says which part of that score each edge is answerable for. Up goes `plus`, down
+goes `share`; with log-sum-exp the shares are the softmax, the gradient, and so the posterior.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-import ngs.kernels
-from ngs.grammar.padding import PAD
 from ngs.parsing.circuit import FIRST_LEAF, NOTHING, ONE, Circuit, Edges
-from ngs.parsing.semiring import IMPOSSIBLE, LOG, MAX, Semiring, drawing, exponential
 
-if TYPE_CHECKING:
-    from ngs.kernels.chart import ChartLayout
+IMPOSSIBLE = -1e30  # not -inf: -inf minus -inf is NaN, which one dead cell would spread over a batch
 
-MAX_KERNEL_EDGES = 4_000
-"""Edges of a circuit that a kernel goes through one after the other, in one launch.
 
-The kernel takes time in proportion to the edges, whatever the batch; launching every level takes time in
-proportion to the levels, and has the whole GPU for their edges. So the more edges a level has, the less there
-is to gain, and the levels of circuits for values have thousands. On an H200, for 64 formulas, 146 edges (7
-symbols) take 43 us instead of 382, and 2,786 edges (47 symbols) 1,043 instead of 2,410.
-"""
+@dataclass(frozen=True)
+class Semiring:
+    """`plus(scores, edges)` -> totals by segment; `share(scores, totals, edges)` -> weights by edge.
+
+    An element need not be one score: `lift` makes elements [row, ..., batch] of scores [row, batch], and
+    `times` combines those of the left and the right parts of edges. Without `share` there is no `outside`.
+    """
+
+    plus: Callable[[Tensor, Edges], Tensor]
+    share: Callable[[Tensor, Tensor, Edges], Tensor] | None
+    times: Callable[[Tensor, Tensor], Tensor] = Tensor.add_
+    lift: Callable[[Tensor], Tensor] = lambda scores: scores
+
+
+def segment_max(scores: Tensor, edges: Edges) -> Tensor:
+    """max over the edges of each segment; IMPOSSIBLE for a segment without edges."""
+    totals = scores.new_full((edges.segments, *scores.shape[1:]), IMPOSSIBLE)
+    return totals.scatter_reduce_(0, _expand(edges.out, scores), scores, "amax", include_self=True)
+
+
+def segment_logsumexp(scores: Tensor, edges: Edges) -> Tensor:
+    """log sum exp over the edges of each segment, IMPOSSIBLE for a segment without edges."""
+    peak = segment_max(scores, edges)
+    total = torch.zeros_like(peak).index_add_(0, edges.out, (scores - peak.index_select(0, edges.out)).exp_())
+    return peak.add_(total.clamp_(min=1.0).log_())  # the peak itself adds exp(0) = 1
+
+
+def softmax_share(scores: Tensor, totals: Tensor, edges: Edges) -> Tensor:
+    """p(edge | segment) = exp(score - total)."""
+    return (scores - totals.index_select(0, edges.out)).exp_()
+
+
+def segment_argmax(scores: Tensor, best: Tensor, edges: Edges) -> Tensor:
+    """The first edge that has the `best` score of its segment; `len(edges.out)` where there is none."""
+    candidate = torch.where(scores == best.index_select(0, edges.out), _numbers(scores), len(scores))
+    first = candidate.new_full(best.shape, len(scores))
+    return first.scatter_reduce_(0, _expand(edges.out, scores), candidate, "amin", include_self=True)
+
+
+def winner_share(scores: Tensor, best: Tensor, edges: Edges) -> Tensor:
+    """One for the first edge with the best score of its segment, zero for the others."""
+    winner = segment_argmax(scores, best, edges).index_select(0, edges.out)
+    return (winner == _numbers(scores)).to(scores.dtype)
+
+
+Noise = Callable[[Tensor], Tensor]
+"""Standard exponential numbers for scores, in their shape."""
+
+
+def exponential(generator: torch.Generator | None) -> Noise:
+    """Drawn where the generator is, so that it need not be on the device of the scores."""
+
+    def noise(scores: Tensor) -> Tensor:
+        device = scores.device if generator is None else generator.device
+        return torch.empty_like(scores, device=device).exponential_(generator=generator).to(scores.device)
+
+    return noise
+
+
+def drawn_share(noise: Noise) -> Callable[[Tensor, Tensor, Edges], Tensor]:
+    """One for an edge drawn from p(edge | segment), by adding Gumbel noise and taking the winner."""
+
+    def share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
+        noisy = scores - noise(scores).log()
+        return winner_share(noisy, segment_max(noisy, edges), edges)
+
+    return share
+
+
+def _numbers(scores: Tensor) -> Tensor:
+    """0, 1, 2, ... down the first dimension, to be compared with edges."""
+    return torch.arange(len(scores), device=scores.device).view(-1, *[1] * (scores.dim() - 1))
+
+
+def _expand(out: Tensor, scores: Tensor) -> Tensor:
+    return out.view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
+
+
+LOG = Semiring(segment_logsumexp, softmax_share)
+"""Totals: log of the summed probability. Shares: posterior weights."""
+
+MAX = Semiring(segment_max, winner_share)
+"""Totals: log-probability of the best derivation. Shares: that derivation, as zeros and ones."""
+
+
+def drawing(noise: Noise) -> Semiring:
+    """Totals as LOG. Shares: one derivation drawn from the posterior, as zeros and ones."""
+    return Semiring(segment_logsumexp, drawn_share(noise))
 
 
 @dataclass(frozen=True)
@@ -100,116 +183,3 @@ def outside(chart: Chart) -> Tensor:
         last = first
     leaves = flow[FIRST_LEAF : FIRST_LEAF + circuit.time * circuit.symbols]
     return leaves.view(circuit.time, circuit.symbols, batch).permute(2, 0, 1)
-
-
-def has_kernel(circuit: Circuit, scores: Tensor) -> bool:
-    """Whether `ngs.kernels.chart` does the work of `inside` and `outside`, in one launch."""
-    known = scores.dtype in (torch.float32, torch.float64)
-    return known and ngs.kernels.available(scores) and circuit.edges <= MAX_KERNEL_EDGES
-
-
-def kernel_layout(circuit: Circuit) -> ChartLayout:
-    """A circuit as the kernels read it."""
-    from ngs.kernels.chart import ChartLayout
-
-    segments = circuit.rows - FIRST_LEAF - circuit.leaves
-    sizes = circuit.time, circuit.symbols, segments, circuit.inner_edges
-    return ChartLayout(circuit.flat, *sizes, ONE, NOTHING, FIRST_LEAF, IMPOSSIBLE)
-
-
-def log_total(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
-    """log of the summed probability of each example's derivations [batch], differentiable in `scores`.
-
-    -inf where there are none; the gradient is the posterior marginal of each (time, symbol).
-    """
-    totals: Tensor = _LogTotal.apply(scores, circuit, roots)  # type: ignore[no-untyped-call]
-    return totals
-
-
-class _LogTotal(torch.autograd.Function):
-    """`inside` in the LOG semiring with `outside` as its derivative: autograd never sees the chart."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, circuit: Circuit, roots: Edges) -> Tensor:
-        wanted = ctx.needs_input_grad[0]
-        passes = _kernel_sums if has_kernel(circuit, scores) else _replayed_sums
-        totals, *marginals = passes(circuit, scores, roots, wanted)
-        ctx.save_for_backward(totals, *marginals)
-        return totals
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        totals, marginals = ctx.saved_tensors
-        # A total of -inf has no derivative; zero keeps such an example from spoiling its batch.
-        grad = grad.masked_fill(totals.isneginf(), 0.0)
-        return marginals * grad[:, None, None], None, None
-
-
-def _replayed_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
-    """Totals [batch], -inf where nothing is possible, and if `wanted` marginals [batch, time, symbol]."""
-
-    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor, ...]:
-        chart = inside(circuit, scores, Edges(left, right, out, roots.segments), LOG)
-        totals = chart.totals.masked_fill(~chart.possible, -torch.inf)
-        return (totals, outside(chart)) if wanted else (totals,)
-
-    if scores.is_cuda:
-        roots = roots.padded()
-    inputs = scores, roots.left, roots.right, roots.out
-    return circuit.replays((scores.shape, wanted), passes, inputs)
-
-
-def _kernel_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
-    """The same by a kernel."""
-    from ngs.kernels.chart import log_totals
-
-    return log_totals(kernel_layout(circuit), scores, roots.parts, wanted=wanted)
-
-
-def _chosen_symbols(chart: Chart) -> Tensor:
-    """The sentence a one-hot `outside` stands for [batch, time]; PAD where nothing flows."""
-    flow = outside(chart)
-    return torch.where(flow.sum(-1) > 0, flow.argmax(-1), PAD)
-
-
-def best_derivation(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
-    """The best derivation under each example's root, as symbol ids [batch, time]."""
-    if has_kernel(circuit, scores):
-        from ngs.kernels import chart as kernel
-
-        return kernel.best_columns(kernel_layout(circuit), scores, roots.parts)
-
-    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
-        return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
-
-    roots = roots.padded()
-    (symbols,) = circuit.replays("best", passes, (scores, roots.left, roots.right, roots.out))
-    return symbols
-
-
-def sampled_derivation(
-    circuit: Circuit, scores: Tensor, roots: Edges, generator: torch.Generator | None
-) -> Tensor:
-    """A derivation drawn from the posterior under each example's root, as symbol ids [batch, time]."""
-    if has_kernel(circuit, scores):
-        from ngs.kernels import chart as kernel
-
-        flat = scores.new_empty(circuit.inner_edges * len(scores) + len(roots.out))
-        return kernel.sampled_columns(
-            kernel_layout(circuit), scores, roots.parts, exponential(generator)(flat)
-        )
-    if scores.is_cuda:
-        roots = roots.padded()
-    # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.
-    sizes = [(len(roots.out),), *((len(level.out), len(scores)) for level in reversed(circuit.levels))]
-    noise = [exponential(generator)(scores.new_empty(size)) for size in sizes]
-
-    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor, *noise: Tensor) -> tuple[Tensor]:
-        parts = iter(noise)
-        ring = drawing(lambda _: next(parts))
-        return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), ring)),)
-
-    inputs = scores, roots.left, roots.right, roots.out, *noise
-    (symbols,) = circuit.replays("sample", passes, inputs)
-    return symbols

@@ -7,9 +7,10 @@ What is summed, maximised or sampled over the edges is the semiring's business (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,10 @@ class Circuit(nn.Module):
         if length not in self.roots:
             raise no_such_length(length, self.roots, self.time)
         return self.roots[length].get(value)
+
+    def find(self, lengths: Sequence[int], values: Iterable[Value] = repeat(())) -> list[int | None]:
+        """The root of each pair of a length and a value."""
+        return [self.root(length, value) for length, value in zip(lengths, values, strict=False)]
 
     def select(self, roots: Sequence[int | None]) -> Edges:
         """The edges of one root for each example, on the circuit's device; `out` is the example."""

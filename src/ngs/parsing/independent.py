@@ -14,8 +14,8 @@ from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
-from ngs.parsing.chart import best_derivation, log_total, sampled_derivation
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
+from ngs.parsing.derivations import best_derivation, log_total, sampled_derivation
 from ngs.parsing.distribution import Listed
 from ngs.parsing.k_best import k_best_sentences
 from ngs.parsing.scores import Lengths, check_normalised, checked_scores
@@ -165,7 +165,7 @@ class Independent:
 
     def _language(self, charts: Charts) -> tuple[Group, ...]:
         circuit = charts(self.grammar, self.log_probs.shape[1], self.log_probs.device)
-        roots = [circuit.root(length) for length in self.lengths.tolist()]
+        roots = circuit.find(self.lengths.tolist())
         return (Group.of(range(len(roots)), circuit, roots),)
 
 

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.padding import PAD
-from ngs.parsing.chart import Chart, inside
+from ngs.parsing.chart import IMPOSSIBLE, Chart, Semiring, inside, segment_argmax, segment_max
 from ngs.parsing.circuit import FIRST_LEAF, Circuit, Edges
-from ngs.parsing.semiring import IMPOSSIBLE, Semiring, segment_argmax, segment_max
 
 
 def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> tuple[Tensor, Tensor]:

@@ -88,8 +88,8 @@ def sample_corrections(
     """m-BS: the last state of a chain of `chain.steps` steps from each sentence [row, time].
 
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
-    of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
-    `visit` is called with the first state and with the state after each step.
+    of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`. `visit` is
+    called with the states of all chains, first and after every step.
     """
     now = State.of(z, score, edits, judge)
     visit(now)
@@ -98,14 +98,25 @@ def sample_corrections(
         draws = torch.rand((2, len(z)), generator=generator, device=generator.device, dtype=torch.float64)
         kind, accept = draws.to(z.device)
         distance = torch.poisson(rate, generator=generator).long().to(z.device)
-        walked = edits.walk(now.z, distance, generator)
         corrects = (kind < chain.back_search) & now.found
-        new = State.of(torch.where(corrects[:, None], now.fix, walked), score, edits, judge)
-        log_r = log_ratio(now, new, torch.where(corrects, 1, distance), edits, chain)
-        # A comparison with NaN is false: where the ratio is undefined, the chain stays.
-        now = now.replaced(accept.clamp(min=SMALLEST).log() <= log_r, new)
+        walked = edits.walk(now.z, distance.masked_fill(corrects, 0), generator)
+        proposed = torch.where(corrects[:, None], now.fix, walked)
+        # A chain that proposes where it is stays there: only the others need to know more.
+        moved = (proposed != now.z).any(1).nonzero().flatten()
+        if len(moved):
+            old, where = now.select(moved), torch.where(corrects, 1, distance)[moved]
+            new = State.of(proposed[moved], on_rows(moved, score), edits, on_rows(moved, judge))
+            log_r = log_ratio(old, new, where, edits, chain)
+            # A comparison with NaN is false: where the ratio is undefined, the chain stays.
+            accepted = accept[moved].clamp(min=SMALLEST).log() <= log_r
+            now = now.replaced(moved[accepted], new.select(accepted))
         visit(now)
     return Corrections(now.z, now.right)
+
+
+def on_rows(rows: Tensor, function: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """A score or a judge of some rows, of which `rows` tells the numbers among all."""
+    return lambda chosen, z: function(rows[chosen], z)
 
 
 SMALLEST = 1e-300
@@ -120,8 +131,8 @@ def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: Cha
 
         Q(z'|z) = lambda(z) [z' = 1-BS(z)] + (1 - lambda(z)) Poisson(1; beta) ways(z, z') / count(z)
 
-    lambda(z) is lambda where z has a correction, and 0 elsewhere. For any other distance the walk is reversible
-    with respect to count (`edits.py`), so that
+    lambda(z) is lambda where z has a correction, and 0 elsewhere. For any other distance the walk is
+    reversible with respect to count (`edits.py`), so that
 
         Q(z|z') / Q(z'|z) = (1 - lambda(z')) count(z) / ((1 - lambda(z)) count(z'))
 
@@ -173,18 +184,28 @@ class State:
         fixed = most_likely(z, right, near, log_p[len(z) :])
         return cls(z, log_p[: len(z)], right, fixed.z, fixed.found, edits.count(z))
 
+    def select(self, rows: Tensor) -> State:
+        """The states of some rows, by a mask or by numbers."""
+        return State(*(part[rows] for part in self._parts))
+
     def replaced(self, rows: Tensor, other: State) -> State:
-        """This state, with some rows (a mask) of the other."""
-        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
-        return State(*(torch.where(rows.view(-1, *[1] * (old.dim() - 1)), new, old) for old, new in pairs))
+        """This state, with that of `other` in some rows, given by number."""
+        pairs = zip(self._parts, other._parts, strict=True)
+        return State(*(old.index_copy(0, rows, new) for old, new in pairs))
+
+    @property
+    def _parts(self) -> list[Tensor]:
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates]:
     """Whether each sentence [row, time] is right, and the right neighbours of those that are not."""
     right = judge(torch.arange(len(z), device=z.device), z)
     wrong = (~right).nonzero().flatten()
-    near = edits.neighbours(z[wrong]).of(wrong)
-    return right, near.select(judge(near.rows, near.symbols))
+    near = edits.neighbours(z[wrong])
+    rows = wrong[near.rows]
+    keep = judge(rows, near.symbols)
+    return right, Candidates(rows[keep], near.symbols[keep])
 
 
 def most_likely(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:

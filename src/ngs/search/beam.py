@@ -15,8 +15,8 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Step, Value, normal_form
 from ngs.grammar.rules import Terminal
+from ngs.parsing.chart import IMPOSSIBLE
 from ngs.parsing.circuit import ONE, Cell, Circuit, Edges, cells, leaf_row
-from ngs.parsing.semiring import IMPOSSIBLE
 from ngs.reasoning.semantics import Interpretation
 
 Found = dict[Value, list[tuple[int, int]]]

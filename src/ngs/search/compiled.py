@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def cached_result(function: Callable[P, R]) -> Callable[P, R]:
-    """Cache the results of the last 16 calls. A semantics is told apart by `==` and its hash: it must not change."""
+    """Cache the results of the last 16 calls. A semantics must not change: it is told apart by its hash."""
     cached = cast(Callable[P, R], lru_cache(maxsize=16)(function))
 
     @wraps(function)

@@ -57,13 +57,16 @@ class Edits(nn.Module, ABC):
 
     def walk(self, z: Tensor, distance: Tensor, generator: torch.Generator) -> Tensor:
         """Each sentence after `distance` [row] random edits, one after another."""
-        for step in range(int(distance.max()) if len(z) else 0):
-            draw = torch.rand(len(z), generator=generator, device=generator.device).to(z.device)
-            z = torch.where((step < distance)[:, None], self._edited(z, draw), z)
+        z, rows, step = z.clone(), (distance > 0).nonzero().flatten(), 0
+        while len(rows):
+            z[rows] = self._edited(z[rows], generator)
+            step += 1
+            rows = rows[distance[rows] > step]
         return z
 
-    def _edited(self, z: Tensor, draw: Tensor) -> Tensor:
-        """Each sentence after one edit, chosen by a uniform number [row]."""
+    def _edited(self, z: Tensor, generator: torch.Generator) -> Tensor:
+        """Each sentence after one random edit."""
+        draw = torch.rand(len(z), generator=generator, device=generator.device).to(z.device)
         made = self.results(z)
         if not len(made):
             return z

@@ -1,9 +1,9 @@
 """Judges: is f(z) = y? For many sentences at once by table look-up, and one at a time by the reference.
 
-Parsing and executing by tables is the chart again, with values in place of scores. In this semiring an element
-is the number of a value, counted from 1, or ABSENT. `times` looks two numbers up in the compiled table of their
-step, and `plus` keeps the first step that applies. Row and column 0 of every table are ABSENT, so nothing has
-to be masked.
+Parsing and executing by tables is the chart again, with values in place of scores. In this semiring an
+element is the number of a value, counted from 1, or ABSENT. `times` looks two numbers up in the compiled
+table of their step, and `plus` keeps the first step that applies. Row and column 0 of every table are ABSENT,
+so nothing has to be masked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from ngs.parsing.sentence import find_tree
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
-from ngs.search.edits import lengths_of
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
@@ -49,7 +48,7 @@ class ReferenceJudge:
         self._value = value
 
     def __call__(self, examples: Tensor, z: Tensor) -> Tensor:
-        """bool [sentence]: whether each sentence [sentence, time] gives the answer of its example [sentence]."""
+        """bool [sentence]: whether each of z [sentence, time] gives the answer of its example [sentence]."""
         right = (self._gives(*pair) for pair in zip(z.tolist(), examples.tolist(), strict=True))
         return torch.tensor(list(right), dtype=torch.bool, device=z.device)
 
@@ -71,7 +70,7 @@ class TableJudge(nn.Module):
         self.register_buffer("answers", values.numbers(lengths, answers), persistent=False)
 
     def forward(self, examples: Tensor, z: Tensor) -> Tensor:
-        """bool [sentence]: whether each sentence [sentence, time] gives the answer of its example [sentence]."""
+        """bool [sentence]: whether each of z [sentence, time] gives the answer of its example [sentence]."""
         return self.values(z) == self.answers[examples]
 
 
@@ -126,11 +125,11 @@ class TableValues(nn.Module):
         return torch.tensor(numbers, dtype=torch.int32)
 
     def forward(self, z: Tensor) -> Tensor:
-        """int32 [sentence]: the number of each sentence's value [sentence, time]; ABSENT for what is no sentence."""
+        """int32 [sentence]: the number of the value of each of z [sentence, time]; ABSENT for no sentence."""
         symbols = z.new_full((self.time, len(z)), PAD)
         symbols[: z.shape[1]] = z.T[: self.time]
         numbers = self._values(symbols)
-        return numbers.gather(0, self.root_row[lengths_of(z)][None])[0]
+        return numbers.gather(0, self.root_row[(z != PAD).sum(1)][None])[0]
 
     def _values(self, z: Tensor) -> Tensor:
         """The number of every cell's value [row, sentence], for sentences [time, sentence]."""
@@ -153,7 +152,7 @@ class TableValues(nn.Module):
 class _Layer(nn.Module):
     """The edges into all cells of one length: the first of each cell, then the second of each, and so on.
 
-    A cell's edges are in the order of its steps. One that has fewer than others is given edges that are ABSENT.
+    A cell's edges are in the order of its steps. One that has fewer than others is given ABSENT edges.
     """
 
     left: Tensor

@@ -52,4 +52,4 @@ class Memory(nn.Module):
 
     def replace(self, examples: Tensor, z: Tensor) -> None:
         """Store these sentences [row, size, time] in place of all others of their examples."""
-        self.stored[gathered(examples)] = gathered(z.to(torch.int16))
+        self.stored[gathered(examples)] = gathered(z).to(torch.int16)

@@ -1,8 +1,8 @@
 """The reference of m-BS: Algorithm 2 of Li et al. (2020), one sentence at a time.
 
-It does what `back_search.sample_corrections` does for a whole batch, in plain Python. Property tests hold the two
-together: both have the same acceptance ratio, and the exact transition matrix of either is in detailed balance
-with
+It does what `back_search.sample_corrections` does for a whole batch, in plain Python. Property tests hold the
+two together: both have the same acceptance ratio and the same random walks, and the exact transition matrix
+is in detailed balance with
 
     p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
 """

@@ -13,7 +13,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.parsing.independent import Independent
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning
-from ngs.search.back_search import Judge
+from ngs.search.back_search import Judge, on_rows
 from ngs.search.compiled import BUDGET, exact_length, table_values
 from ngs.search.edits import Edits, Substitute
 from ngs.search.judges import ReferenceJudge, TableJudge
@@ -62,7 +62,7 @@ class Reasoner(nn.Module):
 
     def judge_of(self, batch: Any) -> Judge:
         """Whether f(z) = y, for rows of a batch."""
-        return lambda rows, z: self.judge(batch.examples[rows], z)
+        return on_rows(batch.examples, self.judge)
 
     def right(self, batch: Any, z: Tensor) -> Tensor:
         """bool [batch]: whether each row's sentence [batch, time] gives its answer."""
@@ -88,8 +88,8 @@ def reasoner(
 ) -> Reasoner:
     """The reasoner of examples with independent scores.
 
-    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones a task
-    can give a `judge` of its own; without one they are parsed and executed one by one.
+    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones a
+    task can give a `judge` of its own; without one they are parsed and executed one by one.
     """
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)

@@ -80,7 +80,8 @@ class TablePlan(nn.Module):
         groups, exact, device = [], [True] * len(each), p.log_probs.device
         if short:
             circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget, device)
-            roots = [circuit.root(self.lengths[each[row]], self.answers[each[row]]) for row in short]
+            known = [each[row] for row in short]
+            roots = circuit.find([self.lengths[k] for k in known], [self.answers[k] for k in known])
             groups.append(Group.of(short, circuit, roots))
         for row in sorted(set(range(len(each))).difference(short)):
             length, answer = self.lengths[each[row]], self.answers[each[row]]

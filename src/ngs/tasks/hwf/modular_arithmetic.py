@@ -84,14 +84,13 @@ class ModularJudge(nn.Module):
         by_zero = ~over & (operator == OPERATORS.index("/")) & (digit == 0)
         steps = self.steps[operator.clamp(0, len(OPERATORS) - 1), digit.clamp(min=0)]
         primes = self.primes[:, None]
-        d, ds, dt = torch.ones_like(primes * z[:, 0]), 0, 0
+        d = torch.ones_like(primes * z[:, 0])
+        ds, dt = torch.zeros_like(d), torch.zeros_like(d)
         for (u, s, x, y), ended in zip(steps.permute(1, 2, 0), over.T, strict=True):
-            moved = u * d, u * ds + s * dt, x * d + y * dt
-            d, ds, dt = (
-                torch.where(ended, old, new % primes) for old, new in zip((d, ds, dt), moved, strict=True)
-            )
+            moved = torch.stack((u * d, u * ds + s * dt, x * d + y * dt)) % primes
+            d, ds, dt = torch.where(ended, torch.stack((d, ds, dt)), moved)
         a, b = self.targets[examples].permute(1, 2, 0)
-        equal = ((b * ((ds + dt) % primes) - a * d) % primes == 0).all(0)
+        equal: Tensor = ((b * ((ds + dt) % primes) - a * d) % primes == 0).all(0)
         return equal & (fits & ~by_zero).all(1) & (lengths_of(z) % 2 == 1)
 
 
