@@ -21,6 +21,7 @@ from typing import Any, Generic, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
+import ngs.kernels
 from ngs.errors import BudgetError, ShapeError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
@@ -68,10 +69,8 @@ class Given(Rows):
         return int(self.sizes.max()) if len(self) else 0
 
     def to(self, device: torch.device) -> Given:
-        lengths, multiset = (
-            None if part is None else part.to(device) for part in (self.lengths, self.multiset)
-        )
-        return Given(lengths, multiset)
+        parts = (None if part is None else part.to(device) for part in (self.lengths, self.multiset))
+        return Given(*parts)
 
     @property
     def _known(self) -> Tensor:
@@ -85,7 +84,7 @@ S = TypeVar("S", bound=Rows)
 
 
 @dataclass(frozen=True)
-class Rule:
+class KernelRule:
     """A constraint as kernels on a GPU know it."""
 
     function: Any
@@ -135,16 +134,11 @@ class Constraint(nn.Module, ABC, Generic[S]):
         return found & self.accepts(state)
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
-        """bool [row, time, symbol]: what might have come at each step of `z` [row, time].
-
-        Nothing behind the first PAD; what `z` has there need not be allowed.
-        """
+        """bool [row, time, symbol]: what might have come at each step of `z` [row, time], sentences or not."""
         state = self._start_of_each(given, z)
         found = torch.zeros((*z.shape, self.symbols), dtype=torch.bool, device=z.device)
-        over = torch.zeros(len(z), dtype=torch.bool, device=z.device)
         for step, symbol in enumerate(z.unbind(1)):
-            found[:, step] = self.mask(state) & ~over[:, None]
-            over = over | (symbol == PAD)
+            found[:, step] = self.mask(state)
             state = self.advance(state, symbol)
         return found
 
@@ -256,9 +250,9 @@ class Automaton(Constraint[Prefix]):
         """int64 [row, symbol]: the states after each symbol."""
         alive = position != _DEAD
         met = position[alive]
-        fresh = met[self.transitions[met, 0] == _UNKNOWN].unique().tolist()
+        fresh = set(met[self.transitions[met, 0] == _UNKNOWN].tolist())
         if fresh:
-            self._explore(fresh)
+            self._explore(sorted(fresh))
         return self.transitions[position.clamp(min=0)].masked_fill(~alive[:, None], _DEAD)
 
     def _explore(self, states: list[int]) -> None:
@@ -307,14 +301,16 @@ class Multiset(Constraint[Arranged]):
     BudgetError where there are more than MOST_MULTISETS of them.
     """
 
+    classes: Tensor
+
     def __init__(self, grammar: Grammar) -> None:
         super().__init__(len(grammar.symbols))
         self.automaton = prefix_automaton(grammar)
-        self.register_buffer("_classes", torch.tensor(symbol_classes(grammar)), persistent=False)
+        self.register_buffer("classes", torch.tensor(symbol_classes(grammar)), persistent=False)
 
     def start(self, given: Given) -> Arranged:
         counts = self._multiset(given)
-        of_class = counts.new_zeros((len(counts), self.symbols)).index_add(1, self._classes, counts)
+        of_class = counts.new_zeros((len(counts), self.symbols)).index_add(1, self.classes, counts)
         parts = int((of_class + 1).double().prod(1).amax()) if len(counts) else 0
         if parts > MOST_MULTISETS:
             raise BudgetError(
@@ -370,7 +366,7 @@ class Counting(Constraint[Left]):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
 
-    def rule(self, symbols: int, device: torch.device) -> Rule | None:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule | None:
         """What `legal` says, for kernels on a GPU; None where they are not told."""
         return None
 
@@ -389,11 +385,16 @@ class Counting(Constraint[Left]):
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
         counts = self._multiset(given)
+        rule = self.rule(self.symbols, counts.device) if ngs.kernels.available(counts) else None
+        if rule is not None:
+            from ngs.kernels import legal_symbols
+
+            return legal_symbols.legal_along(rule.function, rule.facts, counts, z)
         before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
         used = torch.zeros((*z.shape, self.symbols), dtype=counts.dtype, device=z.device)
         used.scatter_(2, before.clamp(min=0)[..., None], (before != PAD).to(counts.dtype)[..., None])
-        over = torch.nn.functional.pad((z == PAD).cumsum(1) > 0, (1, 0))[:, :-1]
-        return self.legal(counts[:, None] - used.cumsum(1), before) & ~over[..., None]
+        latest = torch.arange(z.shape[1], device=z.device).where(before != PAD, 0).cummax(1).values
+        return self.legal(counts[:, None] - used.cumsum(1), before.gather(1, latest))
 
 
 class AnyOrder(Counting):
@@ -405,10 +406,10 @@ class AnyOrder(Counting):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return left > 0
 
-    def rule(self, symbols: int, device: torch.device) -> Rule:
+    def rule(self, symbols: int, device: torch.device) -> KernelRule:
         from ngs.kernels.legal_symbols import any_order
 
-        return Rule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
+        return KernelRule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
 
 
 # All sentences
