@@ -39,6 +39,7 @@ OF_ONE_TASK = {
     # edits and judges
     "Substitute": "edits of formulas",
     "Edits": "edits given as a list of results, as those of programs",
+    "_count_by_row": "part of the same",
     "Switch": "edits of programs",
     "lengths_of": "used by substitutions and by tables",
     "TableJudge": "judges formulas",

@@ -1,6 +1,6 @@
 """log p of given arrangements under a pointer network on a GPU, in Triton, by two kernels.
 
-Where the modules are known beforehand (`ngs.networks.decoding`: `log_probs`), only the LSTMs must go from
+Where the modules are known beforehand (`score` of `ngs.parsing.autoregressive`), only the LSTMs must go from
 one to the next. So the first kernel takes some rows through time, layer by layer, and keeps the states; what
 a layer adds to the gates of the next is multiplied for several steps at once. The second takes row by row and
 does all the rest for its steps side by side: attention, scores, what the language allows, log p. Products are
