@@ -139,7 +139,7 @@ class Constraint(nn.Module, ABC, Generic[S]):
         return found & self.accepts(state)
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
-        """bool [row, time, symbol]: what might have come at each step of `z` [row, time], sentences or not."""
+        """bool [row, time, symbol]: what might come at each step of `z` [row, time], sentences or not."""
         state = self._start_of_each(given, z)
         found = torch.zeros((*z.shape, self.symbols), dtype=torch.bool, device=z.device)
         for step, symbol in enumerate(z.unbind(1)):

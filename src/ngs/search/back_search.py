@@ -88,8 +88,8 @@ def sample_corrections(
     """m-BS: the last state of a chain of `chain.steps` steps from each sentence [row, time].
 
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
-    of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`. `visit` is
-    called with the states of all chains, first and after every step.
+    of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
+    `visit` is called with the states of all chains, first and after every step.
     """
     now = State.of(z, score, edits, judge)
     visit(now)
