@@ -1,36 +1,12 @@
-"""How products are rounded on a GPU, how a process waits for one, and how numbers get there."""
+"""How products are rounded on a GPU, and how a process waits for one."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
-
-
-class Resident:
-    """A constant that is needed where the data are: copied to each device once, since every copy waits."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self._copies = {tensor.device: tensor}
-
-    def on(self, device: torch.device) -> Tensor:
-        if device not in self._copies:
-            with torch.inference_mode(False):  # or a copy made there could be of no use elsewhere
-                self._copies[device] = next(iter(self._copies.values())).to(device)
-        return self._copies[device]
-
-
-def sent(arrays: Sequence[NDArray[np.int64]], device: torch.device) -> tuple[Tensor, ...]:
-    """Arrays on a device, by one copy for all of them, which does not wait for the GPU."""
-    flat = torch.from_numpy(np.concatenate(arrays))
-    if device.type == "cuda":
-        flat = flat.pin_memory()  # what may move in memory is copied when the GPU is done with all before
-    return flat.to(device, non_blocking=True).split_with_sizes([len(array) for array in arrays])
 
 
 def products_are_rounded() -> bool:
