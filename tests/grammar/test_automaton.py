@@ -225,11 +225,11 @@ def test_errors_say_what_was_expected() -> None:
         automaton.run(ARITHMETIC.encode("1++"))
     with pytest.raises(ParseError, match=r"^'0' cannot come here: expected \+ - \* / or the end$"):
         automaton.advance(automaton.run(ARITHMETIC.encode("1")), ARITHMETIC.column("0"))
-    with pytest.raises(ParseError, match="column 99 cannot come here"):
+    with pytest.raises(ParseError, match="symbol id 99 cannot come here"):
         automaton.advance(automaton.start, 99)
-    with pytest.raises(ParseError, match=r"each column \(0 to 6\) is to be used; got 1 for column 7"):
+    with pytest.raises(ParseError, match=r"each symbol id \(0 to 6\) is to be used; got 1 for symbol id 7"):
         automaton.completes_with(automaton.start, {7: 1})
-    with pytest.raises(ParseError, match="got -1 for column 0"):
+    with pytest.raises(ParseError, match="got -1 for symbol id 0"):
         automaton.legal_from(automaton.start, {0: -1})
     calls = PrefixAutomaton(PREFIX)
     with pytest.raises(ParseError, match="the sentence is complete"):

@@ -170,7 +170,7 @@ def test_an_unrewarded_example_has_no_memory_and_still_teaches(case: Case) -> No
     case = Case(case.task, examples)
     method = with_memory_of(case, [], 0.1, baseline=0.5)
     loss = case.loss(method)
-    assert loss.measures["memory_weight"] == loss.measures["remembered"] == 0
+    assert loss.measures["memory_weight"] == loss.measures["in_memory"] == 0
     assert case.gradient(loss.value).abs().max() > 0
 
 

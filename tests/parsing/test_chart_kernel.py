@@ -124,7 +124,7 @@ def test_the_first_of_equals_is_the_best(case: Case, monkeypatch: pytest.MonkeyP
 
 
 def test_a_drawn_derivation(case: Case) -> None:
-    from ngs.kernels.chart import sampled_columns as by_kernel
+    from ngs.kernels.chart import sampled_derivation as by_kernel
 
     noise = exponential(torch.Generator().manual_seed(5))(case.scores.new_empty(case.noise_size))
     there = replace(case, scores=case.scores.to(DEVICE))

@@ -59,7 +59,7 @@ def _ambiguous_sentence(form: NormalForm, length: int) -> Sentence:
         following = automaton.legal_within(automaton.run(prefix), length - len(prefix))
         prefix = next(
             longer
-            for longer in ((*prefix, column) for column in following)
+            for longer in ((*prefix, symbol) for symbol in following)
             if form.count(length, form.grammar.decode(longer)) > automaton.count(length, longer)
         )
     return form.grammar.decode(prefix)

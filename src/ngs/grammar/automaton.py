@@ -37,7 +37,7 @@ def prefix_automaton(grammar: Grammar) -> PrefixAutomaton:
 
 
 class PrefixAutomaton:
-    """States are numbers; `start` is the empty prefix. Symbols are columns of the network's scores."""
+    """States are numbers; `start` is the empty prefix. Symbols are given by their ids."""
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
@@ -59,22 +59,22 @@ class PrefixAutomaton:
         """The symbols that some sentence continues with."""
         return self._legal[state]
 
-    def advance(self, state: int, column: int) -> int:
+    def advance(self, state: int, symbol: int) -> int:
         """The state after one more symbol."""
-        known = self._next[state].get(column)
+        known = self._next[state].get(symbol)
         if known is not None:
             return known
-        if column not in self._columns[state].scans:
-            raise ParseError(f"{self._shown(column)} cannot come here: {self._expected(state)}")
-        reached = self._next[state][column] = self._state(self._columns[state].scans[column])
+        if symbol not in self._columns[state].scans:
+            raise ParseError(f"{self._shown(symbol)} cannot come here: {self._expected(state)}")
+        reached = self._next[state][symbol] = self._state(self._columns[state].scans[symbol])
         return reached
 
-    def run(self, columns: Iterable[int]) -> int:
+    def run(self, symbols: Iterable[int]) -> int:
         """The state after a whole prefix."""
         state = self.start
-        for position, column in enumerate(columns):
+        for position, symbol in enumerate(symbols):
             try:
-                state = self.advance(state, column)
+                state = self.advance(state, symbol)
             except ParseError as error:
                 raise ParseError(f"position {position}: {error}") from None
         return state
@@ -98,14 +98,14 @@ class PrefixAutomaton:
         if known is not None:
             return known
         found = self._within[state, remaining] = tuple(
-            column
-            for column in self.legal(state)
-            if self.completes_in(self.advance(state, column), remaining - 1)
+            symbol
+            for symbol in self.legal(state)
+            if self.completes_in(self.advance(state, symbol), remaining - 1)
         )
         return found
 
     def completes_with(self, state: int, multiset: Mapping[int, int]) -> bool:
-        """Whether all the symbols of `multiset` (column -> how many), and no others, can make a sentence.
+        """Whether all the symbols of `multiset` (symbol id -> how many), and no others, can make a sentence.
 
         The search may take exponential time, since the question is NP-complete (Esparza 1997, "Petri
         nets, commutative context-free grammars, and basic parallel processes"). It is quick where few
@@ -128,8 +128,8 @@ class PrefixAutomaton:
         for remaining in range(left, 0, -1):
             longer: defaultdict[int, int] = defaultdict(int)
             for state, number in prefixes.items():
-                for column in self.legal_within(state, remaining):
-                    longer[self.advance(state, column)] += number
+                for symbol in self.legal_within(state, remaining):
+                    longer[self.advance(state, symbol)] += number
             prefixes = longer
             if len(prefixes) > MOST_STATES:
                 raise BudgetError(
@@ -144,29 +144,29 @@ class PrefixAutomaton:
         states = {self.start}
         found = []
         for remaining in range(length, 0, -1):
-            steps = {(q, column) for q in states for column in self.legal_within(q, remaining)}
-            found.append(tuple(sorted({column for _, column in steps})))
-            states = {self.advance(q, column) for q, column in steps}
+            steps = {(q, symbol) for q in states for symbol in self.legal_within(q, remaining)}
+            found.append(tuple(sorted({symbol for _, symbol in steps})))
+            states = {self.advance(q, symbol) for q, symbol in steps}
         return tuple(found)
 
-    def substitutes(self, columns: Sequence[int], position: int) -> tuple[int, ...]:
+    def substitutes(self, symbols: Sequence[int], position: int) -> tuple[int, ...]:
         """The symbols that can stand at `position` of a sentence, all others left as they are."""
-        before = self.run(columns[:position])
+        before = self.run(symbols[:position])
         return tuple(
-            column
-            for column in self.legal(before)
-            if self._finishes(self.advance(before, column), columns[position + 1 :])
+            symbol
+            for symbol in self.legal(before)
+            if self._finishes(self.advance(before, symbol), symbols[position + 1 :])
         )
 
-    def recognises(self, columns: Sequence[int]) -> bool:
-        """Whether the columns are a sentence."""
-        return self._finishes(self.start, columns)
+    def recognises(self, symbols: Sequence[int]) -> bool:
+        """Whether these symbol ids are a sentence."""
+        return self._finishes(self.start, symbols)
 
-    def _finishes(self, state: int, columns: Sequence[int]) -> bool:
-        for column in columns:
-            if column not in self.legal(state):
+    def _finishes(self, state: int, symbols: Sequence[int]) -> bool:
+        for symbol in symbols:
+            if symbol not in self.legal(state):
                 return False
-            state = self.advance(state, column)
+            state = self.advance(state, symbol)
         return self.accepts(state)
 
     def _state(self, scanned: Iterable[Item]) -> int:
@@ -203,6 +203,6 @@ class PrefixAutomaton:
             return "the sentence is complete"
         return f"expected {symbols}" + (" or the end" if self.accepts(state) else "")
 
-    def _shown(self, column: int) -> str:
+    def _shown(self, symbol: int) -> str:
         symbols = self.grammar.symbols
-        return repr(symbols[column]) if 0 <= column < len(symbols) else f"column {column}"
+        return repr(symbols[symbol]) if 0 <= symbol < len(symbols) else f"symbol id {symbol}"

@@ -19,7 +19,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Symbol, Terminal
 from ngs.grammar.validation import nullable
 
-Rest = tuple[int, ...]  # symbols by number: a terminal is its column, a nonterminal is negative
+Rest = tuple[int, ...]  # symbols by number: a terminal is its symbol id, a nonterminal is negative
 Address = tuple[int, int]  # a state and the nonterminal that was started there
 Item = tuple[Rest, Address]
 
@@ -83,6 +83,6 @@ def predict(code: Code, state: int, items: frozenset[Item]) -> Column:
 
     return Column(
         items,
-        {column: resolved(found) for column, found in readers.items()},
+        {symbol: resolved(found) for symbol, found in readers.items()},
         {head: resolved(found) for head, found in callers.items()},
     )

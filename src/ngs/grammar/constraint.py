@@ -178,7 +178,7 @@ class Prefix(Rows):
     """A state of the prefix automaton for each sentence."""
 
     position: Tensor
-    """int64 [row]; _DEAD behind what no sentence begins with"""
+    """int64 [row]; _DEAD after what no sentence begins with"""
     remaining: Tensor | None
     """int64 [row]: symbols that are still to come"""
 
@@ -290,16 +290,16 @@ class Automaton(Constraint[Prefix]):
 
 
 @dataclass(frozen=True)
-class Arranged(Rows):
+class MultisetState(Rows):
     """What is left of each multiset, and the prefix that the rest was used for."""
 
     left: Tensor
     """int64 [row, symbol]"""
     position: Tensor
-    """int64 [row]: a state of the prefix automaton; _DEAD behind what no sentence begins with"""
+    """int64 [row]: a state of the prefix automaton; _DEAD after what no sentence begins with"""
 
 
-class Multiset(Constraint[Arranged]):
+class Multiset(Constraint[MultisetState]):
     """The sentences of a grammar that use a known multiset up: the exact reference, row by row, on the CPU.
 
     Whether there is one is NP-complete in general, and found by a search among the parts of the multiset. A
@@ -313,7 +313,7 @@ class Multiset(Constraint[Arranged]):
         self.automaton = prefix_automaton(grammar)
         self.register_buffer("classes", torch.tensor(symbol_classes(grammar)), persistent=False)
 
-    def start(self, given: Given) -> Arranged:
+    def start(self, given: Given) -> MultisetState:
         counts = self._multiset(given)
         of_class = counts.new_zeros((len(counts), self.symbols)).index_add(1, self.classes, counts)
         parts = int((of_class + 1).double().prod(1).amax()) if len(counts) else 0
@@ -323,21 +323,21 @@ class Multiset(Constraint[Arranged]):
                 f"the limit is {MOST_MULTISETS:,}; give shorter sentences, or write a rule that counts "
                 f"(ngs.grammar.constraint.Counting)"
             )
-        return Arranged(counts, counts.new_full((len(counts),), self.automaton.start))
+        return MultisetState(counts, counts.new_full((len(counts),), self.automaton.start))
 
-    def mask(self, state: Arranged) -> Tensor:
+    def mask(self, state: MultisetState) -> Tensor:
         found = torch.zeros_like(state.left, dtype=torch.bool)
         for row, (left, position) in enumerate(self._listed(state)):
             if position != _DEAD:
                 found[row, list(self.automaton.legal_from(position, dict(enumerate(left))))] = True
         return found
 
-    def advance(self, state: Arranged, symbol: Tensor) -> Arranged:
+    def advance(self, state: MultisetState, symbol: Tensor) -> MultisetState:
         pairs = zip(self._listed(state), symbol.tolist(), strict=True)
         following = [self._after(left, position, chosen) for (left, position), chosen in pairs]
-        return Arranged(without(state.left, symbol), state.position.new_tensor(following))
+        return MultisetState(without(state.left, symbol), state.position.new_tensor(following))
 
-    def accepts(self, state: Arranged) -> Tensor:
+    def accepts(self, state: MultisetState) -> Tensor:
         found = [
             position != _DEAD and not any(left) and self.automaton.accepts(position)
             for left, position in self._listed(state)
@@ -350,7 +350,7 @@ class Multiset(Constraint[Arranged]):
         possible = left[symbol] > 0 and symbol in self.automaton.legal(position)
         return self.automaton.advance(position, symbol) if possible else _DEAD
 
-    def _listed(self, state: Arranged) -> list[tuple[list[int], int]]:
+    def _listed(self, state: MultisetState) -> list[tuple[list[int], int]]:
         return list(zip(state.left.tolist(), state.position.tolist(), strict=True))
 
 
@@ -426,9 +426,9 @@ class Enumerated:
     """Every sentence of some examples."""
 
     rows: Tensor
-    """[sentence]: the example that it belongs to, in rising order"""
+    """[sentence]: the example that it belongs to, in ascending order"""
     sentences: Tensor
-    """[sentence, time]: PAD behind the end"""
+    """[sentence, time]: PAD after the end"""
     complete: Tensor
     """bool [example]: false where there are more than were asked for; those have none here"""
 
@@ -445,7 +445,7 @@ def enumerate_sentences(constraint: Constraint[Any], given: Given, at_most: int)
         allowed = constraint.mask(state) & ~over[:, None]
         if not allowed.any():
             return Enumerated(rows, sentences, complete)
-        # A sentence that ends goes on with PAD, as one more symbol behind the others.
+        # A sentence that ends goes on with PAD, as one more symbol after the others.
         choices = torch.cat([allowed, (over | constraint.accepts(state))[:, None]], 1)
         # Every allowed prefix can be completed, so their number never falls: too many is too many for good.
         ways = rows.new_zeros(len(complete)).index_add(0, rows, choices.sum(1))

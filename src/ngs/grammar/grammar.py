@@ -19,7 +19,7 @@ class Grammar:
     """A context-free grammar G = (V, Sigma, R, S).
 
     S is the rule called `start`, or the first rule where there is none. `symbols` is Sigma in the
-    order of first appearance: column k of the network's scores belongs to `symbols[k]`.
+    order of first appearance: output k of the network belongs to `symbols[k]`.
     """
 
     rules: tuple[Rule, ...]
@@ -64,13 +64,13 @@ class Grammar:
         return tuple(dict.fromkeys(found))
 
     @cached_property
-    def _column(self) -> Mapping[str, int]:
+    def _ids(self) -> Mapping[str, int]:
         return {symbol: k for k, symbol in enumerate(self.symbols)}
 
     def column(self, symbol: str) -> int:
-        """The column of the network's scores that belongs to `symbol`."""
+        """The symbol id: the output of the network that belongs to `symbol`."""
         try:
-            return self._column[symbol]
+            return self._ids[symbol]
         except KeyError:
             hint = (
                 "; a string is read letter by letter, give a list" if max(map(len, self.symbols)) > 1 else ""
@@ -82,8 +82,8 @@ class Grammar:
     def encode(self, sentence: Iterable[str]) -> list[int]:
         return [self.column(symbol) for symbol in sentence]
 
-    def decode(self, columns: Iterable[int]) -> Sentence:
-        return tuple(self.symbols[k] for k in columns)
+    def decode(self, symbols: Iterable[int]) -> Sentence:
+        return tuple(self.symbols[k] for k in symbols)
 
     @cached_property
     def _hash(self) -> int:

@@ -39,7 +39,7 @@ class Completions:
 
     def _derivable(self, code: Code) -> dict[Rest, Lengths]:
         """|b| for each end `b` of a rule's body."""
-        known: dict[Rest, Lengths] = {(): 1, **{(column,): 2 for column in range(code.symbols)}}
+        known: dict[Rest, Lengths] = {(): 1, **{(symbol,): 2 for symbol in range(code.symbols)}}
         sums: list[tuple[Rest, Rest, Rest]] = []
         for head, bodies in code.bodies.items():
             sums += [((head,), body, ()) for body in bodies]

@@ -45,13 +45,13 @@ class Multisets:
 
     def counts(self, multiset: Mapping[int, int]) -> Counts:
         counts = [0] * (max(self._class) + 1)
-        for column, number in multiset.items():
-            if not 0 <= column < len(self._class) or number < 0:
+        for symbol, number in multiset.items():
+            if not 0 <= symbol < len(self._class) or number < 0:
                 raise ParseError(
-                    f"a multiset says how often (0 or more) each column (0 to {len(self._class) - 1}) "
-                    f"is to be used; got {number} for column {column}"
+                    f"a multiset says how often (0 or more) each symbol id (0 to {len(self._class) - 1}) "
+                    f"is to be used; got {number} for symbol id {symbol}"
                 )
-            counts[self._class[column]] += number
+            counts[self._class[symbol]] += number
         return tuple(counts)
 
     def legal(self, state: int, multiset: Mapping[int, int]) -> tuple[int, ...]:
@@ -62,9 +62,9 @@ class Multisets:
             if counts[kind] and self.complete(reached, _without(counts, kind))
         }
         return tuple(
-            column
-            for column in self._automaton.legal(state)
-            if multiset.get(column) and self._class[column] in open_classes
+            symbol
+            for symbol in self._automaton.legal(state)
+            if multiset.get(symbol) and self._class[symbol] in open_classes
         )
 
     def complete(self, state: int, counts: Counts) -> bool:
@@ -75,7 +75,7 @@ class Multisets:
         return self._search(node) if known is None else known
 
     def _search(self, root: tuple[int, Counts]) -> bool:
-        """Depth first to a first success; all that was passed on the way is remembered."""
+        """Depth first to a first success; what was met on the way is cached."""
         if len(self._memo) > MOST_REMEMBERED:
             self._memo.clear()
         trail = [(root, self._continuations(root))]
@@ -100,9 +100,9 @@ class Multisets:
     def _steps(self, state: int) -> tuple[tuple[int, int], ...]:
         """The classes that may come next, and the state after each."""
         if state not in self._moves:
-            first = {self._class[column]: column for column in reversed(self._automaton.legal(state))}
+            first = {self._class[symbol]: symbol for symbol in reversed(self._automaton.legal(state))}
             self._moves[state] = tuple(
-                (kind, self._automaton.advance(state, column)) for kind, column in sorted(first.items())
+                (kind, self._automaton.advance(state, symbol)) for kind, symbol in sorted(first.items())
             )
         return self._moves[state]
 

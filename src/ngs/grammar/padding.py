@@ -1,4 +1,4 @@
 """Sentences of different lengths in one tensor."""
 
 PAD = -1
-"""The symbol id that stands behind the end of a sentence."""
+"""The symbol id that comes after the end of a sentence."""

@@ -12,7 +12,7 @@
 | `tiles` | what the three for networks share | |
 
 They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their
-ids, with -1 behind the end of a sentence. A kernel that makes a whole run (`make gpu-check`) less than 1.3
+ids, with -1 after the end of a sentence. A kernel that makes a whole run (`make gpu-check`) less than 1.3
 times as fast is to be deleted; at this commit none has been measured on a GPU.
 
 Whoever has a kernel and a plain engine asks `available`. NGS_KERNELS=off in the environment turns all off.

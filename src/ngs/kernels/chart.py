@@ -157,11 +157,11 @@ def _own(outs, count, stride, example):
 
 
 @triton.jit
-def _follow(row, columns, flow, lane, batch, time, symbols, FIRST_LEAF: tl.constexpr):
-    """Reach a row in each lane: a leaf is the column of its position, others are asked for winners later."""
+def _follow(row, chosen, flow, lane, batch, time, symbols, FIRST_LEAF: tl.constexpr):
+    """Reach a row in each lane: a leaf is the symbol of its position, others are asked for winners later."""
     leaf = row - FIRST_LEAF
     inner = leaf >= time * symbols
-    tl.store(columns + lane * time + leaf // symbols, leaf % symbols, mask=(leaf >= 0) & (inner == 0))
+    tl.store(chosen + lane * time + leaf // symbols, leaf % symbols, mask=(leaf >= 0) & (inner == 0))
     tl.store(flow + row * batch + lane, tl.full(row.shape, 1, tl.int8), mask=inner)
 
 
@@ -201,16 +201,16 @@ _UNSPECIALIZED = [
 
 @triton.jit(do_not_specialize=_UNSPECIALIZED)
 def _choose(
-    scores, levels, root_lefts, root_rights, root_outs, noise, rows, flow, choices, columns,
+    scores, levels, root_lefts, root_rights, root_outs, noise, rows, flow, choices, chosen,
     batch, time, symbols, segments, edges, root_edges, root_stride,
     RULE: tl.constexpr, L: tl.constexpr,
     ONE: tl.constexpr, NOTHING: tl.constexpr, FIRST_LEAF: tl.constexpr, IMPOSSIBLE: tl.constexpr,
 ):  # fmt: skip
-    """columns [batch, time]: the winner of each example's root, and of each segment it leads to."""
+    """chosen [batch, time]: the winner of each example's root, and of each segment it leads to."""
     lane = tl.program_id(0).to(tl.int64) * L + tl.arange(0, L)
     there, leaves, batch = lane < batch, time * symbols, batch.to(tl.int64)
     for t in range(time):
-        tl.store(columns + lane * time + t, tl.full(lane.shape, -1, tl.int64), mask=there)
+        tl.store(chosen + lane * time + t, tl.full(lane.shape, -1, tl.int64), mask=there)
     _enter(scores, rows, None, lane, there, batch, leaves, ONE, NOTHING, FIRST_LEAF, IMPOSSIBLE)
     _climb(
         levels, rows, flow, choices, noise, lane, there, batch, leaves, segments, edges,
@@ -224,8 +224,8 @@ def _choose(
     reached = there & (total > IMPOSSIBLE / 2)
     root_left = tl.load(root_lefts + edge, mask=reached, other=ONE)
     root_right = tl.load(root_rights + edge, mask=reached, other=ONE)
-    _follow(root_left, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
-    _follow(root_right, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
+    _follow(root_left, chosen, flow, lane, batch, time, symbols, FIRST_LEAF)
+    _follow(root_right, chosen, flow, lane, batch, time, symbols, FIRST_LEAF)
     tl.debug_barrier()
     lefts = levels + segments
     rights = lefts + edges
@@ -235,8 +235,8 @@ def _choose(
         edge = tl.load(choices + at, mask=there, other=0)  # of all lanes, so as not to wait for `reached`
         left = tl.load(lefts + edge, mask=reached, other=ONE).to(tl.int64)
         right = tl.load(rights + edge, mask=reached, other=ONE).to(tl.int64)
-        _follow(left, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
-        _follow(right, columns, flow, lane, batch, time, symbols, FIRST_LEAF)
+        _follow(left, chosen, flow, lane, batch, time, symbols, FIRST_LEAF)
+        _follow(right, chosen, flow, lane, batch, time, symbols, FIRST_LEAF)
         tl.debug_barrier()
 
 
@@ -322,24 +322,24 @@ Roots = tuple[Tensor, Tensor, Tensor]
 """The edges under the roots [edge], sorted by example: their left and right rows, and whose they are."""
 
 
-def best_columns(layout: ChartLayout, scores: Tensor, roots: Roots) -> Tensor:
+def best_derivation(layout: ChartLayout, scores: Tensor, roots: Roots) -> Tensor:
     """The best sentence [batch, time] under `scores` [batch, time, symbol]; -1 where there is none."""
-    return _columns(layout, scores, roots, None, best)
+    return _chosen(layout, scores, roots, None, best)
 
 
-def sampled_columns(layout: ChartLayout, scores: Tensor, roots: Roots, noise: Tensor) -> Tensor:
+def sampled_derivation(layout: ChartLayout, scores: Tensor, roots: Roots, noise: Tensor) -> Tensor:
     """A sentence [batch, time] drawn by standard exponential numbers `noise`.
 
-    There are as many as edges [edge, batch], and behind them one for each edge under the roots.
+    There are as many as edges [edge, batch], and after them one for each edge under the roots.
     """
-    return _columns(layout, scores, roots, noise, drawn)
+    return _chosen(layout, scores, roots, noise, drawn)
 
 
-def _columns(layout: ChartLayout, scores: Tensor, roots: Roots, noise: Tensor | None, rule: Any) -> Tensor:
+def _chosen(layout: ChartLayout, scores: Tensor, roots: Roots, noise: Tensor | None, rule: Any) -> Tensor:
     batch = len(scores)
-    columns = torch.empty((batch, layout.time), dtype=torch.int64, device=scores.device)
-    choices = columns.new_empty((layout.rows, batch), dtype=torch.int32)
-    flow = columns.new_empty((layout.rows, batch), dtype=torch.int8)
+    chosen = torch.empty((batch, layout.time), dtype=torch.int64, device=scores.device)
+    choices = chosen.new_empty((layout.rows, batch), dtype=torch.int32)
+    flow = chosen.new_empty((layout.rows, batch), dtype=torch.int8)
     if batch:
         with torch.cuda.device_of(scores):
             _choose[triton.cdiv(batch, LANES),](
@@ -350,14 +350,14 @@ def _columns(layout: ChartLayout, scores: Tensor, roots: Roots, noise: Tensor | 
                 scores.new_empty(layout.rows, batch),
                 flow,
                 choices,
-                columns,
+                chosen,
                 *_sizes(layout, batch, roots),
                 RULE=rule,
                 L=LANES,
                 **layout.constants,
                 **_OPTIONS,
             )
-    return columns
+    return chosen
 
 
 def log_totals(layout: ChartLayout, scores: Tensor, roots: Roots, *, wanted: bool) -> tuple[Tensor, ...]:

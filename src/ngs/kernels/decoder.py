@@ -1,4 +1,4 @@
-"""Arrangements in the making on a GPU, in Triton: all steps of a pointer network's decoder in one launch.
+"""Sentences written on a GPU, in Triton: all steps of a pointer network's decoder in one launch.
 
 `ngs.networks.pointer` has the formulas and `ngs.parsing.autoregressive` the steps. There they are some
 seventy launches for each module that is placed. Here each program goes with a few rows from the first module
@@ -37,13 +37,13 @@ def drawn(log_p, guide, row, inside, t, rows, time, symbol, symbols):
 
 @triton.jit
 def likeliest(log_p, guide, row, inside, t, rows, time, symbol, symbols):
-    """The likeliest modules."""
+    """The most likely modules."""
     return tl.argmax(log_p, 1)
 
 
 @triton.jit
 def _recurred(mine, more, cells, new, H: tl.constexpr, KIND: tl.constexpr):
-    """Makes the next cells and states [R, H] of the gates at `mine` and `more`, one behind the other."""
+    """Makes the next cells and states [R, H] of the gates at `mine` and `more`, one after another."""
     cell = tl.sigmoid(tl.load(mine + H) + tl.load(more + H)) * tl.load(cells)
     cell += tl.sigmoid(tl.load(mine) + tl.load(more)) * tanh(tl.load(mine + 2 * H) + tl.load(more + 2 * H))
     tl.store(cells, cell)
@@ -189,7 +189,7 @@ def _decode(
     last = tl.full([R, 1], -1, tl.int32)
     log_p_so_far = tl.zeros([R], tl.float32)
     mine = sums + place * (4 * H) + unit[None, :]
-    # Nobody goes on behind the longest row of the program.
+    # Nobody goes on after the longest row of the program.
     for t in range(tl.minimum(tl.max(tl.sum(tl.where(inside[:, None], left, 0), 1), 0), time)):
         old = states + (t % 2) * LAYERS * places * H
         new = states + ((t + 1) % 2) * LAYERS * places * H
@@ -266,7 +266,7 @@ def sampling(rows: Tensor, time: int, symbols: int, generator: torch.Generator) 
 
 
 def greedy(rows: Tensor) -> Choice:
-    """The likeliest module at each step."""
+    """The most likely module at each step."""
     return Choice(likeliest, rows)
 
 
@@ -282,7 +282,7 @@ class Decoder:
     keywords: Tensor
     """[question, word, module]"""
     modules: Tensor
-    """[question, module]: how many of each are to be arranged"""
+    """[question, module]: how many of each the sentence has"""
     state: tuple[Tensor, Tensor]
     """float32 [layer, question, hidden] twice: those that the decoder begins with"""
     inputs: Tensor
@@ -356,7 +356,7 @@ class Decoder:
         return len(self.inputs) - 1
 
     def decode(self, rows: Tensor, time: int, choice: Choice) -> tuple[Tensor, Tensor]:
-        """An arrangement for each of the questions `rows` [row, time], and its log p [row]."""
+        """A sentence for each of the questions `rows` [row, time], and its log p [row]."""
         if len(rows) > MOST_ROWS:
             raise ValueError(f"{len(rows):,} rows to decode at once; give at most {MOST_ROWS:,}")
         number, words, hidden = self.keys.shape

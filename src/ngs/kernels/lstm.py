@@ -3,7 +3,7 @@
 A library launches kernels for each step, and those of a step are too small to keep a GPU busy. Here each
 program has some rows to itself and takes them through time (Appleyard et al. 2016 call this persistent),
 
-    gates  a_t = W_ih x_t + b_ih + b_hh + W_hh h_{t-1}        as i, f, g, o one behind the other
+    gates  a_t = W_ih x_t + b_ih + b_hh + W_hh h_{t-1}        as i, f, g, o one after another
     cell   c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g)
     state  h_t = sigmoid(o) tanh(c_t)
 
@@ -12,7 +12,7 @@ weights W_hh stream past at every step; they are what takes the time. Where prod
 bits (TF32), they are kept in half precision, which has as many, and half as much streams. States lie between
 -1 and 1, where its range is enough; slopes are divided by the largest of their row.
 
-Time comes first in memory, so that the states before and behind all steps are two views of one tensor.
+Time comes first in memory, so that the states before and after all steps are two views of one tensor.
 """
 
 from __future__ import annotations
@@ -171,9 +171,9 @@ def _go_back(
         count = tl.load(counts + row, mask=row < rows, other=0).to(tl.int32)[:, None]
         end = tl.max(count)
         for t in range(end, time):
-            behind = d_gates + tl.cast(t, tl.int64) * rows * (4 * H) + gate
+            after = d_gates + tl.cast(t, tl.int64) * rows * (4 * H) + gate
             for each in tl.static_range(4):
-                tl.store(behind + each * H, tl.zeros([R, H], tl.float32), mask=real)
+                tl.store(after + each * H, tl.zeros([R, H], tl.float32), mask=real)
     cell = tl.load(cells + tl.cast(end, tl.int64) * rows * H + at, mask=real, other=0.0)
     for back in range(end):
         t = end - 1 - back

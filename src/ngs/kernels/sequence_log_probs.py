@@ -1,4 +1,4 @@
-"""log p of given arrangements under a pointer network on a GPU, in Triton, by two kernels.
+"""log p of given sentences under a pointer network on a GPU, in Triton, by two kernels.
 
 Where the modules are known beforehand (`score` of `ngs.parsing.autoregressive`), only the LSTMs must go from
 one to the next. So the first kernel takes some rows through time, layer by layer, and keeps the states; what
@@ -26,7 +26,7 @@ TIMES = 32
 UNITS = 32
 """Of what attention and state are combined to, as many at once."""
 PROGRAMS = 128
-"""Of a launch at the most: nearly as many as a large GPU has processors, which have room for one each."""
+"""Of a launch at the most: nearly as many as a large GPU has processors, each of which holds one."""
 AT_ONCE = 1 << 15
 """Rows of a launch: each takes 12 kB of memory with 256 units and 24 modules."""
 
@@ -187,7 +187,7 @@ def _log_p(
 ):
     """Each program: the log p of some of the rows, whose `states` [block, kept_steps, R, H] are known, one
     after the other, by T steps at a time. As in `ngs.networks.pointer`; `modules` [question, symbols] are
-    those to arrange."""
+    those of the multiset."""
     kind: tl.constexpr = states.dtype.element_ty
     for row in range(tl.program_id(0), tl.load(filled), tl.num_programs(0)):
         unit, symbol, word, some = tl.arange(0, H), tl.arange(0, S), tl.arange(0, W), tl.arange(0, N)
@@ -255,7 +255,7 @@ def _tile(number: int) -> int:
 
 
 def sequence_log_probs(decoder: Decoder, rows: Tensor, columns: Tensor) -> Tensor:
-    """log p [row] of arrangements [row, time] of the questions `rows` [row]; that of an empty one is 0."""
+    """log p [row] of sentences [row, time] of the questions `rows` [row]; that of an empty one is 0."""
     log_p = decoder.inputs.new_zeros(len(rows))
     if columns.numel():
         with torch.cuda.device_of(rows):
@@ -271,7 +271,7 @@ def _launch(decoder: Decoder, rows: Tensor, columns: Tensor, log_p: Tensor) -> N
     layers, symbols, time = len(decoder.of_own), decoder.modules.shape[1], columns.shape[1]
     blocks, kept = triton.cdiv(len(rows), PLACES), triton.cdiv(time, STEPS) * STEPS
     programs, longest = min(blocks, PROGRAMS), int(triton.next_power_of_2(max(2, time)))
-    # Nobody looks at the rows behind the last that is not empty: a search leaves kept for many.
+    # Nobody looks at the rows after the last that is not empty: a search leaves kept for many.
     filled = ((columns >= 0).any(1) * torch.arange(1, len(rows) + 1, device=rows.device)).amax()
     states = new((blocks, kept, PLACES, hidden))
     _states[programs,](

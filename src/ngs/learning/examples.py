@@ -247,7 +247,7 @@ class Batch:
 
 
 def pooled(inputs: Sequence[Tensor]) -> Tensor:
-    """The inputs of all examples one behind the other [pool, ...]."""
+    """The inputs of all examples one after another [pool, ...]."""
     for number, each in enumerate(inputs):
         if not isinstance(each, Tensor) or not each.dim():
             raise ShapeError(
@@ -264,7 +264,7 @@ def pooled(inputs: Sequence[Tensor]) -> Tensor:
 
 
 def as_symbol_ids(labels: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """The labels of all examples one behind the other."""
+    """The labels of all examples one after another."""
     try:
         return np.array([index(symbol) for each in labels for symbol in each], dtype=np.int64)
     except TypeError:
@@ -274,7 +274,7 @@ def as_symbol_ids(labels: Sequence[Sequence[int]]) -> NDArray[np.int64]:
 
 
 def padded(flat: NDArray[np.int64], lengths: Sequence[int]) -> Tensor:
-    """[example, time] from values one behind the other, PAD behind each end."""
+    """[example, time] from values one after another, PAD after each end."""
     counts = np.asarray(lengths, dtype=np.int64)
     table = np.full((len(counts), counts.max(initial=0)), PAD, dtype=np.int64)
     table[np.arange(table.shape[1]) < counts[:, None]] = flat

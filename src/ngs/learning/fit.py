@@ -123,7 +123,7 @@ def _check_labels(grammar: Grammar, examples: Examples) -> None:
     if lowest < PAD or highest >= len(grammar.symbols):
         raise ShapeError(
             f"the labels are {lowest} to {highest}; the grammar's {len(grammar.symbols)} symbols are 0 "
-            f"to {len(grammar.symbols) - 1}, and {PAD} stands behind the end"
+            f"to {len(grammar.symbols) - 1}, and {PAD} comes after the end"
         )
 
 

@@ -242,7 +242,7 @@ class Mapo(Method):
         loss = -(weight * from_memory + outside * from_policy).mean()
 
         self.memory.add(batch.examples, z, rewarded)
-        measures = {"reward": rewarded.float().mean(), "remembered": (~empty.all(1)).float().mean()}
+        measures = {"reward": rewarded.float().mean(), "in_memory": (~empty.all(1)).float().mean()}
         return Loss(loss, {**measures, "memory_weight": weight.mean()})
 
 

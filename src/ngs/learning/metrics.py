@@ -24,7 +24,7 @@ halves its images late, that is 0.6 GB a layer: several runs have to share a GPU
 class Score:
     """Counts over some examples; sentences and symbols are None where nobody knows the labels.
 
-    What is judged is the likeliest sentence of the grammar, and answers are equal or not: they are exact
+    What is judged is the most likely sentence of the grammar, and answers are equal or not: they are exact
     values, and a tolerance belongs where decimals enter from a data set.
     """
 

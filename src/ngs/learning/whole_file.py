@@ -27,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(stage, path)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be written: {error.strerror or error}; give a path with room and permission"
+            f"{path} cannot be written: {error.strerror or error}; give a path with free space and permission"
         ) from error
     finally:
         with suppress(OSError):  # where the folder could not be made there is nothing in it

@@ -12,7 +12,7 @@ SIDE = 45
 
 
 class ChannelsLast(nn.Sequential):
-    """Layers one behind the other, on images in the layout that convolutions are fastest in."""
+    """Layers one after another, on images in the layout that convolutions are fastest in."""
 
     def __init__(self, *layers: nn.Module) -> None:
         super().__init__(*layers)
@@ -24,7 +24,7 @@ class ChannelsLast(nn.Sequential):
 
 
 class Bias(nn.Module):
-    """A number of its own for each channel, to be added behind a pooling instead of before it: there is a
+    """A number of its own for each channel, to be added after a pooling instead of before it: there is a
     quarter of the pixels there, and max(x + b) = max(x) + b."""
 
     def __init__(self, convolution: nn.Conv2d) -> None:
@@ -70,7 +70,7 @@ class PaperLeNet(ChannelsLast):
 class LeNet(ChannelsLast):
     """Three 3x3 convolutions, each halved by max-pooling, and a hidden layer, all with batch norm.
 
-    Every pixel is looked at before the first halving: strokes are one pixel wide, and a stride there
+    Every pixel is looked at before the first max pooling: strokes are one pixel wide, and a stride there
     would throw some of them away.
     """
 

@@ -1,4 +1,4 @@
-"""The pointer network (Vinyals et al. 2015; Li et al. 2020, supplement): arranges a question's modules.
+"""The pointer network (Vinyals et al. 2015; Li et al. 2020, supplement): puts the modules of a question in order.
 
 An encoder reads the words, a decoder names one module after another. At each step it looks at the words,
 
@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import ngs.kernels
+from ngs.gpu import products_are_rounded
 from ngs.grammar.constraint import Constraint, Given
 from ngs.grammar.padding import PAD
 
@@ -168,8 +169,8 @@ def recurrent(lstm: nn.LSTM, inputs: Tensor, state: Recurrent) -> tuple[Tensor, 
 
 
 def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[Tensor, Recurrent]:
-    """The same for rows that end at different times, from a state of zeros: outputs behind the end of a row
-    are 0, and its last state is that at its end. `padding` (bool [row, time]) is True behind the end.
+    """The same for rows that end at different times, from a state of zeros: outputs after the end of a row
+    are 0, and its last state is that at its end. `padding` (bool [row, time]) is True after the end.
     """
     counts = padding.logical_not().sum(1)
     if _by_kernels(lstm, inputs):

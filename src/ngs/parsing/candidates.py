@@ -52,7 +52,7 @@ def first_of_each(rows: Tensor, names: Tensor) -> Tensor:
     return order[first]
 
 
-def likeliest_first(rows: Tensor, log_p: Tensor) -> Tensor:
+def most_likely_first(rows: Tensor, log_p: Tensor) -> Tensor:
     """Indices that sort candidates by row, and within a row by falling probability."""
     order = log_p.argsort(descending=True, stable=True)
     return order[rows[order].argsort(stable=True)]

@@ -2,7 +2,7 @@
 
 A row is one (symbol, position, length, value). Two rows are constants, the next time * symbols are
 the network's scores, and each level's edges (left, right) -> out only look at rows before it.
-What is summed, maximised or sampled over the edges is the semiring's business (`semiring.py`).
+Whether edges are summed, maximised or sampled is up to the semiring (`chart.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, no_such_length, normal_form
 from ngs.grammar.rules import Terminal
-from ngs.parsing.replay import Replays
+from ngs.parsing.cuda_graphs import CudaGraphs
 from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
 
 ONE = 0
@@ -64,7 +64,7 @@ class Edges:
         return self.left, self.right, self.out
 
     def padded(self) -> Edges:
-        """The same edges, with impossible ones behind them up to the next power of two.
+        """The same edges, with impossible ones after them up to the next power of two.
 
         Batches then come in few shapes, and one CUDA graph serves many of them.
         """
@@ -107,7 +107,7 @@ class Circuit(nn.Module):
         self.time, self.symbols, self.roots, self.root_edges = time, symbols, roots, root_edges
         self.rows = FIRST_LEAF + self.leaves + sum(level.segments for level in levels)
         self._root_first = np.searchsorted(root_edges.out.numpy(), np.arange(root_edges.segments + 1))
-        self.replays = Replays()
+        self.cuda_graphs = CudaGraphs()
         self._counts = [len(level.out) for level in levels]
         self._segments = [level.segments for level in levels]
         none = torch.empty(3, 0, dtype=torch.int64)  # a circuit need not have levels
@@ -162,8 +162,8 @@ class Circuit(nn.Module):
         return chosen.to(self.inner.device)
 
 
-def leaf_row(symbols: int, position: int, column: int) -> int:
-    return FIRST_LEAF + position * symbols + column
+def leaf_row(symbols: int, position: int, symbol: int) -> int:
+    return FIRST_LEAF + position * symbols + symbol
 
 
 def cells(form: NormalForm, longest: int) -> list[Cell]:
@@ -248,8 +248,8 @@ def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> C
     agenda = [(automaton.start, 0, n) for n in lengths]
     while agenda:
         state, position, remaining = agenda.pop()
-        for column in automaton.legal_within(state, remaining) if remaining > 1 else ():
-            child = automaton.advance(state, column), position + 1
+        for symbol in automaton.legal_within(state, remaining) if remaining > 1 else ():
+            child = automaton.advance(state, symbol), position + 1
             if child not in levels_of[remaining - 1]:
                 levels_of[remaining - 1][child] = None
                 agenda.append((*child, remaining - 1))
@@ -259,13 +259,13 @@ def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> C
             row[state, position, remaining] = FIRST_LEAF + longest * width + len(row)
 
     def edges_of(state: int, position: int, remaining: int, out: int) -> tuple[Indices, Indices, Indices]:
-        columns = automaton.legal_within(state, remaining)
+        following = automaton.legal_within(state, remaining)
         nexts = [
-            ONE if remaining == 1 else row[automaton.advance(state, c), position + 1, remaining - 1]
-            for c in columns
+            ONE if remaining == 1 else row[automaton.advance(state, symbol), position + 1, remaining - 1]
+            for symbol in following
         ]
-        lefts = [leaf_row(width, position, column) for column in columns]
-        return np.array(lefts), np.array(nexts), np.full(len(columns), out)
+        lefts = [leaf_row(width, position, symbol) for symbol in following]
+        return np.array(lefts), np.array(nexts), np.full(len(following), out)
 
     levels = [
         _edges([edges_of(*key, remaining, out) for out, key in enumerate(states)], len(states))
@@ -281,7 +281,7 @@ def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> 
     if not parts:
         empty = np.empty(0, dtype=np.int64)
         return Edges.of(empty, empty, empty, segments)
-    left, right, out = (np.concatenate(column) for column in zip(*parts, strict=True))
+    left, right, out = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Edges.of(left, right, out, segments)
 
 

@@ -24,8 +24,8 @@ MAX_KERNEL_EDGES = 4_000
 
 The kernel takes time in proportion to the edges, whatever the batch; launching every level takes time in
 proportion to the levels, and has the whole GPU for their edges. So the more edges a level has, the less there
-is to gain, and the levels of circuits for values have thousands. On an H200, for 64 formulas, 146 edges (7
-symbols) take 43 us instead of 382, and 2,786 edges (47 symbols) 1,043 instead of 2,410.
+is to gain, and the levels of circuits for values have thousands. On an H200, for 64 sentences of arithmetic,
+146 edges (7 symbols) take 43 us instead of 382, and 2,786 edges (47 symbols) 1,043 instead of 2,410.
 """
 
 
@@ -59,7 +59,7 @@ class _LogTotal(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, circuit: Circuit, roots: Edges) -> Tensor:
         wanted = ctx.needs_input_grad[0]
-        passes = _kernel_sums if has_kernel(circuit, scores) else _replayed_sums
+        passes = _kernel_sums if has_kernel(circuit, scores) else _engine_sums
         totals, *marginals = passes(circuit, scores, roots, wanted)
         ctx.save_for_backward(totals, *marginals)
         return totals
@@ -73,7 +73,7 @@ class _LogTotal(torch.autograd.Function):
         return marginals * grad[:, None, None], None, None
 
 
-def _replayed_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
+def _engine_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
     """Totals [batch], -inf where nothing is possible, and if `wanted` marginals [batch, time, symbol]."""
 
     def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor, ...]:
@@ -91,7 +91,7 @@ def _run(
     if not scores.is_cuda:
         return passes(scores, roots.left, roots.right, roots.out, *noise)
     roots = roots.padded()  # few shapes, so that few graphs are captured
-    return circuit.replays(key, passes, (scores, roots.left, roots.right, roots.out, *noise))
+    return circuit.cuda_graphs(key, passes, (scores, roots.left, roots.right, roots.out, *noise))
 
 
 def _kernel_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
@@ -112,7 +112,7 @@ def best_derivation(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     if has_kernel(circuit, scores):
         from ngs.kernels import chart as kernel
 
-        return kernel.best_columns(kernel_layout(circuit), scores, roots.parts)
+        return kernel.best_derivation(kernel_layout(circuit), scores, roots.parts)
 
     def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
         return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
@@ -128,7 +128,7 @@ def sampled_derivation(
         from ngs.kernels import chart as kernel
 
         flat = scores.new_empty(circuit.inner_edges * len(scores) + len(roots.out))
-        return kernel.sampled_columns(
+        return kernel.sampled_derivation(
             kernel_layout(circuit), scores, roots.parts, exponential(generator)(flat)
         )
     roots = roots.padded() if scores.is_cuda else roots

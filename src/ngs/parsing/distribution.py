@@ -25,7 +25,7 @@ from torch import Tensor
 
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
-from ngs.parsing.candidates import Candidates, likeliest_first, log_sum_by_row, rank_in_row
+from ngs.parsing.candidates import Candidates, log_sum_by_row, most_likely_first, rank_in_row
 from ngs.parsing.sentences import Sentences
 
 
@@ -54,7 +54,7 @@ class Distribution(Protocol):
         """A sentence for each row [batch], drawn from p(z | x, support)."""
 
     def topk(self, k: int) -> Sentences:
-        """The k most likely sentences of each row [batch, k], best first; PAD and -inf behind the last."""
+        """The k most likely sentences of each row [batch, k], best first; PAD and -inf after the last."""
 
     def select(self, rows: Tensor) -> Self:
         """The distribution of some rows, in any order and number."""
@@ -84,7 +84,7 @@ class Listed:
 
     def topk(self, k: int) -> Sentences:
         rows, scores = self.candidates.rows, self.scores.detach()
-        order = likeliest_first(rows, scores)
+        order = most_likely_first(rows, scores)
         rank = rank_in_row(rows[order])
         order, rank = order[rank < k], rank[rank < k]
         z = rows.new_full((len(self), k, self.candidates.symbols.shape[1]), PAD)

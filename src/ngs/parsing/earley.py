@@ -1,4 +1,4 @@
-"""The generalized Earley parser: the likeliest sentences of a grammar, best first over its prefixes.
+"""The generalized Earley parser: the most likely sentences of a grammar, best first over its prefixes.
 
 Qi, Jia & Zhu 2018, "Generalized Earley parser: bridging symbolic grammars and sequence data for future
 prediction". A prefix is opened while it still promises more than every other one; which symbols may open
@@ -33,7 +33,7 @@ from ngs.parsing.scores import check_normalised, check_scores
 
 Scores = Tensor | NDArray[np.floating]
 Frames = NDArray[np.float64]
-Columns = tuple[int, ...]
+Symbols = tuple[int, ...]
 Body = tuple[Symbol, ...]
 
 WIDEST = 2_000  # states after one prefix length from which on the bound stops telling them apart
@@ -59,14 +59,14 @@ class Segmentation:
 
 
 def parse_aligned(grammar: Grammar, log_probs: Scores) -> Parsed:
-    """The likeliest sentence of as many symbols as `log_probs` [time, symbol] has rows."""
-    for columns, log_prob in sentences_by_probability(grammar, log_probs):
-        return Parsed(grammar.decode(columns), log_prob)
+    """The most likely sentence of as many symbols as `log_probs` [time, symbol] has rows."""
+    for symbols, log_prob in sentences_by_probability(grammar, log_probs):
+        return Parsed(grammar.decode(symbols), log_prob)
     raise ParseError(_no_sentence(prefix_automaton(grammar), len(log_probs)))
 
 
-def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tuple[Columns, float]]:
-    """The sentences under one lattice [time, symbol] and their log-probabilities, in falling order.
+def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tuple[Symbols, float]]:
+    """The sentences under scores [time, symbol] and their log-probabilities, in falling order.
 
     A prefix is queued under log p(prefix) + h, where h bounds the score of all its completions: so whole
     sentences leave the queue in order. Prefixes that end in the same state of the automaton share one h,
@@ -76,30 +76,30 @@ def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tu
     and no prefix is opened in vain. Where the states are too many, as in nested brackets of several
     kinds, h_t is the sum of each later row's maximum. Sentences of probability zero never come.
     """
-    return _best_first(grammar, _lattice(grammar, log_probs).tolist())  # checked now, not at the first next
+    return _best_first(grammar, _checked(grammar, log_probs).tolist())  # checked now, not at the first next
 
 
-def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Columns, float]]:
+def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Symbols, float]]:
     automaton, time = prefix_automaton(grammar), len(rows)
     promises = _promises(automaton, rows)
     # Queued under what is lost against the first bound, step by step: equal prefixes then tie exactly
     # and the longest goes first. With sums of scores, rounding would open all of them.
-    queue: list[tuple[float, int, Columns, int]] = []
+    queue: list[tuple[float, int, Symbols, int]] = []
     if promises[0].get(automaton.start, -math.inf) > -math.inf:
         queue.append((0.0, 0, (), automaton.start))
     while queue:
         lost, _, prefix, state = heappop(queue)
         t = len(prefix)
         if t == time:
-            yield prefix, math.fsum(row[column] for row, column in zip(rows, prefix, strict=True))
-        for column in automaton.legal_within(state, time - t):
-            following = automaton.advance(state, column)
+            yield prefix, math.fsum(row[symbol] for row, symbol in zip(rows, prefix, strict=True))
+        for symbol in automaton.legal_within(state, time - t):
+            following = automaton.advance(state, symbol)
             if t + 1 < len(promises):
-                loss = promises[t][state] - (rows[t][column] + promises[t + 1][following])
+                loss = promises[t][state] - (rows[t][symbol] + promises[t + 1][following])
             else:
-                loss = max(rows[t]) - rows[t][column]
+                loss = max(rows[t]) - rows[t][symbol]
             if loss < math.inf:
-                heappush(queue, (lost + loss, -t, (*prefix, column), following))
+                heappush(queue, (lost + loss, -t, (*prefix, symbol), following))
 
 
 def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[int, float]]:
@@ -111,8 +111,8 @@ def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[
         after = promises[-1]
         here = {
             state: max(
-                rows[t][column] + after[automaton.advance(state, column)]
-                for column in automaton.legal_within(state, len(rows) - t)
+                rows[t][symbol] + after[automaton.advance(state, symbol)]
+                for symbol in automaton.legal_within(state, len(rows) - t)
             )
             for state in layers[t]
         }
@@ -127,14 +127,14 @@ def _layers(automaton: PrefixAutomaton, length: int) -> tuple[frozenset[int], ..
     while len(layers) <= length and len(layers[-1]) < WIDEST:
         remaining = length - len(layers) + 1
         steps = (
-            (state, column) for state in layers[-1] for column in automaton.legal_within(state, remaining)
+            (state, symbol) for state in layers[-1] for symbol in automaton.legal_within(state, remaining)
         )
-        layers.append({automaton.advance(state, column) for state, column in steps})
+        layers.append({automaton.advance(state, symbol) for state, symbol in steps})
     return tuple(map(frozenset, layers))
 
 
 def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_000) -> Segmentation:
-    """The likeliest sentence over frames [frame, symbol], each symbol covering one frame or more.
+    """The most likely sentence over frames [frame, symbol], each symbol covering one frame or more.
 
     With y_t the probabilities of frame t, and l the prefix l' followed by the symbol k (the parsing and
     prefix probabilities of Qi et al. 2018):
@@ -148,24 +148,24 @@ def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_0
     ("11"), many boundaries between them give the same frames, and 2 y_u(a) may exceed 1: p(l | x) is
     then a weight rather than a probability, and 1 would be no bound.
     """
-    lattice = _lattice(grammar, log_probs)
-    check_normalised(lattice)
-    columns, log_prob, opened = _likeliest(grammar, lattice.numpy(), limit)
-    rows = lattice.tolist()
-    spans = _best_spans(rows, columns)
+    scores = _checked(grammar, log_probs)
+    check_normalised(scores)
+    symbols, log_prob, opened = _best_segmented(grammar, scores.numpy(), limit)
+    rows = scores.tolist()
+    spans = _best_spans(rows, symbols)
     best_log_prob = math.fsum(
-        rows[t][k] for k, span in zip(columns, spans, strict=True) for t in range(*span)
+        rows[t][k] for k, span in zip(symbols, spans, strict=True) for t in range(*span)
     )
-    return Segmentation(grammar.decode(columns), spans, log_prob, best_log_prob, opened)
+    return Segmentation(grammar.decode(symbols), spans, log_prob, best_log_prob, opened)
 
 
-def _likeliest(grammar: Grammar, frames: Frames, limit: int) -> tuple[Columns, float, int]:
+def _best_segmented(grammar: Grammar, frames: Frames, limit: int) -> tuple[Symbols, float, int]:
     """The sentence with the largest p(l | x), its logarithm, and the number of prefixes opened."""
     automaton, time = prefix_automaton(grammar), len(frames)
     tail = _tail_bound(grammar, frames)
     ended = np.full(time + 1, -np.inf)  # log p(l | x_0..t-1) at t; the empty prefix takes no frame
     ended[0] = 0.0
-    queue: list[tuple[float, bool, Columns, int, Frames]] = []
+    queue: list[tuple[float, bool, Symbols, int, Frames]] = []
     if time == 0 and automaton.accepts(automaton.start):
         queue.append((0.0, False, (), automaton.start, ended))
     if _completes_by(automaton, automaton.start, time):
@@ -183,8 +183,8 @@ def _likeliest(grammar: Grammar, frames: Frames, limit: int) -> tuple[Columns, f
             )
         legal = automaton.legal(state)
         bounds, longer = _extend(ended, frames[:, legal], tail)
-        for k, column in enumerate(legal):
-            words, following = (*prefix, column), automaton.advance(state, column)
+        for k, symbol in enumerate(legal):
+            words, following = (*prefix, symbol), automaton.advance(state, symbol)
             if automaton.accepts(following) and longer[-1, k] > -np.inf:
                 heappush(queue, (-longer[-1, k], False, words, following, longer[:, k]))
             if bounds[k] > -np.inf and _completes_by(automaton, following, time - len(words)):
@@ -241,18 +241,18 @@ def _ends(grammar: Grammar, order: Callable[[Body], Body]) -> dict[Symbol, set[s
     return ends
 
 
-def _best_spans(rows: list[list[float]], columns: Columns) -> tuple[tuple[int, int], ...]:
-    """The likeliest segmentation of a sentence: its symbols stay or go on, frame by frame (Viterbi)."""
-    scores = [0.0, *[-math.inf] * len(columns)]  # of the first k symbols over the frames so far
+def _best_spans(rows: list[list[float]], symbols: Symbols) -> tuple[tuple[int, int], ...]:
+    """The most likely segmentation of a sentence: its symbols stay or go on, frame by frame (Viterbi)."""
+    scores = [0.0, *[-math.inf] * len(symbols)]  # of the first k symbols over the frames so far
     moves: list[list[bool]] = []
     for row in rows:
         moves.append([before > here for before, here in pairwise(scores)])
         scores = [
             -math.inf,
-            *(row[column] + max(pair) for column, pair in zip(columns, pairwise(scores), strict=True)),
+            *(row[symbol] + max(pair) for symbol, pair in zip(symbols, pairwise(scores), strict=True)),
         ]
     spans: list[tuple[int, int]] = []
-    last, symbol = len(rows), len(columns)
+    last, symbol = len(rows), len(symbols)
     for t in range(len(rows) - 1, -1, -1):
         if moves[t][symbol - 1]:  # symbol begins in frame t
             spans.append((t, last))
@@ -260,8 +260,8 @@ def _best_spans(rows: list[list[float]], columns: Columns) -> tuple[tuple[int, i
     return tuple(reversed(spans))
 
 
-def _lattice(grammar: Grammar, log_probs: Scores) -> Tensor:
-    """One checked lattice [time, symbol] as float64 in main memory."""
+def _checked(grammar: Grammar, log_probs: Scores) -> Tensor:
+    """Checked scores [time, symbol] as float64 in main memory."""
     scores = log_probs.detach() if isinstance(log_probs, Tensor) else torch.tensor(log_probs)
     check_scores(grammar, scores)
     if scores.ndim != 2:

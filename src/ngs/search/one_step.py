@@ -4,7 +4,7 @@
 `solve` tells each node the values it should have had; a priority queue decides what is visited next.
 `one_step_among` tries edits of any kind, given as a list.
 
-The queue finds the likeliest correction of all: a node's priority (1 - p(A)) / p(A) is never below the
+The queue finds the most likely correction of all: a node's priority (1 - p(A)) / p(A) is never below the
 priority p(alpha) / p(leaf) of a change below it, because 1 - p(A) >= 1 - p(leaf) >= p(alpha) and
 p(A) <= p(leaf). So when a leaf is popped, no node is left that hides a better one.
 """

@@ -24,7 +24,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import no_such_length, normal_form
 from ngs.grammar.padding import PAD
 from ngs.parsing.autoregressive import Autoregressive
-from ngs.parsing.candidates import Candidates, distinct, first_of_each, joined, likeliest_first, rank_in_row
+from ngs.parsing.candidates import Candidates, distinct, first_of_each, joined, most_likely_first, rank_in_row
 from ngs.parsing.independent import Group, Independent, normalised
 from ngs.parsing.scores import Lengths
 from ngs.reasoning.operation import Value, check_answers
@@ -216,7 +216,7 @@ class ListPlan(nn.Module):
         with torch.no_grad():
             log_p = p.score(right.rows, right.symbols)
         self._keep(examples, right, log_p, exact)
-        order = likeliest_first(right.rows, log_p)
+        order = most_likely_first(right.rows, log_p)
         meaning = self.same(right.symbols)
         return p.within(right.select(order[first_of_each(right.rows[order], meaning[order])]))
 
@@ -269,7 +269,7 @@ class ListPlan(nn.Module):
 
     def _keep(self, examples: Tensor, right: Candidates, log_p: Tensor, exact: Tensor) -> None:
         """Keep the most likely right sentences of the examples that were searched."""
-        order = likeliest_first(right.rows, log_p)
+        order = most_likely_first(right.rows, log_p)
         rows = right.rows[order]
         rank = rank_in_row(rows)
         kept = (rank < self.effort.memory) & ~exact[rows]

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ngs.parsing.candidates import fingerprints
 from ngs.search.back_search import ChainSettings, back_search
-from ngs.search.edits import Edits
 from ngs.search.correction import Edit, distinct
+from ngs.search.edits import Edits
 from ngs.tasks.clevr import correction
 from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
 from ngs.tasks.clevr.program import Program

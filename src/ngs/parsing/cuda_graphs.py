@@ -46,7 +46,7 @@ class CapturedFunction:
         return tuple(output.clone() for output in self.outputs)
 
 
-class Replays:
+class CudaGraphs:
     """The CUDA graphs of one circuit: one for each `key` and each shape and type of the inputs."""
 
     def __init__(self) -> None:
