@@ -1,14 +1,15 @@
 """Trees of sentences and corrections as pictures: one SVG, for a light or a dark page.
 
 Every box stands above the middle of what it works on, at a height that only depends on what is below it: so
-leaves stand on one line in the order of the sentence. Edges run straight down from the box to the height of the
-child, inside the child's own strip of the page, so that nothing crosses.
+leaves stand on one line in the order of the sentence. Edges run straight down from the box to the height of
+the child, inside the child's own strip of the page, so that nothing crosses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from math import inf
 from string import Template
 from textwrap import wrap
 from xml.etree import ElementTree
@@ -26,7 +27,7 @@ from ngs.explanations.text import (
     shown_ratio,
     width,
 )
-from ngs.search.correction import Action, Correction, Path
+from ngs.search.correction import Action, Correction, Event, Path
 
 LETTER, SMALL = 7.8, 6.6
 """The width of a letter of 13 and of 11 pixels: fixed-width fonts are 0.6 as wide as high."""
@@ -117,38 +118,26 @@ def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, row
 class Trial:
     """A node, or a replacement at a leaf, on its way through the queue."""
 
-    replacement: str
-    """empty at a node"""
+    last: Event
+    """the last thing that happened to it"""
+    order: int | None
+    """when it was popped, counted from 1"""
     expected: str
     """nothing at what has no value"""
-    log_priority: float
-    order: int | None = None
-    """when it was popped, counted from 1"""
-    last: Action = Action.PUSH
-    """the last thing that happened to it"""
 
 
 def trials_of(correction: Correction) -> dict[Path, list[Trial]]:
     """What was tried at each path: what was popped in its order, then what was left by priority."""
-    found: dict[tuple[Path, str], Trial] = {}
-    pops = 0
-    for event in correction.trace:
-        if event.edit is not None and not event.edit.is_substitution:
-            continue
-        replacement = "" if event.edit is None else event.edit.text
-        expected = f"expected {shown_expected(event.expected)}" if event.path in correction.values else ""
-        key = event.path, replacement
-        trial = found.setdefault(key, Trial(replacement, expected, event.log_priority))
-        if event.action is Action.POP:
-            pops += 1
-            trial = replace(trial, order=pops)
-        found[key] = replace(trial, last=event.action)
-    by_path: dict[Path, list[Trial]] = {}
-    for (path, _), trial in found.items():
-        by_path.setdefault(path, []).append(trial)
-    for listed in by_path.values():
-        listed.sort(key=lambda trial: (trial.order is None, trial.order or 0, -trial.log_priority))
-    return by_path
+    tried = [each for each in correction.trace if each.edit is None or each.edit.is_substitution]
+    popped = [(each.path, each.edit) for each in tried if each.action is Action.POP]
+    found: dict[Path, list[Trial]] = {}
+    for key, last in {(each.path, each.edit): each for each in tried}.items():
+        expected = f"expected {shown_expected(last.expected)}" if last.path in correction.values else ""
+        order = popped.index(key) + 1 if key in popped else None
+        found.setdefault(last.path, []).append(Trial(last, order, expected))
+    for trials in found.values():
+        trials.sort(key=lambda each: (each.order or inf, -each.last.log_priority))
+    return found
 
 
 # Layout
@@ -227,7 +216,7 @@ def _half_widths(box: Box, tried: Sequence[Trial]) -> Iterator[float]:
     if box.position is not None:
         yield from (SMALL * width(text) / 2 + 15 for text, _ in _candidates(tried))  # 15: the circle
     elif tried:
-        yield SMALL * width(shown_ratio(tried[0].log_priority)) + 8
+        yield SMALL * width(shown_ratio(tried[0].last.log_priority)) + 8
 
 
 def _lines(panel: Panel, box: Box, tried: Sequence[Trial]) -> Iterator[tuple[str, str]]:
@@ -248,9 +237,9 @@ def _lines(panel: Panel, box: Box, tried: Sequence[Trial]) -> Iterator[tuple[str
 def _candidates(tried: Sequence[Trial]) -> list[tuple[str, Trial | None]]:
     """The replacements listed below a leaf; the last line may say how many are left out."""
     listed: list[tuple[str, Trial | None]] = [
-        (f"{shown(each.replacement)}  {shown_ratio(each.log_priority)}", each)
+        (f"{shown(each.last.edit.text)}  {shown_ratio(each.last.log_priority)}", each)
         for each in tried
-        if each.replacement
+        if each.last.edit
     ]
     more = len(listed) - CANDIDATES
     return listed if more <= 1 else [*listed[:CANDIDATES], (f"{more} more", None)]
@@ -296,12 +285,12 @@ def _draw_place(parent: ElementTree.Element, place: Place, panel: Panel) -> None
             _draw_candidate(group, trial, text, place.height + LINE * (k + 1))
     elif tried:
         if box.path:
-            add(group, "text", "priority", shown_ratio(tried[0].log_priority), x=4, y=-6)
+            add(group, "text", "priority", shown_ratio(tried[0].last.log_priority), x=4, y=-6)
         _draw_circle(group, tried[0].order, -place.width / 2, 0.0)
 
 
 def _draw_candidate(group: ElementTree.Element, trial: Trial | None, text: str, y: float) -> None:
-    fate = Action.PUSH if trial is None else trial.last
+    fate = Action.PUSH if trial is None else trial.last.action
     add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
     _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)
 
