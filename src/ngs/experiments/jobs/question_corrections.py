@@ -162,7 +162,7 @@ class CorrectedQuestions:
             "read": _text(answered.read.program),
             "value": shown_answer(answered.read.answer),
             "p_read": p,
-            "change": correction.search.edit and correction.search.edit.text,
+            "change": correction.search.change,
             "one_step": _found(self.one, k),
             "multi_step": _found(self.several, k),
             "worth": {name: verdicts[k].value for name, verdicts in self.verdicts.items()},
