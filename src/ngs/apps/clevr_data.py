@@ -32,7 +32,7 @@ def is_ours(source: Path) -> bool:
     """Whether `source` holds questions about scenes, packed or as published."""
     if official.is_zipped(source):
         raise DataError(f"{source} is an archive of questions about scenes; unpack it and give the folder")
-    return official.is_official(source) or packed.is_packed(source)
+    return official.is_official(source) or packed.FORMAT.is_at(source)
 
 
 def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool) -> None:
@@ -69,7 +69,7 @@ def show(source: Path, *, as_json: bool) -> None:
 
 def _read(source: Path, skip_faulty: bool) -> official.Reading:
     """What is in a folder of official files or a packed file."""
-    if packed.is_packed(source):
+    if packed.FORMAT.is_at(source):
         return official.Reading(packed.read(source), (), ())
     console = plain_console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -26,7 +26,7 @@ PARTS = ("train", "test")
 
 def is_ours(source: Path) -> bool:
     """Whether `source` is a packed file of pictures."""
-    return picture_packed.is_packed(source)
+    return picture_packed.FORMAT.is_at(source)
 
 
 def check_not_ours(source: Path) -> None:
