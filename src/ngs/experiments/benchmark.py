@@ -243,7 +243,7 @@ def compile_cost() -> dict[str, float]:
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     begin = time.perf_counter()
-    circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET)
+    circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET, torch.device("cpu"))
     seconds = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {

@@ -80,6 +80,7 @@ def read(path: Path) -> VisualQuestions:
 
 
 def _questions(own: Mapping[str, Tensor], known: int) -> Questions:
-    rows = {name: Ragged(own[name], own[f"{name}.offsets"]) for name in _ROWS}
-    columns = {name: own[name] for name in ("scenes", "answers", "numbers")}
-    return Questions(as_texts(own["lexicon"]), known, **rows, **columns)
+    spelling, programs, modules, keywords = (Ragged(own[name], own[f"{name}.offsets"]) for name in _ROWS)
+    scenes, answers, numbers = (own[name] for name in ("scenes", "answers", "numbers"))
+    lexicon = as_texts(own["lexicon"])
+    return Questions(lexicon, known, spelling, scenes, answers, programs, modules, keywords, numbers)
