@@ -24,7 +24,6 @@ DRAWN = 5
 class FormulaPage(AnswersPage):
     task: ClassVar[str] = "Reading handwritten formulas"
     examples: ClassVar[str] = "formulas"
-    counted: ClassVar[str] = "formulas"
     labels: ClassVar[Mapping[str, str]] = {"formula": "whole formulas right", "symbol": "symbols right"}
     accuracy_title: ClassVar[str] = "Accuracy by length"
     read_as: ClassVar[str] = "formula"
@@ -90,9 +89,6 @@ class FormulaPage(AnswersPage):
         )
         yield element("div", confusion_table(counts, GRAMMAR.symbols), class_="card wide")
 
-    def mistake(self, each: Misreading) -> tuple[str, Html]:
-        return each.name, misread_formula(each)
-
     def searches(self) -> Iterator[str]:
         found = self.gallery.corrections
         kind = "exact" if found.exact else "approximate, with a beam of values"
@@ -103,7 +99,9 @@ class FormulaPage(AnswersPage):
             f"{float(found.p_written.mean()):.3f} on average over these wrong answers. Bars below show it."
         )
 
-    def correction(self, each: CorrectedFormula) -> tuple[str, Html]:
+    def told(self, each: Misreading | CorrectedFormula) -> tuple[str, Html]:
+        if isinstance(each, Misreading):
+            return each.name, misread_formula(each)
         return f"answer {number(each.misreading.answer)}", corrected_formula(each)
 
     def badges(self, each: CorrectedFormula) -> Iterable[Html]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from ngs.experiments.report.corrections import Fate
@@ -19,7 +19,6 @@ GROUPS = {"by_kind": ("kind of question", "kind"), "by_length": ("length of the 
 class QuestionPage(AnswersPage):
     task: ClassVar[str] = "Answering questions about scenes"
     examples: ClassVar[str] = "questions"
-    counted: ClassVar[str] = "questions"
     labels: ClassVar[Mapping[str, str]] = {
         "programs": "programs identical to the true ones",
         "equivalent": "programs equivalent to them",
@@ -56,7 +55,8 @@ class QuestionPage(AnswersPage):
             "training; on this page, programs only judge."
         )
 
-    def headline_counted(self) -> str:
+    @property
+    def tested_on(self) -> str:
         return "questions" if self.run.result is not None or self.is_all else "questions of it"
 
     def remark(self) -> str:
@@ -97,9 +97,6 @@ class QuestionPage(AnswersPage):
                 f"wrong in a result, and are not among the questions shown below."
             )
 
-    def mistake(self, each: Answered) -> tuple[str, *tuple[Html, ...]]:
-        return _told(each, [])
-
     def searches(self) -> Iterator[str]:
         config = self.run.config
         moves = config.grammar == "tidy" and config.moves
@@ -116,23 +113,19 @@ class QuestionPage(AnswersPage):
         if self.gallery.practice.labelled:
             yield "Marked: in what was read, where the true program differs; in a correction, what is new."
 
-    def correction(self, each: CorrectedQuestion) -> tuple[str, *tuple[Html, ...]]:
-        fix = each.correction
-        if fix is None:
-            return _told(each.answered, [])
-        changed = differing(fix.program, each.answered.read.program)
-        return _told(each.answered, [Working("1-BS", "fixed", fix, changed, f"p {chance(each.p)}")])
-
-
-def _told(answered: Answered, fixed: Sequence[Working]) -> tuple[str, *tuple[Html, ...]]:
-    """The number of a question, and the question with its scene and programs."""
-    read, true = answered.read, answered.true
-    marked = frozenset[int]() if true is None else differing(read.program, true.program)
-    workings = [Working("read", "read", read, marked, f"p {chance(answered.p)}"), *fixed]
-    workings += [] if true is None else [Working("true", "true", true)]
-    kind = "" if answered.kind is None else f", {answered.kind}"
-    rings = {working.colour: working.about for working in workings}
-    scene = element("div", drawing(answered.scene, rings), class_="seen")
-    asked = element("p", answered.text, " ", element("b", answered.answer), class_="asked")
-    tables = element("div", scene, *map(program_table, workings), class_="workings")
-    return f"question {answered.number}{kind}", asked, tables
+    def told(self, each: Answered | CorrectedQuestion) -> tuple[str, *tuple[Html, ...]]:
+        answered = each if isinstance(each, Answered) else each.answered
+        read, true = answered.read, answered.true
+        marked = frozenset[int]() if true is None else differing(read.program, true.program)
+        workings = [Working("read", "read", read, marked, f"p {chance(answered.p)}")]
+        if isinstance(each, CorrectedQuestion) and each.correction is not None:
+            changed = differing(each.correction.program, read.program)
+            workings.append(Working("1-BS", "fixed", each.correction, changed, f"p {chance(each.p)}"))
+        if true is not None:
+            workings.append(Working("true", "true", true))
+        kind = "" if answered.kind is None else f", {answered.kind}"
+        rings = {working.colour: working.about for working in workings}
+        scene = element("div", drawing(answered.scene, rings), class_="seen")
+        asked = element("p", answered.text, " ", element("b", answered.answer), class_="asked")
+        tables = element("div", scene, *map(program_table, workings), class_="workings")
+        return f"question {answered.number}{kind}", asked, tables

@@ -32,7 +32,7 @@ class ScenePage(TaskPage):
     shown: SceneGallery
     task: ClassVar[str] = "Seeing scenes"
     examples: ClassVar[str] = "pictures"
-    counted: ClassVar[str] = "objects"
+    tested_on = "objects"
     right: ClassVar[str] = "objects found with all four attributes right"
     labels: ClassVar[Mapping[str, str]] = {
         "precision": "of the objects seen are there",

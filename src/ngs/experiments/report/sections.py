@@ -35,8 +35,6 @@ class TaskPage(ABC):
     """what is learned"""
     examples: ClassVar[str]
     """what is learned from"""
-    counted: ClassVar[str]
-    """what may be right, and `right` when it is"""
     right: ClassVar[str] = "answers right"
     labels: ClassVar[Mapping[str, str]]
     """shares in the headline, and what is right in each"""
@@ -57,7 +55,7 @@ class TaskPage(ABC):
         yield from title(self.run, self.data, task=self.task, lede=self.supervision(), of=self.planned())
         if self.shown is not None:
             step = self.shown.step if self.run.result is None else self.run.result.chosen_step
-            yield headline(self.run, step, self.test, self.headline_counted(), self.labels, self.right)
+            yield headline(self.run, step, self.test, self.tested_on, self.labels, self.right)
             yield element("p", self.remark(), class_="of")
 
     @abstractmethod
@@ -68,9 +66,9 @@ class TaskPage(ABC):
         """How many steps were to come."""
         return f" of {self.run.config.steps:,}"
 
-    def headline_counted(self) -> str:
-        """What was tested."""
-        return self.counted
+    @property
+    def tested_on(self) -> str:
+        return self.examples
 
     @abstractmethod
     def remark(self) -> str:
@@ -180,17 +178,13 @@ class AnswersPage(TaskPage):
         wrong = badge("bad", "wrong answer"), found.shown_wrong, found.wrong
         lucky = badge("warn", "right answer by luck"), found.shown_lucky, found.lucky
         for name, (told, some, of) in {"Wrong answers": wrong, "Right by luck": lucky}.items():
-            cards = [card([told], *self.mistake(each)) for each in some]
+            cards = [card([told], *self.told(each)) for each in some]
             yield from self._list(name, cards, of)
 
     def _list(self, name: str, cards: Sequence[Html], of: int) -> Iterator[Html]:
         if cards:
             yield element("h3", f"{name} ", element("small", f"{len(cards)} of {of:,}"))
             yield element("div", *cards, class_=self.cards)
-
-    @abstractmethod
-    def mistake(self, each: Any) -> tuple[str, *tuple[Html, ...]]:
-        """The name and the content of a card."""
 
     def corrections(self) -> Iterator[Html]:
         shown, found = self.gallery, self.gallery.corrections
@@ -206,7 +200,7 @@ class AnswersPage(TaskPage):
         yield element("p", *self.searches())
         some = found.shown(self.few)
         for fate, few in some.items():
-            cards = [card([FATES[fate], *self.badges(each)], *self.correction(each)) for each in few]
+            cards = [card([FATES[fate], *self.badges(each)], *self.told(each)) for each in few]
             yield from self._list(self.meanings.get(fate, ""), cards, found.fates[ONE_STEP].count(fate))
         yield from self.in_detail(some)
 
@@ -245,8 +239,8 @@ class AnswersPage(TaskPage):
         """What the searches do."""
 
     @abstractmethod
-    def correction(self, each: Any) -> tuple[str, *tuple[Html, ...]]:
-        """The name and the content of a card."""
+    def told(self, each: Any) -> tuple[str, *tuple[Html, ...]]:
+        """The name and the content of a card, about a mistake or a correction."""
 
     def badges(self, each: Any) -> Iterable[Html]:
         """What else is to be said of a correction."""
