@@ -12,11 +12,13 @@ import torch
 from ngs import recognises
 from ngs.grammar.constraint import Given, enumerate_sentences
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.execution import execute, spoken, trace
+from ngs.tasks.clevr.execution import execute, spoken
+from ngs.tasks.clevr.explanation import program_tree
 from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.program_text import description, shown_answer, tree
+from ngs.tasks.clevr.program_text import Executed, description, shown_answer
 from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.clevr.semantics import strict
 from ngs.tasks.clevr.words import words_of
 
 QUESTION = "How many red cubes are left of the big sphere?"
@@ -53,4 +55,4 @@ for program in tidy:
 right = [program for program in tidy if spoken(execute(program, scene)) == ANSWER]
 print(f"\n{len(right)} of them give the answer, {ANSWER}; one of these is meant:")
 for program in right:
-    print("\n" + tree(trace(program, scene), scene))
+    print("\n" + program_tree(Executed.of(program, scene, strict)))

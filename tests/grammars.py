@@ -52,19 +52,20 @@ RIGHT_LINEAR = Grammar.parse("""
     odd: "0" odd | "1" even
 """)
 
-PROGRAMS = Grammar.parse("""
+# Calls of functions in prefix notation, with types.
+PREFIX = Grammar.parse("""
     answer: "exist" objects
         | number
         | "equal" number number
     number: "count" objects
     objects: filter objects
         | "union" objects objects
-        | "scene"
+        | "all"
     filter: "red" | "large"
 """)
 
-# CLEVR's programs in prefix notation, each attribute filtered at most once for one noun; 40 symbols.
-QUESTIONS = Grammar.parse("""
+# The same with more functions, in which filters have an order: 40 symbols.
+LARGE_PREFIX = Grammar.parse("""
     answer: "exist" set | number | query | compare number number
         | "equal_size" size size
         | "equal_color" color color
@@ -82,7 +83,7 @@ QUESTIONS = Grammar.parse("""
     set_1: a_material set_2 | a_color set_3 | a_size base | base
     set_2: a_color set_3 | a_size base | base
     set_3: a_size base | base
-    base: "scene" | relate object | "union" set set | "intersect" set set
+    base: "all" | relate object | "union" set set | "intersect" set set
     relate: "left" | "right" | "front" | "behind"
         | "same_size" | "same_color" | "same_material" | "same_shape"
     a_size: "small" | "large"
@@ -98,7 +99,7 @@ NAMED = {
     "catalan": CATALAN,
     "nullable list": NULLABLE_LIST,
     "right-linear": RIGHT_LINEAR,
-    "programs": PROGRAMS,
+    "prefix": PREFIX,
 }
 
 

@@ -55,7 +55,7 @@ OF_ONE_TASK = {
     # what the network is shown
     "Pool": "one image for each symbol",
 }
-"""Functions and classes that the training step of one task may use alone: its distribution, edits, judge, plan."""
+"""What the training step of one task may use alone: its distribution, its edits, its judge and its plan."""
 
 
 ALIKE: dict[str, Any] = {"batch_size": 16, "schedule": "one-cycle"}

@@ -192,7 +192,7 @@ def test_only_what_training_could_do_is_tried(run, tmp_path) -> None:
     (tmp_path / "switches" / "config.json").write_text(json.dumps({**config, "moves": False}))
     question, answer = "how many small red cubes are left of the large sphere", ("--answer", "7")
     found = [
-        int(re.search(r"one step away: (\d+) program", ngs("explain", each, question, *answer).stdout)[1])
+        int(re.findall(r"(\d+) +pop ", ngs("explain", each, question, *answer).stdout)[-1])
         for each in (run, tmp_path / "switches")
     ]
     assert found[0] > found[1] > 0
@@ -282,7 +282,7 @@ def test_a_right_answer_is_said_to_be_right(run) -> None:
     for answer in ("1", " 1 "):
         result = ngs("explain", run, "--scene", path, CUBES, "--answer", answer)
         assert result.exit_code == 0, result.output
-        assert "answer: 1, right as it stands\n" in result.stdout
+        assert "\n1, right as it stands\n" in result.stdout
 
 
 def test_a_drawing_is_not_written_over_the_scene(run) -> None:
@@ -302,11 +302,10 @@ def test_a_wrong_program_is_corrected_and_drawn(run, monkeypatch) -> None:
     monkeypatch.setattr(asking_commands, "load_reader", lambda folder: wrong)
     result = ngs("explain", run, "--scene", path, question, "--answer", "1", "--svg", "why.svg")
     assert result.exit_code == 0, result.output
-    assert "answer: undefined (" in result.stdout and "; it should be 1\n" in result.stdout
-    assert "filter_shape[sphere] and filter_shape[cube] change places\n" in result.stdout
-    assert "\nanswer: 1\n" in result.stdout and "drawn in why.svg" in result.stdout
+    assert "\nundefined: " in result.stdout and "drawn in why.svg" in result.stdout
+    assert "  ->  1: filter_shape[sphere] and filter_shape[cube] change places\n" in result.stdout
     texts = " ".join(ElementTree.parse("why.svg").getroot().itertext())
-    assert "corrected: 1" in texts and question in texts
+    assert "corrected" in texts and question in texts
 
 
 def test_an_answer_is_one_of_the_known(run) -> None:

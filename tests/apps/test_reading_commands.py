@@ -208,7 +208,7 @@ def test_a_wrong_symbol_is_found_and_drawn(known) -> None:
     assert result.exit_code == 0, result.output
     assert "in the grammar     9 * 4 - 1 = 35  (" in result.output
     assert "one-step back-search towards 26" in result.output
-    assert "priority  replacement" in result.output and "accept" in result.output
+    assert "priority  edit" in result.output and "accept" in result.output
     assert "9 * 4 - 1 = 35  ->  9 * 3 - 1 = 26" in result.output
     listed = result.output.split("formulas that give 26, by p(z | x, y)\n")[1].split("p(y | x)")[0]
     assert listed.splitlines()[0].endswith("%  9 * 3 - 1")

@@ -237,7 +237,7 @@ def test_questions_are_answered_from_pixels(folder: Path) -> None:
     )
     assert facts["questions"] == 3 and facts["answers"] + sum(facts["errors"].values()) == pytest.approx(1)
     assert "--questions is 3, and is for --asking" in refused("evaluate", folder / "eyes", "--questions", "3")
-    assert "was trained on clevr and cannot see" in refused(
+    assert "was trained on clevr; give a run of `ngs train scenes`" in refused(
         "evaluate", folder / "reader", "--asking", folder / "reader"
     )
 
@@ -368,7 +368,7 @@ def test_weights_stand_for_their_run(folder: Path, picture: Path) -> None:
     content = Path("eyes.safetensors").read_bytes()
     Path("eyes.safetensors").write_bytes(content[:-1] + b"x")
     assert "is damaged" in refused("see", "eyes.safetensors", picture)
-    assert "cannot see" in refused("weights", folder / "reader")
+    assert "give a run of `ngs train scenes`" in refused("weights", folder / "reader")
 
 
 def test_weights_are_not_written_over_what_is_there(folder: Path) -> None:

@@ -22,13 +22,6 @@ def test_answers_of_the_lattice_are_reachable() -> None:
     assert posterior(arithmetic(), Arithmetic, log_probs, None, answers).found.all()
 
 
-def test_alternate_gives_a_median_for_each() -> None:
-    calls: list[str] = []
-    fast, slow = benchmark.alternate(3, lambda: calls.append("a"), lambda: calls.append("b"))
-    assert calls == ["a", "a", "b", "b", *["a", "b"] * 3]
-    assert fast >= 0 <= slow
-
-
 def test_every_speed_has_its_reference_and_scale() -> None:
     speeds = [*benchmark.parsing_speeds(CPU, 1), *benchmark.search_speeds(CPU, 1, part=2)]
     assert [speed.name for speed in speeds] == [

@@ -1,15 +1,12 @@
 """Speeds of the parts of CLEVR."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.clevr_speed import execution, step_seconds
-from ngs.learning.methods import METHODS
-from ngs.tasks.clevr import packed
+from ngs.experiments.clevr_speed import execution
 from ngs.tasks.clevr.dataset import Ragged, VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
 
@@ -17,12 +14,6 @@ from ngs.tasks.clevr.embedded import synthetic
 @pytest.fixture(scope="module")
 def data() -> VisualQuestions:
     return synthetic(scenes=20, per_scene=5, validation_scenes=2)
-
-
-def test_every_method_is_timed(data: VisualQuestions, tmp_path: Path) -> None:
-    packed.write(tmp_path / "few.ngs", data)
-    seconds = step_seconds(str(tmp_path / "few.ngs"), rounds=1, device=torch.device("cpu"))
-    assert seconds.keys() == METHODS.keys() and min(seconds.values()) > 0
 
 
 def test_batched_execution_is_compared_with_the_reference(data: VisualQuestions) -> None:

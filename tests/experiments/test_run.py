@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments import hwf, record
@@ -38,12 +36,10 @@ from ngs.experiments.folder import (
 from ngs.experiments.hwf import load_network, parts_of
 from ngs.experiments.record import METRICS, Record, read_rows
 from ngs.experiments.run import evaluate_run, load_config, train
-from ngs.gpu import products_are_rounded
 from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
 from ngs.learning.metrics import Score, Scores, measure
-from ngs.networks.lenet import PaperLeNet
 from ngs.search.judges import TableJudge
 from ngs.search.reasoner import Reasoner
 from ngs.tasks.hwf import packed
@@ -117,30 +113,6 @@ def test_epochs_count_the_examples_that_were_seen(
     """A batch has no more than all 64 of them."""
     result = finished(replace(config, steps=3, batch_size=batch_size), tmp_path / "run")
     assert result["epochs"] == epochs
-
-
-def test_a_gpu_gets_ready_while_formulas_are_loaded(
-    config: TrainHWF, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the network, the precision and the products of the run."""
-    told: list[object] = []
-
-    @contextmanager
-    def used(
-        make: Callable[[], nn.Module], _: object, device: torch.device, precision: torch.dtype
-    ) -> Iterator[None]:
-        told.append((type(make()), device, precision, products_are_rounded()))
-        yield
-        told.append("ready and loaded")
-
-    def loading(config: TrainHWF, device: torch.device) -> hwf.Parts:
-        told.append("loading")
-        return parts_of(config, device)
-
-    monkeypatch.setattr(hwf, "used_meanwhile", used)
-    monkeypatch.setattr(hwf, "parts_of", loading)
-    next(train(replace(config, network="paper", precision="bfloat16"), tmp_path / "run"))
-    assert told == [(PaperLeNet, CPU, torch.bfloat16, True), "loading", "ready and loaded"]
 
 
 def test_the_folder_says_what_ran_and_what_came_of_it(done: Path, data: str) -> None:

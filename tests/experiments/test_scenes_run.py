@@ -113,8 +113,8 @@ def test_the_parts_share_no_picture(data: Path) -> None:
 def test_images_kept_on_a_gpu_take_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     for free in (2**30, 2**36):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 2**37))
-        assert scenes.room(torch.device("cuda")) == free // 4
-    assert scenes.room(CPU) == scenes.KEPT_BYTES
+        assert scenes.bytes_to_keep(torch.device("cuda")) == free // 4
+    assert scenes.bytes_to_keep(CPU) == scenes.KEPT_BYTES
 
 
 def test_half_of_a_batch_is_imported(data: Path) -> None:
@@ -153,7 +153,7 @@ def test_the_address_of_a_run_is_that_of_its_contents(data: Path, tmp_path: Path
 
 def test_only_runs_that_see_are_seen_with(tmp_path: Path, done: Path) -> None:
     (tmp_path / CONFIG).write_text(json.dumps(TrainCLEVR().as_facts()))
-    with pytest.raises(DataError, match="was trained on clevr and cannot see"):
+    with pytest.raises(DataError, match="was trained on clevr; give a run of `ngs train scenes`"):
         load_scene_reader(tmp_path)
     with pytest.raises(DataError, match="cannot be read"):
         load_scene_reader(tmp_path / "missing")

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs.errors import ParseError
-from ngs.explanations.drawing import CANDIDATES, FIRST_ROWS, LAST_ROWS, as_svg
-from ngs.explanations.text import as_text, shown, shown_expected, shown_ratio
+from ngs.explanations.drawing import CANDIDATES, as_svg
+from ngs.explanations.text import FIRST_ROWS, LAST_ROWS, as_text, shown, shown_expected, shown_ratio
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.tree import leaves, sentence_of
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import ANY, UNDEFINED
 from ngs.reasoning.semantics import Semantics
-from ngs.search.one_step import Correction, one_step
+from ngs.search.correction import Correction
+from ngs.search.one_step import one_step
 from tests.grammars import lattices
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -109,7 +110,7 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 def test_a_correction_reads_like_this() -> None:
     assert as_text(correction("2*4+3", 21, {2: "9"})) == (
-        "add = 11\n"
+        "add         = 11\n"
         "├─ multiply = 8\n"
         "│  ├─ 2\n"
         "│  ├─ *\n"
@@ -117,7 +118,7 @@ def test_a_correction_reads_like_this() -> None:
         "├─ +\n"
         "└─ 3\n"
         "\n"
-        "#  action   node      at   expected  priority  replacement\n"
+        "#  action   node      at   expected  priority  edit\n"
         "   push     add       0-4  21        1\n"
         "1  pop      add       0-4  21        1\n"
         "   push     multiply  0-2  18        0.953\n"
@@ -146,12 +147,12 @@ def test_a_sentence_that_is_right_has_no_history() -> None:
 
 def test_a_failure_says_so() -> None:
     last = as_text(CASES["not found"]).splitlines()[-1]
-    assert last == "2 * 4 + 3 = 11  ->  no change of one symbol gives 1000 with positive probability"
+    assert last == "2 * 4 + 3 = 11  ->  nothing one step away gives 1000 with positive probability"
 
 
 def test_columns_stand_below_each_other_whatever_the_symbols() -> None:
     lines = as_text(awkward_correction()).splitlines()
-    assert '│  ├─ "2" = 2' in lines and "│  └─ \\n = 3" in lines
+    assert '│  ├─ "2" = 2' in lines and "│  └─ \\n  = 3" in lines
     assert lines[-1] == "< '1' & \"2\" & \\n > = 6  ->  < '1' & 数 & \\n > = 44"
     pushed = [line for line in lines if line.startswith("   push") and line.endswith("数")]
     assert len({line.index("数") for line in pushed}) == 1

@@ -21,10 +21,10 @@ from tests.grammars import (
     ARITHMETIC,
     CATALAN,
     DANGLING_ELSE,
+    LARGE_PREFIX,
     NULLABLE_LIST,
     PALINDROMES,
-    PROGRAMS,
-    QUESTIONS,
+    PREFIX,
     RIGHT_LINEAR,
     grammars,
 )
@@ -62,7 +62,7 @@ def test_a_grammar_is_refused_with_the_shortest_sentence_that_has_two_derivation
 
 
 @pytest.mark.parametrize(
-    "grammar", [ARITHMETIC, PALINDROMES, NULLABLE_LIST, RIGHT_LINEAR, PROGRAMS, QUESTIONS]
+    "grammar", [ARITHMETIC, PALINDROMES, NULLABLE_LIST, RIGHT_LINEAR, PREFIX, LARGE_PREFIX]
 )
 def test_unambiguous_grammars_pass(grammar: Grammar) -> None:
     for length in range(1, 12):

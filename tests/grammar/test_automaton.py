@@ -18,7 +18,7 @@ from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.multisets import symbol_classes
 from tests.enumeration import sentences
-from tests.grammars import ARITHMETIC, NAMED, PALINDROMES, PROGRAMS, QUESTIONS, RIGHT_LINEAR, grammars
+from tests.grammars import ARITHMETIC, LARGE_PREFIX, NAMED, PALINDROMES, PREFIX, RIGHT_LINEAR, grammars
 
 LONGEST = 5
 
@@ -148,16 +148,16 @@ def test_classes_merge_what_is_interchangeable_and_nothing_else() -> None:
 
 
 def test_prefixes_with_the_same_future_share_a_state() -> None:
-    arithmetic, programs = PrefixAutomaton(ARITHMETIC), PrefixAutomaton(PROGRAMS)
+    arithmetic, calls = PrefixAutomaton(ARITHMETIC), PrefixAutomaton(PREFIX)
 
     def state(automaton: PrefixAutomaton, *prefix: str) -> int:
         return automaton.run(automaton.grammar.encode(prefix))
 
     assert state(arithmetic, *"1+") == state(arithmetic, *"1*2-0+")
     assert state(arithmetic, *"1+") != state(arithmetic, *"1*")
-    count = state(programs, "count", "red")
-    assert count == state(programs, "count", "large", "red", "red") == state(programs, "exist", "red")
-    assert count != state(programs, "equal", "count", "red")
+    count = state(calls, "count", "red")
+    assert count == state(calls, "count", "large", "red", "red") == state(calls, "exist", "red")
+    assert count != state(calls, "equal", "count", "red")
 
 
 @pytest.mark.parametrize("grammar, states", [(ARITHMETIC, 6), (RIGHT_LINEAR, 2)])
@@ -189,33 +189,33 @@ def test_lengths_do_not_run_through_all_continuations() -> None:
     assert not even.completes_in(even.run([0, 1, 1, 0]), 3)
 
 
-def test_a_program_can_be_decoded_from_its_modules() -> None:
-    automaton, rng = prefix_automaton(QUESTIONS), random.Random(0)
+def test_a_sentence_can_be_decoded_from_its_multiset() -> None:
+    automaton, rng = prefix_automaton(LARGE_PREFIX), random.Random(0)
     for length in [2, 6, 12, 18, 25] * 4:
-        program: list[int] = []
+        sentence: list[int] = []
         state = automaton.start
         for remaining in range(length, 0, -1):
-            program.append(rng.choice(automaton.legal_within(state, remaining)))
-            state = automaton.advance(state, program[-1])
-        modules, state = Counter(program), automaton.start
+            sentence.append(rng.choice(automaton.legal_within(state, remaining)))
+            state = automaton.advance(state, sentence[-1])
+        multiset, state = Counter(sentence), automaton.start
         for _ in range(length):
-            column = rng.choice(automaton.legal_from(state, modules))
-            assert modules[column] > 0
-            modules[column] -= 1
+            column = rng.choice(automaton.legal_from(state, multiset))
+            assert multiset[column] > 0
+            multiset[column] -= 1
             state = automaton.advance(state, column)
         assert automaton.accepts(state)
 
 
-def test_modules_that_fit_no_program_are_recognised() -> None:
-    automaton = PrefixAutomaton(QUESTIONS)
-    modules = Counter(
-        {"less_than": 1, "count": 2, "union": 3, "scene": 3, "unique": 4, "left": 3, "same_size": 1}
+def test_multisets_that_fit_no_sentence_are_recognised() -> None:
+    automaton = PrefixAutomaton(LARGE_PREFIX)
+    multiset = Counter(
+        {"less_than": 1, "count": 2, "union": 3, "all": 3, "unique": 4, "left": 3, "same_size": 1}
         | {"cube": 2, "metal": 2, "red": 2, "small": 2}
     )
-    columns = Counter({QUESTIONS.column(module): number for module, number in modules.items()})
+    columns = Counter({LARGE_PREFIX.column(symbol): number for symbol, number in multiset.items()})
     assert columns.total() == 25
-    assert not automaton.completes_with(automaton.start, columns)  # two scenes are missing
-    columns += Counter({QUESTIONS.column("scene"): 2})
+    assert not automaton.completes_with(automaton.start, columns)  # two `all` are missing
+    columns += Counter({LARGE_PREFIX.column("all"): 2})
     assert automaton.completes_with(automaton.start, columns)
 
 
@@ -231,13 +231,13 @@ def test_errors_say_what_was_expected() -> None:
         automaton.completes_with(automaton.start, {7: 1})
     with pytest.raises(ParseError, match="got -1 for column 0"):
         automaton.legal_from(automaton.start, {0: -1})
-    programs = PrefixAutomaton(PROGRAMS)
+    calls = PrefixAutomaton(PREFIX)
     with pytest.raises(ParseError, match="the sentence is complete"):
-        programs.run(PROGRAMS.encode(["count", "scene", "scene"]))
+        calls.run(PREFIX.encode(["count", "all", "all"]))
 
 
 def test_copies_and_threads_see_the_same_language() -> None:
-    grammar = NAMED["programs"]
+    grammar = NAMED["prefix"]
     automaton = PrefixAutomaton(grammar)
     with ThreadPoolExecutor(8) as pool:
         counts = list(pool.map(automaton.count, [9] * 16))

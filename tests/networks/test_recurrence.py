@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ngs.gpu import rounded_products
-from ngs.networks.recurrence import Recurrent, recurrent, recurrent_to_ends
+from ngs.networks.pointer import Recurrent, recurrent, recurrent_to_ends
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 SHAPES = [(256, 64, 42, 2), (128, 100, 24, 2), (256, 1, 24, 2), (64, 37, 7, 3), (16, 5, 1, 1)]

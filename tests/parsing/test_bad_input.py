@@ -15,7 +15,7 @@ from ngs.errors import NGSError, ParseError, ShapeError
 from ngs.parsing.independent import Independent, independent, normalised
 from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NULLABLE_LIST
 
-QUESTIONS: dict[str, Callable[[Independent], Any]] = {
+METHODS: dict[str, Callable[[Independent], Any]] = {
     "best": Independent.best,
     "topk": lambda p: p.topk(3),
     "sample": lambda p: p.sample(torch.Generator().manual_seed(0)),
@@ -23,7 +23,7 @@ QUESTIONS: dict[str, Callable[[Independent], Any]] = {
     "marginals": lambda p: p.marginals,
     "entropy": lambda p: p.entropy,
 }
-every_question = pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 both = pytest.mark.parametrize("make", [independent, normalised])
 
 
@@ -53,15 +53,15 @@ def test_what_is_no_log_probability_is_found(
 
 
 @both
-@every_question
+@every_method
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e30])
 def test_what_stands_behind_the_end_does_not_matter(
-    make: Callable[..., Independent], question: Callable[[Independent], Any], value: float
+    make: Callable[..., Independent], method: Callable[[Independent], Any], value: float
 ) -> None:
     batch = torch.randn(2, 5, 7).log_softmax(-1)
     spoilt = batch.clone()
     spoilt[0, 3:] = value
-    have, wanted = (question(make(ARITHMETIC, scores, [3, 5])) for scores in (spoilt, batch))
+    have, wanted = (method(make(ARITHMETIC, scores, [3, 5])) for scores in (spoilt, batch))
     if isinstance(have, Tensor):
         assert have.equal(wanted)
     else:
@@ -102,21 +102,21 @@ def test_lengths_of_another_batch_are_refused(make: Callable[..., Independent]) 
             make(ARITHMETIC, scores(2, 3, 7), torch.ones(2, dtype=dtype))
 
 
-@every_question
-def test_a_length_without_sentences_names_those_there_are(question: Callable[[Independent], Any]) -> None:
+@every_method
+def test_a_length_without_sentences_names_those_there_are(method: Callable[[Independent], Any]) -> None:
     with refused(
         ParseError,
         "the grammar has no sentence of length 4; the lengths up to 5 it has are 1 3 5",
     ):
-        question(independent(ARITHMETIC, scores(2, 5, 7), [5, 4]))
+        method(independent(ARITHMETIC, scores(2, 5, 7), [5, 4]))
     with refused(
         ParseError, "the grammar has no sentence of length 1; the lengths up to 1 it has are (none)"
     ):
-        question(independent(NULLABLE_LIST, scores(1, 1, 5)))
+        method(independent(NULLABLE_LIST, scores(1, 1, 5)))
     with refused(
         ParseError, "the grammar has no sentence of length 2; the lengths up to 7 it has are 1 3 5 7"
     ):
-        question(independent(DANGLING_ELSE, scores(1, 7, 4), [2]))  # ambiguous at 7 symbols
+        method(independent(DANGLING_ELSE, scores(1, 7, 4), [2]))  # ambiguous at 7 symbols
 
 
 @both

@@ -18,7 +18,7 @@ from ngs.parsing import chart
 from ngs.parsing.chart import drawing, exponential, inside, outside
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.derivations import best_derivation, log_total, sampled_derivation
-from tests.grammars import CATALAN, DANGLING_ELSE, NULLABLE_LIST, PROGRAMS
+from tests.grammars import CATALAN, DANGLING_ELSE, NULLABLE_LIST, PREFIX
 from tests.kernels import DEVICE, needs_triton, on_any_device, without_warnings
 
 pytestmark = [needs_triton, on_any_device, without_warnings]
@@ -93,8 +93,8 @@ class Case:
 
 
 CASES = {
-    "handwritten formulas": (derivation_circuit, arithmetic(), 7, 35),
-    "programs": (sentence_circuit, PROGRAMS, 5, 33),
+    "arithmetic": (derivation_circuit, arithmetic(), 7, 35),
+    "prefix notation": (sentence_circuit, PREFIX, 5, 33),
     "one derivation of an ambiguous sentence": (sentence_circuit, DANGLING_ELSE, 8, 12),
     "all derivations of it": (derivation_circuit, DANGLING_ELSE, 8, 12),
     "many derivations": (derivation_circuit, CATALAN, 6, 8),

@@ -26,7 +26,7 @@ from ngs.parsing.earley import (
     sentences_by_probability,
 )
 from tests.enumeration import sentences
-from tests.grammars import ARITHMETIC, NAMED, NULLABLE_LIST, PALINDROMES, QUESTIONS, grammars, lattices
+from tests.grammars import ARITHMETIC, LARGE_PREFIX, NAMED, NULLABLE_LIST, PALINDROMES, grammars, lattices
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -85,10 +85,10 @@ def test_sentences_come_in_falling_probability_where_states_are_too_many_for_the
     earley._layers.cache_clear()
 
 
-def test_long_programs_are_ranked_without_a_search() -> None:
+def test_long_sentences_are_ranked_without_a_search() -> None:
     torch.manual_seed(0)
-    lattice = 4 * torch.randn(25, len(QUESTIONS.symbols), dtype=torch.float64)
-    best = [log_prob for _, log_prob in islice(sentences_by_probability(QUESTIONS, lattice), 100)]
+    lattice = 4 * torch.randn(25, len(LARGE_PREFIX.symbols), dtype=torch.float64)
+    best = [log_prob for _, log_prob in islice(sentences_by_probability(LARGE_PREFIX, lattice), 100)]
     assert len(best) == 100
     assert all(before >= after - 1e-9 for before, after in pairwise(best))
 

@@ -53,16 +53,16 @@ class Counting(Words):
         return super().node(rule, children)
 
 
-def value_of(formula: Sentence) -> Value:
-    """Python's own reading of a formula, over fractions."""
+def value_of(sentence: Sentence) -> Value:
+    """Python's own reading of a sentence, over fractions."""
     try:
-        return eval("".join(f"Fraction({s})" if s.isdigit() else s for s in formula), {"Fraction": Fraction})
+        return eval("".join(f"Fraction({s})" if s.isdigit() else s for s in sentence), {"Fraction": Fraction})
     except ZeroDivisionError:
         return UNDEFINED
 
 
-def formula_values(digits: int) -> set[Value]:
-    """What formulas of so many digits can be worth, by numbers of digits alone."""
+def values_of_all(digits: int) -> set[Value]:
+    """What calculations with so many digits can give, by numbers of digits alone."""
     terms: list[set[Value]] = [{Fraction(d) for d in range(10)}]
     sums: list[set[Value]] = [terms[0]]
     for number in range(2, digits + 1):
@@ -151,13 +151,13 @@ def test_blank_tables_have_one_entry_for_each_step_and_split(grammar: Grammar) -
 
 
 @pytest.mark.parametrize("length", [1, 3, 5, 7])
-def test_the_values_of_small_formulas_are_those_python_gives_them(length: int) -> None:
+def test_the_values_of_small_arithmetic_are_those_python_gives_them(length: int) -> None:
     form = normal_form(SMALL_ARITHMETIC)
     tables = compile_tables(form, interpret(SMALL_ARITHMETIC, Arithmetic), length, PLENTY)
     assert set(tables.values[form.start, length]) == set(map(value_of, sentences(SMALL_ARITHMETIC, length)))
 
 
-def test_the_values_of_formulas_over_ten_digits_are_all_there() -> None:
+def test_the_values_of_arithmetic_over_ten_digits_are_all_there() -> None:
     grammar = arithmetic()
     form = normal_form(grammar)
     tables = compile_tables(form, interpret(grammar, Arithmetic), 7, PLENTY)
@@ -165,7 +165,7 @@ def test_the_values_of_formulas_over_ten_digits_are_all_there() -> None:
     assert sizes == {1: 10, 3: 96, 5: 899, 7: 8333}
     assert set(tables.values[form.start, 3]) == set(map(value_of, sentences(grammar, 3)))
     for digits in (1, 2, 3, 4):
-        assert set(tables.values[form.start, 2 * digits - 1]) == formula_values(digits)
+        assert set(tables.values[form.start, 2 * digits - 1]) == values_of_all(digits)
     assert tables.entries == 62_674
     with pytest.raises(BudgetError, match="sentences of 7 symbols need more than 62673 entries"):
         compile_tables(form, interpret(grammar, Arithmetic), 7, 62_673)

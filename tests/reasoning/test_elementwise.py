@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngs import ANY, UNDEFINED, Arithmetic, OneOf, Semantics, SemanticsError, arithmetic_grammar
+from ngs import ANY, UNDEFINED, Arithmetic, OneOf, Semantics, SemanticsError
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import Step, normal_form
 from ngs.grammar.rules import Nonterminal
 from ngs.parsing.tables import Combined, Tables, compile_tables
@@ -86,8 +87,8 @@ def test_random_languages_have_the_same_tables(grammar: Grammar, first: int, lon
 
 
 def test_the_tables_of_arithmetic_are_those_of_its_functions_called_pair_by_pair() -> None:
-    have, made = tables_of(arithmetic_grammar(), Arithmetic, 7)
-    want, _ = tables_of(arithmetic_grammar(), PlainArithmetic, 7)
+    have, made = tables_of(arithmetic(), Arithmetic, 7)
+    want, _ = tables_of(arithmetic(), PlainArithmetic, 7)
     assert_equal(have, want)
     spans = [key for key in want.tables if key[1] > 1]
     steps = [table.step for key in spans for table in want.tables[key]]

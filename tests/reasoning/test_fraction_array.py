@@ -94,10 +94,10 @@ def test_constants_that_do_not_fit_are_refused() -> None:
         0.5 + array
 
 
-@pytest.mark.parametrize("question", [bool, lambda array: array == array, lambda array: array != 0])
-def test_an_array_is_neither_true_nor_equal(question: Callable[[FractionArray], object]) -> None:
+@pytest.mark.parametrize("predicate", [bool, lambda array: array == array, lambda array: array != 0])
+def test_an_array_is_neither_true_nor_equal(predicate: Callable[[FractionArray], object]) -> None:
     with pytest.raises(TypeError, match="has no truth"):
-        question(array_of([Fraction(1), Fraction(2)]))
+        predicate(array_of([Fraction(1), Fraction(2)]))
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_an_instance_knows_more_than_its_class(digits: list[str], modulus: int) 
 def test_instances_are_not_mixed_up() -> None:
     """The tables of two instances of one class are two things."""
     scores = torch.zeros(1, 3, 3, dtype=torch.float64).log_softmax(-1)
-    found = {m: posterior(SUMS, Modular(m), scores, None, [0]).log_evidence.exp() * 27 for m in (2, 3)}
+    found = {m: posterior(SUMS, Modular(m), scores, None, [0]).log_z.exp() * 27 for m in (2, 3)}
     assert {m: round(float(count)) for m, count in found.items()} == {2: 2, 3: 1}  # 0+0 and, modulo 2, 1+1
 
 

@@ -12,17 +12,22 @@ from hypothesis import strategies as st
 
 from ngs import (
     PAD,
+    Action,
     ChainSettings,
     Corrections,
     Grammar,
     Semantics,
+    Switch,
     back_search,
     independent,
     one_step,
+    one_step_among,
     sample_corrections,
 )
+from ngs.grammar.multisets import symbol_classes
 from ngs.grammar.tree import Sentence
 from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.correction import switches
 from tests.search.semantics import SMALL_ARITHMETIC, Problem, any_batches, batches, padded, reasoner_of
 
 seeds = st.integers(0, 2**32 - 1)
@@ -61,6 +66,35 @@ def test_one_step_is_that_of_the_queue(problems: list[Problem], after: float) ->
     want = solve(problems)
     for have in (solve(problems, after), solve(problems, budget=1)):  # budget 1: judged one by one
         assert torch.equal(have.z, want.z) and torch.equal(have.found, want.found)
+
+
+@given(any_batches)
+def test_switches_are_those_of_the_reference(problems: list[Problem]) -> None:
+    grammar, semantics = problems[0].grammar, problems[0].semantics
+    scores, z = padded(problems, 0.0)
+    p = independent(grammar, scores, reasoner_of(problems).examples.lengths)
+    numbers = symbol_classes(grammar)
+    have = back_search(z, p.score, Switch(torch.tensor(numbers)), reasoner_of(problems).judge)
+    for k, problem in enumerate(problems):
+        edits = switches(problem.sentence, dict(zip(grammar.symbols, numbers, strict=True)))
+
+        def log_p(sentences: Sequence[Sentence], k: int = k) -> list[float]:
+            made = torch.tensor(
+                [[*grammar.encode(each)] + [PAD] * (z.shape[1] - len(each)) for each in sentences]
+            )
+            return p.score(torch.full((len(made),), k), made).tolist()
+
+        found = one_step_among(grammar, semantics, log_p, problem.target, problem.sentence, edits)
+        want = problem.sentence if found.sentence is None else found.sentence
+        assert grammar.decode(symbol for symbol in have.z[k].tolist() if symbol != PAD) == want
+        assert bool(have.found[k]) == (found.sentence is not None)
+        tried = [event.log_priority for event in found.trace if event.action is Action.POP]
+        assert tried == sorted(tried, reverse=True)
+        for event in found.trace:
+            assert event.edit is not None
+            if event.action in (Action.ACCEPT, Action.REFUSE):
+                right = problem.answer(event.edit.sentence) == problem.target
+                assert right == (event.action is Action.ACCEPT)
 
 
 @given(batches(SMALL_ARITHMETIC, Arithmetic, 5), seeds)

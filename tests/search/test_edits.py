@@ -6,6 +6,7 @@ import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise, permutations, product
 from math import lcm
 from typing import Any
@@ -21,6 +22,7 @@ from ngs import PAD, ChainSettings, Edits, Grammar, Substitute, Switch, recognis
 from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.candidates import Candidates, joined
 from ngs.search.back_search import State, log_ratio, log_target
+from ngs.search.correction import Edit, switches
 from ngs.search.multi_step import ListedEdits, ReferenceEdits, Substitutions
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, grammars
@@ -93,21 +95,6 @@ def named(grammar: Grammar, z: Sequence[int]) -> tuple[str, ...]:
 # Switches
 
 
-def switched(classes: Sequence[int]) -> Callable[[Any], Iterator[Any]]:
-    def results(z: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        for i, j in product(range(len(z)), repeat=2):
-            if i < j and z[i] != z[j] and min(z[i], z[j]) >= 0 and classes[z[i]] == classes[z[j]]:
-                changed = list(z)
-                changed[i], changed[j] = z[j], z[i]
-                yield tuple(changed)
-
-    return results
-
-
-def listed(results: Callable[[Any], Iterator[Any]], contains: Callable[[Any], bool]) -> ReferenceEdits:
-    return ListedEdits(results, contains)
-
-
 @given(st.one_of(grammars_with_lengths(5), st.just((ARITHMETIC, 5))), st.integers(0, 1), chains, seeds)
 def test_switches(case: tuple[Grammar, int], extra: int, chain: ChainSettings, seed: int) -> None:
     grammar, length = case
@@ -120,7 +107,10 @@ def test_switches(case: tuple[Grammar, int], extra: int, chain: ChainSettings, s
     assert all(recognises(grammar, named(grammar, z)) for z in every.tolist())
     language = Language.random(edits, every, seed)
     check_all(language, walks_by_steps(language), chain, seed)
-    check_reference(language, listed(switched(classes), lambda _: True), tuple, chain)
+    plain = ListedEdits(
+        partial(switches, classes=dict(zip(grammar.symbols, classes, strict=True))), lambda _: True
+    )
+    check_reference(language, plain, lambda z: named(grammar, z), chain)
     check_steps_follow_each_other(edits, every, seed)
 
 
@@ -169,6 +159,7 @@ class Counters(Edits):
         return (z * torch.arange(1, z.shape[1] + 1)).sum(1) % 5 != self.forbidden
 
     def plain_results(self, z: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """Each result as often as an edit makes it."""
         for k, number in enumerate(z):
             for other in {number - 1, number + 1} & set(range(self.highest + 1)):
                 yield (*z[:k], other, *z[k + 1 :])
@@ -177,7 +168,10 @@ class Counters(Edits):
                 yield from [(*z[:k], b, a, *z[k + 2 :])] * 2
 
     def reference(self) -> ReferenceEdits:
-        return listed(self.plain_results, lambda z: bool(self.contains(torch.tensor([z]))[0]))
+        def results(z: Any) -> Iterator[Edit]:
+            return (Edit(made, (), (), "") for made in self.plain_results(z))
+
+        return ListedEdits(results, lambda z: bool(self.contains(torch.tensor([z]))[0]))
 
 
 shapes = st.sampled_from([(1, 4), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 1), (5, 1)])

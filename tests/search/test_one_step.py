@@ -19,7 +19,7 @@ from ngs.grammar.library import arithmetic
 from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import ANY, inverses
-from ngs.search.one_step import Action, Correction
+from ngs.search.correction import Action, Correction
 from tests.search.semantics import (
     SMALL_ARITHMETIC,
     PlainArithmetic,
@@ -212,22 +212,23 @@ def test_trace_is_what_happened(problem: Problem) -> None:
         return
     queue = []
     for event, after in zip_longest(correction.trace, correction.trace[1:]):
-        entry = event.path, event.replacement
+        entry = event.path, event.edit
         if event.action is Action.PUSH:
             assert entry not in queue, "pushed twice"
             queue.append(entry)
         elif event.action is Action.POP:
             queue.remove(entry)  # a ValueError where it was never pushed
             judged = after is not None and after.action in (Action.ACCEPT, Action.REFUSE)
-            assert judged == (event.replacement is not None)
+            assert judged == (event.edit is not None)
         elif event.action is Action.DISCARD:
             position = position_of(correction.tree, event.path)
-            assert event.replacement is None
+            assert event.edit is None
             assert not any(at == position for at, _ in Exhaustive(problem).changes())
         else:
-            assert event.replacement is not None
-            column = problem.grammar.column(event.replacement)
+            assert event.edit is not None
+            column = problem.grammar.column(event.edit.text)
             changed = problem.replaced(position_of(correction.tree, event.path), column)
+            assert event.edit.sentence == changed and event.edit.old == event.edit.new
             right = problem.answer(changed) == problem.target
             assert right == (event.action is Action.ACCEPT)
             assert recognises(problem.grammar, changed)

@@ -18,15 +18,14 @@ from ngs.apps.seen_pictures import seen_with, write_annotated
 from ngs.apps.step_facts import answer_facts, step_facts
 from ngs.apps.written_files import check_apart, check_picture, write_drawing
 from ngs.errors import NGSError
-from ngs.experiments.clevr import load_config, load_reader
+from ngs.experiments.clevr import load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
-from ngs.experiments.folder import CONFIG
+from ngs.experiments.folder import CONFIG, load_config
 from ngs.experiments.report.programs import about_objects
 from ngs.tasks.clevr.correction import correct, tidy_switches
-from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
-from ngs.tasks.clevr.correction_text import as_text
+from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
-from ngs.tasks.clevr.program_text import Executed, description, shown_answer
+from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
@@ -119,12 +118,12 @@ def ask(
         return
     console = plain_console()
     _tell_scene(console, given)
-    tell(console, f"answer: {_told(answers[0])}\n")
-    tell(console, f"program ({reading.programs[0].probability:.1%})\n{answers[0].tree()}")
+    tell(console, f"answer: {answers[0].told}\n")
+    tell(console, f"program ({reading.programs[0].probability:.1%})\n{program_tree(answers[0])}")
     if len(answers) > 1:
         tell(console, "\nless likely programs")
     for each, executed in zip(reading.programs[1:], answers[1:], strict=True):
-        tell(console, f"  {each.probability:6.1%}  {' '.join(each.program)} = {_told(executed)}")
+        tell(console, f"  {each.probability:6.1%}  {' '.join(each.program)} = {executed.told}")
     _tell_unseen(console, reading)
     for path in (svg, picture):
         if path is not None:
@@ -143,7 +142,7 @@ def explain_question(
     run: Path, question: str, answer: str, given: GivenScene, is_lenient: bool, svg: Path | None
 ) -> None:
     """What was misread in a question whose answer is known."""
-    config = load_config(run)
+    config = load_config(run, TrainCLEVR)
     edits = tidy_switches if config.grammar == "tidy" and not config.moves else None  # as in training
     reader = _reader(run, is_lenient)
     correction = correct(reader, question, given.scene, answer.strip().lower(), edits=edits)
@@ -209,11 +208,6 @@ def _tell_unseen(console: Console, reading: QuestionReading) -> None:
             console,
             f"\nnot seen in training: {', '.join(reading.unseen)}; this may not be the program that is meant",
         )
-
-
-def _told(executed: Executed) -> str:
-    """The answer, or why there is none."""
-    return shown_answer(executed.answer) + (f": {executed.fault}" if executed.fault else "")
 
 
 def _facts(reading: QuestionReading, given: GivenScene, answers: list[Executed]) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import torch
 import typer
+from accelerate import Accelerator
 from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
@@ -16,81 +18,77 @@ from ngs.apps.plain_text import plain_console
 from ngs.errors import NGSError
 from ngs.experiments import benchmark
 from ngs.experiments.clevr_speed import clevr_speed
-from ngs.experiments.step_times import step_times
+from ngs.experiments.config import TrainHWF
+from ngs.experiments.environment import environment
+from ngs.experiments.hwf import HWFCourse
+from ngs.experiments.timed_steps import step_times
 from ngs.networks.lenet import NETWORKS
+
+Out = Annotated[Path, typer.Option(help="Folder for what was measured.")]
+Threads = Annotated[int, typer.Option(min=1, help="CPU threads.")]
 
 
 @reporting_errors
 def bench(
-    out: Annotated[Path, typer.Option(help="Folder for results.json and results.md.")] = Path("bench"),
+    out: Out = Path("bench"),
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     rounds: Annotated[int, typer.Option(min=3, help="Timed rounds; the median counts.")] = 21,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
+    threads: Threads = 2,
 ) -> None:
     """Time the core against its references in the same run, and say which promises it keeps."""
     torch.set_num_threads(threads)
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise NGSError(f"the device is {device}, and PyTorch finds none here; give --device cpu")
     results = benchmark.run(torch.device(device), rounds)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    _tell(out / "results.json", results, benchmark.tables(results))
     (out / "results.md").write_text(benchmark.as_markdown(results))
-    console = plain_console()
-    for table in _tables(results):
-        console.print(table)
-    console.print(f"written to {out / 'results.json'} and {out / 'results.md'}")
+    plain_console().print(f"written to {out / 'results.md'}")
 
 
+@reporting_errors
 def bench_training(
-    out: Annotated[Path, typer.Option(help="Folder for training.json.")] = Path("bench"),
+    out: Out = Path("bench"),
     rounds: Annotated[int, typer.Option(min=3, help="Timed steps of each method; the median counts.")] = 30,
     network: Annotated[str, typer.Option(help=f"One of {', '.join(NETWORKS)}.")] = "small",
     batch_size: Annotated[int, typer.Option(min=1, help="Formulas in a step.")] = 64,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
+    threads: Threads = 2,
 ) -> None:
     """Time a training step of every method against a supervised one in the same run."""
     torch.set_num_threads(threads)
-    results = step_times(rounds, network, batch_size, ["ngs", *sys.argv[1:]])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "training.json").write_text(json.dumps(results, indent=2) + "\n")
-    table = Table("method", "ms a step", "times supervised")
-    for method, seconds in results["seconds"].items():
-        table.add_row(method, f"{1000 * seconds:.2f}", f"{results['times_supervised'][method]:.2f}")
-    plain_console().print(table)
-    plain_console().print(f"written to {out / 'training.json'}")
+    device = Accelerator().device
+    measured = step_times(HWFCourse(TrainHWF(network=network, batch_size=batch_size), device), rounds)
+    settings = {"network": network, "batch_size": batch_size, "rounds": rounds}
+    results = {"environment": environment(device, _command()), **settings, **measured}
+    _tell(out / "training.json", results, [benchmark.table_of_steps("Training steps", results["seconds"])])
 
 
 @reporting_errors
 def bench_clevr(
-    out: Annotated[Path, typer.Option(help="Folder for clevr.json.")] = Path("bench"),
+    out: Out = Path("bench"),
     data: Annotated[str, typer.Option(help="`embedded`, or a file made by `ngs data import`.")] = "embedded",
     device: Annotated[str, typer.Option(help="cpu or cuda, for executing programs and training.")] = "cpu",
     rounds: Annotated[int, typer.Option(min=3, help="Timed rounds; the median counts.")] = 15,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 2,
+    threads: Threads = 2,
 ) -> None:
     """Time what questions about scenes need: executing, understanding, making them, and learning."""
     torch.set_num_threads(threads)
-    results = clevr_speed(rounds, data, torch.device(device), ["ngs", *sys.argv[1:]])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "clevr.json").write_text(json.dumps(results, indent=2) + "\n")
-    promises = Table("promise", "measured", "kept")
-    for target in results["targets"]:
-        promises.add_row(target["promise"], f"{target['measured']:,.4g}", "yes" if target["kept"] else "no")
-    steps = Table("method", "ms a step", "times supervised")
-    seconds = results["training_step_seconds"]
-    for method, spent in seconds.items():
-        steps.add_row(method, f"{1000 * spent:.1f}", f"{spent / seconds['supervised']:.2f}")
+    results = clevr_speed(rounds, data, torch.device(device), _command())
+    steps = benchmark.table_of_steps("Training steps", results["training_step_seconds"])
+    _tell(out / "clevr.json", results, [benchmark.table_of_promises(results["targets"]), steps])
+
+
+def _command() -> list[str]:
+    return ["ngs", *sys.argv[1:]]
+
+
+def _tell(path: Path, results: benchmark.Results, tables: Iterable[benchmark.ShownTable]) -> None:
+    """Write the results, and print the tables."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=2) + "\n")
     console = plain_console()
-    console.print(promises)
-    console.print(steps)
-    console.print(f"written to {out / 'clevr.json'}")
-
-
-def _tables(results: benchmark.Results) -> list[Table]:
-    tables = []
-    for title, header, rows in benchmark.tables(results):
+    for title, header, rows in tables:
         table = Table(*header, title=title, title_justify="left")
         for row in rows:
             table.add_row(*row)
-        tables.append(table)
-    return tables
+        console.print(table)
+    console.print(f"written to {path}")

@@ -35,7 +35,8 @@ from ngs.grammar.tree import pretty, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET
-from ngs.search.one_step import Correction, one_step
+from ngs.search.correction import Correction
+from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import load_symbols

@@ -24,14 +24,6 @@ def value_facts(step: Step) -> list[int] | int | str | None:
     return int(step.value) if gives is Type.OBJECT else str(spoken(step.value))
 
 
-def objects_found(step: Step) -> list[int] | None:
-    """The objects that a step gives, one or many; None where it gives something else, or nothing."""
-    gives, value = modules()[step.module].gives, value_facts(step)
-    if value is None or gives not in (Type.OBJECT, Type.OBJECTS):
-        return None
-    return value if isinstance(value, list) else [int(value)]
-
-
 def answer_facts(answer: str | Special) -> str | None:
     """Null where it is undefined."""
     return None if isinstance(answer, Special) else answer

@@ -13,7 +13,8 @@ from ngs.parsing.independent import independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
-from ngs.search.one_step import Correction, one_step
+from ngs.search.correction import Correction
+from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 
 WRITTEN = "2*9+3"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ngs.experiments.environment import environment
+from ngs.experiments.results.tables import rows_of
+from ngs.experiments.timed_steps import timed
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Examples
@@ -83,41 +84,20 @@ def _unsure(length: int, generator: torch.Generator, batch: int = BATCH) -> Tens
     return (3 * torch.randn(batch, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
 
 
-def alternate(rounds: int, *functions: Callable[[], object]) -> list[float]:
-    """The median seconds of each function, timed in turn so that a slow moment hits all of them."""
-    for function in functions:
-        function()
-        function()
-    spent: list[list[float]] = [[] for _ in functions]
-    for _ in range(rounds):
-        for seconds, function in zip(spent, functions, strict=True):
-            _wait()
-            begin = time.perf_counter()
-            function()
-            _wait()
-            seconds.append(time.perf_counter() - begin)
-    return [median(seconds) for seconds in spent]
-
-
-def _wait() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-
-
 def compare(
     name: str,
     fast: Callable[[], object],
-    reference_name: str,
+    reference: str,
     slow: Callable[[], object],
-    *,
+    device: torch.device,
     rounds: int,
     part: int,
     batch: int = BATCH,
 ) -> Speed:
     """Time `fast` on a batch against `slow` on `part` of its examples, scaled up to the batch."""
-    seconds, slow_seconds = alternate(rounds, fast, slow)
-    whole = slow_seconds * batch / part
-    return Speed(name, seconds, batch / seconds, reference_name, whole, seconds / whole)
+    spent = timed({"fast": fast, "slow": slow}, rounds, device)
+    seconds, whole = spent["fast"], spent["slow"] * batch / part
+    return Speed(name, seconds, batch / seconds, reference, whole, seconds / whole)
 
 
 def table_speed(rounds: int) -> Speed:
@@ -126,14 +106,9 @@ def table_speed(rounds: int) -> Speed:
     by_arrays = partial(compile_tables, form, algebra, 7, BUDGET, at_once=partial(at_once, algebra))
     pair_by_pair = partial(compile_tables, form, algebra, 7, BUDGET)
     entries = by_arrays().entries
+    cpu = torch.device("cpu")
     return compare(
-        "table entry, length 7",
-        by_arrays,
-        "pair by pair",
-        pair_by_pair,
-        rounds=rounds,
-        part=entries,
-        batch=entries,
+        "table entry, length 7", by_arrays, "pair by pair", pair_by_pair, cpu, rounds, entries, entries
     )
 
 
@@ -144,7 +119,7 @@ def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
         log_probs = _unsure(length, torch.Generator().manual_seed(0))
         fast, slow = partial(_best, log_probs.to(device)), partial(_parses, log_probs[:part].double())
         name = f"best parse, length {length}"
-        speeds.append(compare(name, fast, "generalized Earley", slow, rounds=rounds, part=part))
+        speeds.append(compare(name, fast, "generalized Earley", slow, device, rounds, part))
     return speeds
 
 
@@ -175,21 +150,12 @@ def search_speeds(device: torch.device, rounds: int, part: int = 8) -> list[Spee
             for b in range(part)
         ]
 
-    one = partial(back_search, start.symbols, p.score, reasons.edits, reasons.judge)
-    many = partial(
-        sample_corrections,
-        start.symbols,
-        p.score,
-        reasons.edits,
-        reasons.judge,
-        ChainSettings(steps=5),
-        generator,
-    )
+    given = start.symbols, p.score, reasons.edits, reasons.judge
+    one = partial(back_search, *given)
+    many = partial(sample_corrections, *given, ChainSettings(steps=5), generator)
     return [
-        compare("1-BS, length 7", one, "Algorithm 1, one by one", one_by_one, rounds=rounds, part=part),
-        compare(
-            "m-BS(5), length 7", many, "Algorithm 2, one by one", chain_by_chain, rounds=rounds, part=part
-        ),
+        compare("1-BS, length 7", one, "Algorithm 1, one by one", one_by_one, device, rounds, part),
+        compare("m-BS(5), length 7", many, "Algorithm 2, one by one", chain_by_chain, device, rounds, part),
     ]
 
 
@@ -222,14 +188,8 @@ def posterior_share(device: torch.device, rounds: int) -> Speed:
     def network_step() -> None:
         network(images).log_softmax(-1).sum().backward()
 
-    return compare(
-        "posterior step, length 7",
-        posterior_step,
-        "LeNet forward and backward",
-        network_step,
-        rounds=rounds,
-        part=BATCH,
-    )
+    name, reference = "posterior step, length 7", "LeNet forward and backward"
+    return compare(name, posterior_step, reference, network_step, device, rounds, BATCH)
 
 
 def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
@@ -258,8 +218,8 @@ def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
         "m-BS(5)": method("m-bs"),
         "posterior, by ngs.posterior": called_posterior,
     }
-    steps = (_trainer(objective, batch.inputs, device) for objective in objectives.values())
-    return dict(zip(objectives, alternate(rounds, *steps), strict=True))
+    steps = {name: _trainer(objective, batch.inputs, device) for name, objective in objectives.items()}
+    return timed(steps, rounds, device)
 
 
 def _trainer(
@@ -345,54 +305,46 @@ def at_most(what: str, measured: float, bound: float) -> Target:
 
 
 def machine(device: torch.device) -> dict[str, object]:
-    return {
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-        "threads": torch.get_num_threads(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-    }
+    facts = environment(device)
+    return {name: facts[name] for name in ("device", "threads", "python")} | {"torch": torch.__version__}
 
 
-def tables(results: Results) -> list[tuple[str, list[str], list[list[str]]]]:
-    """The results as (title, header, rows)."""
+ShownTable = tuple[str, list[str], list[list[str]]]
+"""title, header, rows"""
+
+
+def tables(results: Results) -> list[ShownTable]:
     machine_name = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
-    steps = results["training_step_seconds"]
+    rows = [
+        [
+            speed["name"],
+            f"{speed['per_second']:,.0f}",
+            f"{1000 * speed['seconds']:.2f}",
+            speed["reference"],
+            f"{1000 * speed['reference_seconds']:.1f}",
+            f"{1 / speed['ratio']:.1f}",
+        ]
+        for speed in results["speeds"]
+    ]
+    head = ["what", "a second", "ms", "reference", "its ms", "times faster"]
     return [
-        (
-            f"Speed for a batch of {results['batch']} ({machine_name})",
-            ["what", "a second", "ms", "reference", "its ms", "times faster"],
-            [
-                [
-                    speed["name"],
-                    f"{speed['per_second']:,.0f}",
-                    f"{1000 * speed['seconds']:.2f}",
-                    speed["reference"],
-                    f"{1000 * speed['reference_seconds']:.1f}",
-                    f"{1 / speed['ratio']:.1f}",
-                ]
-                for speed in results["speeds"]
-            ],
-        ),
-        (
-            "One training step of LeNet on 448 images",
-            ["objective", "ms", "times supervised"],
-            [[name, f"{1000 * s:.2f}", f"{s / steps['supervised']:.2f}"] for name, s in steps.items()],
-        ),
-        (
-            "Promises",
-            ["promise", "measured", "kept"],
-            [
-                [t["promise"], f"{t['measured']:,.3g}", "yes" if t["kept"] else "no"]
-                for t in results["targets"]
-            ],
-        ),
+        (f"Speed for a batch of {results['batch']} ({machine_name})", head, rows),
+        table_of_steps("One training step of LeNet on 448 images", results["training_step_seconds"]),
+        table_of_promises(results["targets"]),
     ]
 
 
+def table_of_steps(title: str, seconds: Mapping[str, float]) -> ShownTable:
+    """By method or objective, against a supervised step."""
+    supervised = seconds["supervised"]
+    rows = [[name, f"{1000 * s:.2f}", f"{s / supervised:.2f}"] for name, s in seconds.items()]
+    return title, ["method", "ms a step", "times supervised"], rows
+
+
+def table_of_promises(targets: Sequence[Mapping[str, Any]]) -> ShownTable:
+    rows = [[t["promise"], f"{t['measured']:,.3g}", "yes" if t["kept"] else "no"] for t in targets]
+    return "Promises", ["promise", "measured", "kept"], rows
+
+
 def as_markdown(results: Results) -> str:
-    lines = []
-    for title, header, rows in tables(results):
-        lines += [f"### {title}", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-        lines += ["| " + " | ".join(row) + " |" for row in rows]
-        lines.append("")
-    return "\n".join(lines)
+    return "\n".join(f"### {title}\n\n{rows_of(head, rows)}\n" for title, head, rows in tables(results))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from torch import nn
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR, config_of, read_facts
-from ngs.experiments.folder import BEST, CONFIG, check_data, read_network
-from ngs.learning.loop import Augmentation, Lesson
-from ngs.learning.methods import Objective
+from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR
+from ngs.experiments.course import AnswersCourse, Parts, cut
+from ngs.experiments.folder import BEST, check_data, load_config, read_network
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
-from ngs.processes import own_seed
+from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from ngs.tasks.clevr.examples import Part
@@ -26,35 +23,22 @@ from ngs.tasks.clevr.scores import ProgramScores, measure
 from ngs.tasks.clevr.source import divided, load
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """A data set cut as a configuration says."""
-
-    data: VisualQuestions
-    train: Part
-    validation: Part
-    """held out from the training questions; chooses the network"""
-    test: Part
-    """the validation questions of the data set"""
-
-
-def parts_of(config: TrainCLEVR, device: torch.device) -> Parts:
-    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+def parts_of(config: TrainCLEVR, device: torch.device) -> Parts[VisualQuestions, Part]:
+    """What to train, choose and test on: the validation questions of the data set."""
     data = load(config.data)
-    used, _ = divided(data.train, config.fraction, seed=0)
-    held_out, train = divided(used, config.validation, seed=1)
+    train, held_out, test = cut(config, data.train, data.validation, divided, "questions")
     tables = SceneTables.of(data.scenes).to(device)
 
-    def part(name: str, questions: Questions) -> Part:
+    def part(purpose: str, questions: Questions) -> Part:
         made = part_of(config, questions, tables, device)
         if not len(made.questions):
             raise NGSError(
-                f"no questions are left to {name} on: of {len(questions)}, {len(questions) - len(made)} have "
-                f"no answer and {len(made.not_understood)} are not understood; use more of the data"
+                f"no questions are left to {purpose} on: of {len(questions)}, {len(questions) - len(made)} "
+                f"have no answer and {len(made.not_understood)} are not understood; use more of the data"
             )
         return made
 
-    return Parts(data, part("train", train), part("validate", held_out), part("test", data.validation))
+    return Parts(data, part("train", train), part("validate", held_out), part("test", test))
 
 
 def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, device: torch.device) -> Part:
@@ -63,15 +47,19 @@ def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, devic
     return Part.of(questions, tables, language, device, unique=unique)
 
 
-class CLEVRCourse:
+class CLEVRCourse(AnswersCourse[Part]):
     """Learn to turn questions into programs."""
 
     def __init__(self, config: TrainCLEVR, device: torch.device) -> None:
-        self.config, self.device = config, device
-        self.parts = parts_of(config, device)
-        self.data_name, self.digest = self.parts.data.name, self.parts.data.digest
-        self.held_out = len(self.parts.validation.questions)
-        self.augment: Augmentation | None = None
+        self.config: TrainCLEVR = config
+        self.parts = parts = parts_of(config, device)
+        super().__init__(
+            device, parts.data, parts.validation, parts.test, measure, len(parts.validation.questions)
+        )
+
+    @property
+    def reasoner(self) -> Reasoner:
+        return self.parts.train.reasoner(self.config.edits, self.config.effort)
 
     def network(self) -> PointerNetwork:
         facts = self.network_facts()
@@ -86,36 +74,16 @@ class CLEVRCourse:
             "size": asdict(SIZES[config.network]),
         }
 
-    def lessons(self) -> list[Lesson]:
-        config, part = self.config, self.parts.train
-        generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
-        reasoner = part.reasoner(config.edits, config.effort)
-        objective = Objective(config.make_method()(part.examples), reasoner, generator)
-        return [Lesson(config.method, part.examples, objective, config.steps)]
-
-    def validate(self, network: nn.Module) -> ProgramScores:
-        return measure(network, self.parts.validation)
-
-    def test(self, network: nn.Module) -> ProgramScores:
-        return measure(network, self.parts.test)
-
     def result_facts(self) -> dict[str, Any]:
         return {"not_understood": len(self.parts.train.not_understood)}
 
 
 def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     """What a run learned (or its EARLY network), ready to be asked."""
-    config = load_config(folder)
+    config = load_config(folder, TrainCLEVR)
     network, facts = read_network(folder / name, "clevr", _made)
     vocabulary = tuple(facts["vocabulary"])
     return QuestionReader(network, vocabulary, LANGUAGES[config.grammar](), UNIQUE[config.unique])
-
-
-def load_config(folder: Path) -> TrainCLEVR:
-    config = config_of(read_facts(folder / CONFIG), folder / CONFIG)
-    if not isinstance(config, TrainCLEVR):
-        raise DataError(f"{folder} was trained on {config.task}; give a run of `ngs train clevr`")
-    return config
 
 
 def _made(facts: Any, path: Path, dropout: float = 0.0) -> PointerNetwork:
@@ -133,10 +101,11 @@ def _made(facts: Any, path: Path, dropout: float = 0.0) -> PointerNetwork:
     )
 
 
-def evaluate(config: TrainCLEVR, folder: Path, data: str | None) -> tuple[str, ProgramScores]:
+def evaluate(
+    config: TrainCLEVR, folder: Path, data: str | None, device: torch.device
+) -> tuple[str, ProgramScores]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     questions = load(config.data if data is None else data)
-    device = Accelerator().device
     network, facts = read_network(folder / BEST, "clevr", _made)
     if data is None:
         check_data(folder / BEST, config.data, questions.digest)

@@ -35,9 +35,9 @@ from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
-from ngs.tasks.hwf.source import EMBEDDED
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS
+from ngs.tasks.source import EMBEDDED
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
+import torch
 from torch import nn
 
+from ngs.errors import NGSError
+from ngs.experiments.config import TrainCLEVR, TrainHWF, Training
 from ngs.learning.loop import Augmentation, Lesson
+from ngs.learning.methods import Objective
+from ngs.processes import own_seed
+from ngs.search.reasoner import Reasoner
 
 
 class Marks(Protocol):
@@ -21,34 +29,102 @@ class Marks(Protocol):
         """All of it, for JSON."""
 
 
-class Course(Protocol):
-    """The data of a run, cut as its configuration says, and its network."""
+class DataSet(Protocol):
+    """What the courses ask of a data set."""
 
     @property
-    def data_name(self) -> str: ...
+    def name(self) -> str: ...
 
     @property
     def digest(self) -> str:
-        """Of the data."""
+        """Tells data sets apart that stand in the same place."""
 
-    @property
-    def held_out(self) -> int:
-        """Examples of the validation part, by which the network is chosen."""
 
-    @property
-    def augment(self) -> Augmentation | None: ...
+DataT = TypeVar("DataT", bound=DataSet, covariant=True)
+PartT = TypeVar("PartT")
+ExamplesT = TypeVar("ExamplesT", bound=Sized)
 
+
+@dataclass(frozen=True, eq=False)
+class Parts(Generic[DataT, PartT]):
+    """A data set cut as a configuration says."""
+
+    data: DataT
+    train: PartT
+    validation: PartT
+    """held out from the training examples; chooses the network"""
+    test: PartT
+
+
+def cut(
+    config: Training,
+    given: ExamplesT,
+    test: ExamplesT,
+    divided: Callable[[ExamplesT, float, int], tuple[ExamplesT, ExamplesT]],
+    what: str,
+) -> tuple[ExamplesT, ExamplesT, ExamplesT]:
+    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+    used, _ = divided(given, config.fraction, 0)
+    held_out, train = divided(used, config.validation, 1)
+    for purpose, part in (("train", train), ("validate", held_out), ("test", test)):
+        if not len(part):
+            raise NGSError(f"no {what} are left to {purpose} on; use more of the data, or other data")
+    return train, held_out, test
+
+
+class Course(ABC, Generic[PartT]):
+    """The data of a run, cut as its configuration says, and its network."""
+
+    augment: Augmentation | None = None
+
+    def __init__(
+        self,
+        device: torch.device,
+        data: DataSet,
+        validation: PartT,
+        tested: PartT,
+        measure: Callable[[nn.Module, PartT], Marks],
+        held_out: int,
+    ) -> None:
+        self.device, self.data_name, self.digest = device, data.name, data.digest
+        self.validation, self.tested, self.measure = validation, tested, measure
+        self.held_out = held_out
+        """examples of the validation part, by which the network is chosen"""
+
+    @abstractmethod
     def network(self) -> nn.Module:
         """Not trained yet."""
 
+    @abstractmethod
     def network_facts(self) -> dict[str, Any]:
         """What must be known to build the network again."""
 
+    @abstractmethod
     def lessons(self) -> Sequence[Lesson]: ...
 
-    def validate(self, network: nn.Module) -> Marks: ...
-
-    def test(self, network: nn.Module) -> Marks: ...
-
+    @abstractmethod
     def result_facts(self) -> dict[str, Any]:
         """What else belongs to a result."""
+
+    def validate(self, network: nn.Module) -> Marks:
+        return self.measure(network, self.validation)
+
+    def test(self, network: nn.Module) -> Marks:
+        return self.measure(network, self.tested)
+
+
+class AnswersCourse(Course[PartT]):
+    """A task that is learned from answers, by any of the methods."""
+
+    config: TrainHWF | TrainCLEVR
+
+    @property
+    @abstractmethod
+    def reasoner(self) -> Reasoner:
+        """Of the training examples."""
+
+    def lessons(self) -> list[Lesson]:
+        config, reasoner = self.config, self.reasoner
+        generator = torch.Generator(self.device).manual_seed(own_seed(config.seed, "objective"))
+        objective = Objective(config.make_method()(reasoner.examples), reasoner, generator)
+        return [Lesson(config.method, reasoner.examples, objective, config.steps)]

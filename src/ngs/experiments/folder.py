@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from torch import nn
 
 from ngs.errors import DataError
-from ngs.experiments.config import Config, read_facts
+from ngs.experiments.config import Config, Training, config_of, read_facts
 from ngs.experiments.record import METRICS, TENSORBOARD
 from ngs.learning import tensor_file
 
@@ -30,6 +30,7 @@ DATA = "data"
 """What the digest of the data is called that a network was trained on, among the facts kept with it."""
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
+ConfigT = TypeVar("ConfigT", bound=Training)
 
 
 def remove(folder: Path) -> None:
@@ -51,6 +52,17 @@ def kept_config(run: Path) -> tuple[Any, Path]:
         return read_facts(run / CONFIG), run / CONFIG
     _, facts = tensor_file.load(run, A_NETWORK, "give the folder of a run, or a file that `ngs weights` made")
     return facts.get("config"), run
+
+
+def load_config(run: Path, wanted: type[ConfigT]) -> ConfigT:
+    """The configuration of a run, which must be one of this task."""
+    config = config_of(*kept_config(run))
+    if not isinstance(config, wanted):
+        raise DataError(
+            f"{run} was trained on {config.task}; give a run of `ngs train {wanted.task}`, or a file that "
+            f"`ngs weights` made of one"
+        )
+    return config
 
 
 def check_there(run: Path, config: Config) -> None:

@@ -61,8 +61,8 @@ class Progress:
 class Task:
     """What the runs of a task learn, and how their networks are tested; `Any` is its own configuration."""
 
-    course: Callable[[Any, torch.device], Course]
-    evaluate: Callable[[Any, Path, str | None], tuple[str, Marks]]
+    course: Callable[[Any, torch.device], Course[Any]]
+    evaluate: Callable[[Any, Path, str | None, torch.device], tuple[str, Marks]]
     """the name of the data, and the scores on its test part"""
     products: Callable[[], AbstractContextManager[None]] = rounded_products
     """how matrices are multiplied on a GPU; engines of formulas and programs have small whole numbers only,
@@ -76,7 +76,7 @@ TASKS: Mapping[str, Task] = {
 }
 
 
-def course_of(config: Config, device: torch.device) -> Course:
+def course_of(config: Config, device: torch.device) -> Course[Any]:
     """What the run of a configuration learns."""
     return TASKS[config.task].course(config, device)
 
@@ -103,7 +103,6 @@ def train(
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(config.seed)
-    # The products come first: a GPU gets ready with the course, and must load the same ones.
     with TASKS[config.task].products(), spared() as spare:
         course = course_of(config, device)
         if course.held_out < FEW:
@@ -131,7 +130,7 @@ def train(
 class _Run:
     """The state of a run beyond the trainer's: its clock, its record and the best network so far."""
 
-    def __init__(self, config: Config, folder: Path, course: Course, trainer: Trainer) -> None:
+    def __init__(self, config: Config, folder: Path, course: Course[Any], trainer: Trainer) -> None:
         self.config, self.folder, self.course, self.trainer = config, folder, course, trainer
         self.record = Record(folder, writes=trainer.accelerator.is_main_process)
         self.seconds = 0.0
@@ -302,4 +301,4 @@ def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     if data is None:
         check_there(run, config)
     with TASKS[config.task].products():
-        return TASKS[config.task].evaluate(config, run, data)
+        return TASKS[config.task].evaluate(config, run, data, Accelerator().device)

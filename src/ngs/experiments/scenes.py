@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
 from torch import nn
 
-from ngs.errors import DataError, NGSError
-from ngs.experiments.config import TrainScenes, config_of
-from ngs.experiments.folder import check_data, kept_config, network_of, read_network
-from ngs.learning.loop import Augmentation, Lesson
+from ngs.errors import DataError
+from ngs.experiments.config import TrainScenes
+from ngs.experiments.course import Course, Parts, cut
+from ngs.experiments.folder import check_data, load_config, network_of, read_network
+from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.mirrored_pictures import MirroredPictures
@@ -41,35 +41,22 @@ Where they would be more, each is decoded when it is shown."""
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """A data set cut as a configuration says."""
+class SceneParts(Parts[PictureData, Pictures]):
+    """Pictures cut as a configuration says."""
 
-    name: str
-    digest: str
-    """of imported and rendered pictures"""
-    train: Pictures
-    validation: Pictures
-    """held out from the training pictures; chooses the network"""
-    test: Pictures
     beside: Pictures | None
     """rendered pictures to learn from beside imported ones"""
 
 
-def parts_of(config: TrainScenes, device: torch.device) -> Parts:
-    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
-    data = None if config.data == RENDERED else imported(config.data)  # first: it may be refused
+def parts_of(config: TrainScenes, device: torch.device) -> SceneParts:
+    """What to train, choose and test on."""
+    given = None if config.data == RENDERED else imported(config.data)  # first: it may be refused
     made = rendered_pictures(config.rendered, 0, device)
-    if data is None:
-        name, learn, test, beside = RENDERED, made, rendered_test_pictures(device), None
-    else:
-        name, learn, test, beside = data.name, data.train, data.test, made
-    used, _ = divided(learn, config.fraction, seed=0)
-    held_out, train = divided(used, config.validation, seed=1)
-    for purpose, part in (("train", train), ("validate", held_out), ("test", test)):
-        if not len(part):
-            raise NGSError(f"no pictures are left to {purpose} on; use more of the data")
-    train, held_out, test = (part.on(device, room(device)) for part in (train, held_out, test))
-    return Parts(name, _digest(config, data), train, held_out, test, beside)
+    data = given or PictureData(RENDERED, made, rendered_test_pictures(device), "")
+    parts = cut(config, data.train, data.test, divided, "pictures")
+    train, held_out, tested = (part.on(device, bytes_to_keep(device)) for part in parts)
+    data = replace(data, digest=_digest(config, given))
+    return SceneParts(data, train, held_out, tested, None if given is None else made)
 
 
 def _digest(config: TrainScenes, data: PictureData | None) -> str:
@@ -77,7 +64,7 @@ def _digest(config: TrainScenes, data: PictureData | None) -> str:
     return rendered if data is None else hashlib.sha256(f"{data.digest} {rendered}".encode()).hexdigest()
 
 
-def room(device: torch.device) -> int:
+def bytes_to_keep(device: torch.device) -> int:
     """Bytes that the images of one part may take there."""
     if device.type != "cuda":
         return KEPT_BYTES
@@ -87,7 +74,7 @@ def room(device: torch.device) -> int:
 
 def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str, Pictures]:
     """The name of a data set and its test part alone: of a run's own data, or of other."""
-    config = load_config(run)
+    config = load_config(run, TrainScenes)
     own = source is None
     source = config.data if source is None else source
     data = None if source == RENDERED else imported(source)
@@ -129,17 +116,17 @@ def measure(network: nn.Module, examples: PictureExamples) -> SceneMarks:
     return SceneMarks.of(outcomes(examples, see_all(network, examples)))
 
 
-class ScenesCourse:
+class ScenesCourse(Course[PictureExamples]):
     """Learn to see the scene in a picture: first in rendered pictures, then in imported ones among them."""
 
     def __init__(self, config: TrainScenes, device: torch.device) -> None:
-        self.config, self.device = config, device
+        self.config = config
         self.parts = parts_of(config, device)
-        self.data_name, self.digest = self.parts.name, self.parts.digest
-        self.held_out = sum(len(scene.things) for scene in self.parts.validation.scenes)  # objects
-        self.augment: Augmentation | None = Lighting() if config.augment else None
-        self.validation = PictureExamples.of(self.parts.validation, device)
-        self.tested = PictureExamples.of(self.parts.test, device)
+        validation, tested = (
+            PictureExamples.of(part, device) for part in (self.parts.validation, self.parts.test)
+        )
+        super().__init__(device, self.parts.data, validation, tested, measure, int(validation.lengths.sum()))
+        self.augment = Lighting() if config.augment else None
 
     def network(self) -> SceneNetwork:
         return SceneNetwork(SCENE_NETWORKS[self.config.network])
@@ -165,31 +152,15 @@ class ScenesCourse:
         examples = PictureExamples.of(pictures, self.device)
         return MirroredPictures(examples) if self.config.augment else examples
 
-    def validate(self, network: nn.Module) -> SceneMarks:
-        return measure(network, self.validation)
-
-    def test(self, network: nn.Module) -> SceneMarks:
-        return measure(network, self.tested)
-
     def result_facts(self) -> dict[str, Any]:
         return {"pictures": len(self.parts.train), "rendered": self.config.rendered}
 
 
 def load_scene_reader(run: Path) -> SceneReader:
     """What a run learned to see, from its folder or from a file of weights."""
-    config = load_config(run)
+    config = load_config(run, TrainScenes)
     network, _ = read_network(network_of(run), config.task, _made)
     return SceneReader(network)
-
-
-def load_config(run: Path) -> TrainScenes:
-    config = config_of(*kept_config(run))
-    if not isinstance(config, TrainScenes):
-        raise DataError(
-            f"{run} was trained on {config.task} and cannot see; give a run of `ngs train scenes`, or a file "
-            f"that `ngs weights` made of one"
-        )
-    return config
 
 
 def _made(facts: Any, path: Path) -> SceneNetwork:
@@ -199,9 +170,10 @@ def _made(facts: Any, path: Path) -> SceneNetwork:
     return SceneNetwork(SceneSize(**size))
 
 
-def evaluate(config: TrainScenes, run: Path, data: str | None) -> tuple[str, SceneMarks]:
+def evaluate(
+    config: TrainScenes, run: Path, data: str | None, device: torch.device
+) -> tuple[str, SceneMarks]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
-    device = Accelerator().device
     name, pictures = test_part(run, data, device)
     network = load_scene_reader(run).network.to(device)
     return name, measure(network, PictureExamples.of(pictures, device))

@@ -1,4 +1,4 @@
-"""Training steps to be timed: those of a run, each waited for.
+"""Training steps that are timed: those of a run, each waited for.
 
 A run launches a step while the GPU is at the one before, and what the CPU does for it costs nothing then;
 here it counts. Whoever times them rounds products as runs do (`rounded_products`).
@@ -6,64 +6,86 @@ here it counts. Whoever times them rounds products as runs do (`rounded_products
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from statistics import median
 from time import perf_counter
+from typing import Any
 
 import torch
 from accelerate import Accelerator
+from torch import nn
 
-from ngs.experiments.config import TrainCLEVR
-from ngs.learning.loop import Lesson, Settings, Step, Trainer
-from ngs.learning.methods import MakeMethod, Objective
-from ngs.networks.lenet import NETWORKS
-from ngs.networks.pointer import SIZES, PointerNetwork
+from ngs.experiments.course import AnswersCourse
+from ngs.experiments.environment import peak_memory_mb
+from ngs.gpu import rounded_products
+from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.learning.methods import METHODS, MakeMethod, Objective
 from ngs.search.reasoner import Reasoner
-from ngs.tasks.clevr.examples import Part
-from ngs.tasks.clevr.program import MODULES
-from ngs.tasks.hwf.dataset import GRAMMAR
+
+Actions = Mapping[str, Callable[[], object]]
+WARM_UP = 10
 
 
-def formula_steps(
-    name: str, method: MakeMethod, reasons: Reasoner, network: str, settings: Settings, steps: int
-) -> Iterator[Step]:
-    """Training steps on formulas from the start, the same ones each time."""
-    torch.manual_seed(0)
-    device = reasons.examples.device
-    objective = Objective(method(reasons.examples), reasons, torch.Generator(device).manual_seed(0))
-    lesson = Lesson(name, reasons.examples, objective, steps)
-    made = NETWORKS[network](len(GRAMMAR.symbols))
-    return iter(Trainer(made, [lesson], settings, accelerator=_accelerator(device)))
+def training_steps(
+    methods: Mapping[str, MakeMethod],
+    reasoner: Reasoner,
+    network: Callable[[], nn.Module],
+    settings: Settings,
+    steps: int,
+) -> Actions:
+    """By method, a function that takes the next training step: from the start, the same ones each time."""
+    examples, device = reasoner.examples, reasoner.examples.device
+    taken = {}
+    for name, make in methods.items():
+        torch.manual_seed(0)
+        objective = Objective(make(examples), reasoner, torch.Generator(device).manual_seed(0))
+        lesson = Lesson(name, examples, objective, steps)
+        accelerator = Accelerator(cpu=device.type == "cpu")
+        taken[name] = partial(next, iter(Trainer(network(), [lesson], settings, accelerator=accelerator)))
+    return taken
 
 
-def program_steps(config: TrainCLEVR, method: str, part: Part, steps: int) -> Iterator[Step]:
-    """Training steps on questions from the start, the same ones each time; all but the method and the number
-    of steps is the configuration's."""
-    torch.manual_seed(0)
-    examples, device = part.examples, part.examples.device
-    reasons = part.reasoner(config.edits, config.effort)
-    made = replace(config, method=method).make_method()(examples)
-    objective = Objective(made, reasons, torch.Generator(device).manual_seed(0))
-    lesson = Lesson(method, examples, objective, steps)
-    network = PointerNetwork(len(part.questions.vocabulary), len(MODULES), size=SIZES[config.network])
-    return iter(Trainer(network, [lesson], config.settings, accelerator=_accelerator(device)))
-
-
-def timed(steps: Mapping[str, Iterator[object]], rounds: int, device: torch.device) -> dict[str, list[float]]:
-    """Seconds of each of the next steps, the methods in turn so that a slow moment hits all."""
-    spent: dict[str, list[float]] = {method: [] for method in steps}
+def timed(actions: Actions, rounds: int, device: torch.device, warm_up: int = 2) -> dict[str, float]:
+    """The median seconds of each action, timed in turn so that a slow moment hits all of them."""
+    spent: dict[str, list[float]] = {name: [] for name in actions}
+    for action in actions.values():
+        for _ in range(warm_up):
+            action()
     for _ in range(rounds):
-        for method, each in steps.items():
+        for name, action in actions.items():
             _wait(device)
             begin = perf_counter()
-            next(each)
+            action()
             _wait(device)
-            spent[method].append(perf_counter() - begin)
-    return spent
+            spent[name].append(perf_counter() - begin)
+    return {name: median(seconds) for name, seconds in spent.items()}
 
 
-def _accelerator(device: torch.device) -> Accelerator:
-    return Accelerator(cpu=device.type == "cpu")
+@rounded_products()
+def step_times(course: AnswersCourse[Any], rounds: int) -> dict[str, Any]:
+    """Median seconds of a step of each method, against a supervised one, and the memory before and after.
+
+    The network is trained throughout, so the steps are those of a real run: first of a network that knows
+    nothing, then of one that does.
+    """
+    config, device = course.config, course.device
+    methods = {name: replace(config, method=name).make_method() for name in METHODS}
+    steps = training_steps(methods, course.reasoner, course.network, config.settings, WARM_UP + rounds)
+    timed(steps, WARM_UP, device, warm_up=0)
+    before = _memory_mb(device)
+    seconds = timed(steps, rounds, device, warm_up=0)
+    return {
+        "seconds": seconds,
+        "times_supervised": {method: s / seconds["supervised"] for method, s in seconds.items()},
+        "memory_mb": {"after_warm_up": before, "at_the_end": _memory_mb(device)},
+    }
+
+
+def _memory_mb(device: torch.device) -> float | None:
+    """What tensors take of a GPU; of a CPU, which nobody counts, the most the process has had."""
+    return torch.cuda.memory_allocated(device) / 2**20 if device.type == "cuda" else peak_memory_mb()
 
 
 def _wait(device: torch.device) -> None:

@@ -1,21 +1,32 @@
-"""A correction as a picture: one SVG that needs nothing else, for a light or a dark page.
+"""Trees of sentences and corrections as a picture: one SVG that needs nothing else, for a light or a dark page.
 
-The leaves stand on one line in the order of the sentence, every node above the middle of its children,
-at a height that only depends on what is below it. Edges run straight down from the node's height to the
+Every box stands above the middle of what it works on, at a height that only depends on what is below it: so the
+leaves stand on one line in the order of the sentence. Edges run straight down from the box's height to the
 child, inside the child's own strip of the page, so that nothing crosses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from string import Template
+from textwrap import wrap
 from xml.etree import ElementTree
 
-from ngs.explanations.text import HEADER, Row, history, result, shown, shown_expected, shown_ratio, width
-from ngs.grammar.tree import Leaf, Node, Tree, leaves
-from ngs.reasoning.operation import Expected
-from ngs.search.one_step import Action, Correction, Path, reasoning_parts
+from ngs.explanations.text import (
+    HEADER,
+    PLAIN,
+    Box,
+    Look,
+    Row,
+    history,
+    result,
+    shown,
+    shown_expected,
+    shown_ratio,
+    width,
+)
+from ngs.search.correction import Action, Correction, Path
 
 LETTER, SMALL = 7.8, 6.6
 """The width of a letter of 13 and of 11 pixels: fixed-width fonts are 0.6 as wide as high."""
@@ -23,35 +34,8 @@ MARGIN, GAP, LINE, STEP = 24.0, 14.0, 16.0, 36.0
 """Around everything, between neighbours, from one line of text to the next, from a box to the one above."""
 CANDIDATES = 4
 """Replacements listed below a leaf."""
-FIRST_ROWS, LAST_ROWS = 22, 8
-"""Rows of the history where it does not fit: how it began, and how it ended."""
-
-
-def as_svg(correction: Correction) -> str:
-    """The reasoning tree, what was expected of each node, and the history of the queue as an SVG."""
-    trials = trials_of(correction)
-    layout = _layout(correction, trials)
-    rows = _shortened([HEADER, *history(correction)]) if correction.trace else []
-    title = result(correction, arrow="→")
-    texts = SMALL * max(sum(_column_widths(rows)), *map(width, LEGEND)) if rows else 0.0
-    across = max(layout.width, LETTER * width(title), texts)
-    tree_top = MARGIN + 2 * LINE
-    legend_top = tree_top + layout.height + 2 * LINE
-    table_top = legend_top + (len(LEGEND) + 1) * LINE
-    below = table_top + LINE * len(rows) if rows else legend_top - LINE
-    root = page(across + 2 * MARGIN, below + MARGIN, title, _description(correction))
-    add(root, "text", "result", title, x=MARGIN, y=MARGIN + 12)
-    left = MARGIN + (across - layout.width) / 2
-    tree = add(root, "g", transform=f"translate({left:.1f} {tree_top:.1f})")
-    _draw_edges(tree, layout, correction)
-    for place in layout.places:
-        _draw_place(tree, place, correction, trials.get(place.path, ()))
-    if rows:
-        for k, line in enumerate(LEGEND):
-            add(root, "text", "caption", line, x=MARGIN, y=legend_top + LINE * k)
-        _draw_table(root, rows, table_top)
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
-
+WIDEST = 120
+"""Letters of a heading on one line."""
 
 LEGEND = (
     "circles: the order of visits; beside edges: (1 - p) / p of the node",
@@ -60,11 +44,83 @@ LEGEND = (
 
 
 @dataclass(frozen=True)
+class Panel:
+    """A tree of the picture, with what is to be noticed in it."""
+
+    box: Box
+    title: str = ""
+    marked: Mapping[int, str] = field(default_factory=dict)
+    """the classes of symbols, by position"""
+    new: str = ""
+    """what is put in place of the marked one"""
+    trials: Mapping[Path, Sequence[Trial]] = field(default_factory=dict)
+    """what was tried at each box"""
+
+    def leads_to_change(self, box: Box) -> bool:
+        """Whether a box is the one whose symbol is replaced, or above it."""
+        return bool(self.new) and (
+            box.position in self.marked or any(map(self.leads_to_change, box.children))
+        )
+
+
+def as_svg(correction: Correction, look: Look | None = None) -> str:
+    """The tree, what was expected of each node, and the history of the queue as an SVG.
+
+    Where more than one symbol was replaced, the corrected tree stands beside it.
+    """
+    look, edit = look or PLAIN, correction.edit
+    box, corrected = look.box(correction.read), correction.corrected
+    trials = trials_of(correction)
+    if edit is not None and edit.is_substitution:
+        panels = [Panel(box, "", {edit.new[0]: "changed"}, shown(edit.text), trials)]
+    elif edit is not None and corrected is not None:
+        old, new = dict.fromkeys(edit.old, "refuse"), dict.fromkeys(edit.new, "changed")
+        panels = [Panel(box, "read", old), Panel(look.box(corrected), "corrected", new)]
+    else:
+        panels = [Panel(box, trials=trials)]
+    rows = [HEADER, *history(correction)] if correction.trace else []
+    return drawn(panels, result(correction, look, arrow="→"), look, _description(correction), rows)
+
+
+def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, rows: Sequence[Row] = ()) -> str:
+    """Trees side by side, under a title and over a table."""
+    layouts = [_layout(panel) for panel in panels]
+    legend = [*look.legend, *(LEGEND if any(panel.trials for panel in panels) else ())]
+    asked, titled = wrap(look.heading, WIDEST), wrap(title, WIDEST)
+    trees = sum(layout.width for layout in layouts) + 2 * MARGIN * (len(panels) - 1)
+    small = SMALL * max(0, sum(_column_widths(rows)), *map(width, legend))
+    across = max(trees, LETTER * max(map(width, [*asked, *titled])), small)
+    tree_top = MARGIN + LINE * (len(asked) + len(titled) + 1 + any(panel.title for panel in panels))
+    legend_top = tree_top + max(layout.height for layout in layouts) + 2 * LINE
+    table_top = legend_top + (len(legend) + bool(legend)) * LINE
+    below = table_top + LINE * len(rows) + MARGIN * bool(rows)
+    root = page(across + 2 * MARGIN, below, " ".join([*asked, title]), description)
+    for k, line in enumerate([*asked, *titled]):
+        add(root, "text", "" if k < len(asked) else "result", line, x=MARGIN, y=MARGIN + 12 + LINE * k)
+    left = MARGIN + (across - trees) / 2
+    for panel, layout in zip(panels, layouts, strict=True):
+        tree = add(root, "g", "tree", transform=f"translate({left:.1f} {tree_top:.1f})")
+        if panel.title:
+            add(tree, "text", "middle name", panel.title, x=layout.width / 2, y=-LINE / 2)
+        _draw_edges(tree, layout, panel)
+        for place in layout.places:
+            _draw_place(tree, place, panel)
+        left += layout.width + 2 * MARGIN
+    for k, line in enumerate(legend):
+        add(root, "text", "caption", line, x=MARGIN, y=legend_top + LINE * k)
+    if rows:
+        _draw_table(root, rows, table_top)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+@dataclass(frozen=True)
 class Trial:
     """A node, or a replacement at a leaf, on its way through the queue."""
 
-    replacement: str | None
-    expected: Expected
+    replacement: str
+    """empty at a node"""
+    expected: str
+    """nothing at what has no value"""
     log_priority: float
     order: int | None = None
     """when it was popped, counted from 1"""
@@ -74,11 +130,15 @@ class Trial:
 
 def trials_of(correction: Correction) -> dict[Path, list[Trial]]:
     """What was tried at each path: what was popped in its order, then what was left by priority."""
-    found: dict[tuple[Path, str | None], Trial] = {}
+    found: dict[tuple[Path, str], Trial] = {}
     pops = 0
     for event in correction.trace:
-        key = event.path, event.replacement
-        trial = found.setdefault(key, Trial(event.replacement, event.expected, event.log_priority))
+        if event.edit is not None and not event.edit.is_substitution:
+            continue
+        replacement = "" if event.edit is None else event.edit.text
+        expected = f"expected {shown_expected(event.expected)}" if event.path in correction.values else ""
+        key = event.path, replacement
+        trial = found.setdefault(key, Trial(replacement, expected, event.log_priority))
         if event.action is Action.POP:
             pops += 1
             trial = replace(trial, order=pops)
@@ -96,23 +156,17 @@ def trials_of(correction: Correction) -> dict[Path, list[Trial]]:
 
 @dataclass(frozen=True)
 class Place:
-    """A box of the tree: its lines of text, its middle `x`, its `top`, and its size."""
+    """A box of the tree with its lines of text, its middle `x`, its `top`, and its size."""
 
-    path: Path
-    tree: Tree
+    box: Box
     lines: tuple[tuple[str, str], ...]
     """(class, text), top to bottom"""
     level: int
     """leaves are at 0, a node one above its highest child"""
-    children: tuple[Path, ...]
     width: float
     height: float
     x: float = 0.0
     top: float = 0.0
-
-    @property
-    def bottom(self) -> float:
-        return self.top + self.height
 
 
 @dataclass(frozen=True)
@@ -132,69 +186,70 @@ class _Strip:
     """how far it reaches to either side"""
 
 
-def _layout(correction: Correction, trials: Mapping[Path, Sequence[Trial]]) -> Layout:
-    strip = _strip(correction, trials, correction.tree, ())
+def _layout(panel: Panel) -> Layout:
+    strip = _strip(panel, panel.box)
     heights: dict[int, float] = {}
     for place in strip.places:
         heights[place.level] = max(heights.get(place.level, 0.0), place.height)
-    tops, top = {}, 10.0  # room for the circle on the root
+    tops, top = {}, 10.0  # space for the circle on the root
     for level in sorted(heights, reverse=True):
         tops[level] = top
         top += heights[level] + STEP
+    across = max(strip.left + strip.right, LETTER * width(panel.title))
+    left = strip.left + (across - strip.left - strip.right) / 2
     places = tuple(
-        replace(place, x=place.x + strip.left, top=tops[place.level], height=heights[place.level])
+        replace(place, x=place.x + left, top=tops[place.level], height=heights[place.level])
         for place in strip.places
     )
-    listed = max(len(_candidates(tried)) for tried in [(), *trials.values()])
-    return Layout(places, strip.left + strip.right, top - STEP + LINE * listed)
+    listed = max(len(_candidates(tried)) for tried in [(), *panel.trials.values()])
+    return Layout(places, across, top - STEP + LINE * listed)
 
 
-def _strip(correction: Correction, trials: Mapping[Path, Sequence[Trial]], tree: Tree, path: Path) -> _Strip:
-    """The subtree at `path`, its children side by side and its root above their middle."""
-    parts = list(reasoning_parts(tree, path)) if isinstance(tree, Node) else []
-    children = [_strip(correction, trials, part.tree, part.path) for part in parts]
+def _strip(panel: Panel, box: Box) -> _Strip:
+    """The tree below a box, its children side by side and the box above their middle."""
+    children = [_strip(panel, child) for child in box.children]
     middles, reach = [], 0.0
     for child in children:
         middles.append(reach + child.left)
         reach += child.left + child.right + GAP
     middle = (middles[0] + middles[-1]) / 2 if middles else 0.0
-    lines = tuple(_lines(correction, tree, path, trials.get(path, ())))
-    box = LETTER * max(width(text) for _, text in lines) + 24
+    tried = panel.trials.get(box.path, ())
+    lines = tuple(_lines(panel, box, tried))
+    across = max(LETTER * max(width(text) for _, text in lines), box.width) + 24
     level = 1 + max((child.places[0].level for child in children), default=-1)
-    root = Place(path, tree, lines, level, tuple(p.path for p in parts), box, LINE * len(lines) + 10)
+    down = LINE * (len(lines) + (1.5 if box.draw else 0)) + 10
     below = (
         replace(place, x=place.x + x - middle)
         for child, x in zip(children, middles, strict=True)
         for place in child.places
     )
-    half = max(box / 2, *_half_widths(tree, trials.get(path, ())))
+    half = max(across / 2, *_half_widths(box, tried))
+    root = Place(box, lines, level, across, down)
     return _Strip((root, *below), max(half, middle), max(half, reach - GAP - middle))
 
 
-def _half_widths(tree: Tree, tried: Sequence[Trial]) -> Iterator[float]:
-    """The room that is needed on both sides for what stands above or below the box."""
+def _half_widths(box: Box, tried: Sequence[Trial]) -> Iterator[float]:
+    """What is needed on both sides for what stands above or below the box."""
     yield 0.0
-    if isinstance(tree, Leaf):
+    if box.position is not None:
         yield from (SMALL * width(text) / 2 + 15 for _, text in _candidates(tried))  # 15: the circle
     elif tried:
         yield SMALL * width(shown_ratio(tried[0].log_priority)) + 8
 
 
-def _lines(
-    correction: Correction, tree: Tree, path: Path, tried: Sequence[Trial]
-) -> Iterator[tuple[str, str]]:
+def _lines(panel: Panel, box: Box, tried: Sequence[Trial]) -> Iterator[tuple[str, str]]:
     """What stands in the box: the name, the value, and the expected value."""
-    value = shown(correction.values[path]) if path in correction.values else None
-    if isinstance(tree, Leaf):
-        symbol, new = shown(tree.symbol), _replacement(correction, tree)
-        yield "symbol", symbol if new is None else f"{symbol} → {new}"
-        if value is not None and value != symbol:
-            yield "value", f"= {value}"
+    mark = "" if box.position is None else panel.marked.get(box.position, "")
+    if box.position is None:
+        yield "name", box.name
+    elif mark and panel.new:
+        yield "symbol", f"{box.name} → {panel.new}"
     else:
-        yield "name", shown(tree.rule.name)
-        yield "value", f"= {value}"
-    if tried and value is not None:
-        yield "expected", f"expected {shown_expected(tried[0].expected)}"
+        yield f"symbol {mark}".rstrip(), box.name
+    if box.value and not box.draw:
+        yield "value", f"= {box.value}"
+    if tried and tried[0].expected:
+        yield "expected", tried[0].expected
 
 
 def _candidates(tried: Sequence[Trial]) -> list[tuple[Trial | None, str]]:
@@ -202,62 +257,50 @@ def _candidates(tried: Sequence[Trial]) -> list[tuple[Trial | None, str]]:
     listed: list[tuple[Trial | None, str]] = [
         (trial, f"{shown(trial.replacement)}  {shown_ratio(trial.log_priority)}")
         for trial in tried
-        if trial.replacement is not None
+        if trial.replacement
     ]
     more = len(listed) - CANDIDATES
     return listed if more <= 1 else [*listed[:CANDIDATES], (None, f"{more} more")]
 
 
-def _replacement(correction: Correction, leaf: Leaf) -> str | None:
-    if correction.sentence is None or correction.position != leaf.position:
-        return None
-    return shown(correction.sentence[leaf.position])
-
-
 # Drawing
 
 
-def _draw_edges(parent: ElementTree.Element, layout: Layout, correction: Correction) -> None:
-    """Down from each node, across, and down to the child; the way to the corrected leaf on top."""
-    places = {place.path: place for place in layout.places}
-    edges = [(place, places[child]) for place in layout.places for child in place.children]
-    for place, child in sorted(edges, key=lambda edge: _leads_to_change(edge[1], correction)):
-        kind = "edge changed" if _leads_to_change(child, correction) else "edge"
-        start, bend = f"{place.x:.1f} {place.bottom:.1f}", f"{place.bottom + STEP / 3:.1f}"
+def _draw_edges(parent: ElementTree.Element, layout: Layout, panel: Panel) -> None:
+    """Down from each box, across, and down to the child; the way to the replaced symbol on top."""
+    places = {place.box.path: place for place in layout.places}
+    edges = [(place, places[child.path]) for place in layout.places for child in place.box.children]
+    for place, child in sorted(edges, key=lambda edge: panel.leads_to_change(edge[1].box)):
+        kind = "edge changed" if panel.leads_to_change(child.box) else "edge"
+        bottom = place.top + place.height
+        start, bend = f"{place.x:.1f} {bottom:.1f}", f"{bottom + STEP / 3:.1f}"
         add(parent, "path", kind, d=f"M{start}V{bend}H{child.x:.1f}V{child.top:.1f}")
 
 
-def _leads_to_change(place: Place, correction: Correction) -> bool:
-    return correction.position is not None and correction.position in (
-        leaf.position for leaf in leaves(place.tree)
-    )
-
-
-def _draw_place(
-    parent: ElementTree.Element, place: Place, correction: Correction, tried: Sequence[Trial]
-) -> None:
-    leaf = place.tree if isinstance(place.tree, Leaf) else None
-    new = None if leaf is None else _replacement(correction, leaf)
-    kind = "node" if leaf is None else "leaf" if new is None else "leaf changed"
+def _draw_place(parent: ElementTree.Element, place: Place, panel: Panel) -> None:
+    box, tried = place.box, panel.trials.get(place.box.path, ())
+    kind = "node" if box.position is None else f"leaf {panel.marked.get(box.position, '')}".rstrip()
     group = add(parent, "g", kind, transform=f"translate({place.x:.1f} {place.top:.1f})")
-    if leaf is not None:
-        group.set("data-position", str(leaf.position))
     add(group, "rect", "box", x=-place.width / 2, width=place.width, height=place.height, rx=7)
-    first = (place.height - LINE * len(place.lines)) / 2 + 12
+    drawn = 1.5 * LINE if box.draw else 0.0
+    first = (place.height - LINE * len(place.lines) - drawn) / 2 + 12
     for k, (name, text) in enumerate(place.lines):
         line = add(group, "text", f"middle {name}", y=first + LINE * k)
-        if leaf is not None and new is not None and name == "symbol":
-            add(line, "tspan", "old", shown(leaf.symbol))
+        if name == "symbol" and kind != "leaf":
+            add(line, "tspan", "old", box.name)
             add(line, "tspan", text=" → ")
-            add(line, "tspan", "new", new)
+            add(line, "tspan", "new", panel.new)
         else:
             line.text = text
-    if leaf is not None:
-        add(group, "text", "position", str(leaf.position), x=4, y=-4)
+    if box.draw:
+        box.draw(group, first + LINE * (len(place.lines) - 0.1))
+    if box.position is not None:
+        group.set("data-position", str(box.position))
+        add(group, "text", "position", str(box.position), x=4, y=-4)
         for k, (trial, text) in enumerate(_candidates(tried)):
             _draw_candidate(group, trial, text, place.height + LINE * (k + 1))
     elif tried:
-        if place.path:
+        if box.path:
             add(group, "text", "priority", shown_ratio(tried[0].log_priority), x=4, y=-6)
         _draw_circle(group, tried[0].order, -place.width / 2, 0.0)
 
@@ -289,13 +332,6 @@ def _column_widths(rows: Sequence[Row]) -> list[int]:
     return [max(map(width, column)) + 2 for column in zip(*rows, strict=True)]
 
 
-def _shortened(rows: list[Row]) -> list[Row]:
-    left_out = len(rows) - FIRST_ROWS - LAST_ROWS
-    if left_out <= 1:
-        return rows
-    return [*rows[:FIRST_ROWS], ("", "…", f"{left_out} more", "", "", "", ""), *rows[-LAST_ROWS:]]
-
-
 def page(across: float, down: float, title: str, description: str) -> ElementTree.Element:
     """An empty page in the reader's light or dark colours; what it is called is said to who cannot see it."""
     size = {"width": f"{across:.0f}", "height": f"{down:.0f}", "viewBox": f"0 0 {across:.0f} {down:.0f}"}
@@ -309,7 +345,11 @@ def page(across: float, down: float, title: str, description: str) -> ElementTre
 
 
 def _description(correction: Correction) -> str:
-    popped = [row[2] for row in history(correction) if row[1] == Action.POP.value]
+    popped = [
+        shown(event.name) if event.edit is None or event.edit.is_substitution else event.edit.text
+        for event in correction.trace
+        if event.action is Action.POP
+    ]
     if not popped:
         return "A reasoning tree with the value of each node; nothing was tried."
     return (

@@ -113,6 +113,11 @@ class Constraint(nn.Module, ABC, Generic[S]):
     def advance(self, state: S, symbol: Tensor) -> S:
         """The state after one more symbol [row]; PAD changes nothing."""
 
+    def step(self, state: S, symbol: Tensor) -> tuple[S, Tensor]:
+        """The state after one more symbol [row], and its mask."""
+        state = self.advance(state, symbol)
+        return state, self.mask(state)
+
     @abstractmethod
     def accepts(self, state: S) -> Tensor:
         """bool [row]: whether the sentence may end here."""
@@ -134,7 +139,7 @@ class Constraint(nn.Module, ABC, Generic[S]):
         return found & self.accepts(state)
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
-        """bool [row, time, symbol]: what might have come at each step of `z` [row, time], sentences or not."""
+        """bool [row, time, symbol]: what might come at each step of `z` [row, time], sentences or not."""
         state = self._start_of_each(given, z)
         found = torch.zeros((*z.shape, self.symbols), dtype=torch.bool, device=z.device)
         for step, symbol in enumerate(z.unbind(1)):

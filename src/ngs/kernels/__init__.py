@@ -6,7 +6,7 @@
 | `legal_symbols` | which symbols may come next in given sentences | `ngs.grammar.constraint` |
 | `program_rules` | the same for CLEVR, as functions for other kernels | `ngs.tasks.clevr.language` |
 | `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |
-| `lstm` | a layer of an LSTM over all time, forwards and backwards | `ngs.networks.recurrence` |
+| `lstm` | a layer of an LSTM over all time, forwards and backwards | `ngs.networks.pointer` |
 | `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.pointer_kernels` |
 | `sequence_log_probs` | log p of given sentences under such a decoder | `ngs.networks.pointer_kernels` |
 | `tiles` | what the three for networks share | |

@@ -159,7 +159,7 @@ class Examples:
             f"{'without' if self.labels is None else 'with'} labels)"
         )
 
-    @property
+    @cached_property
     def device(self) -> torch.device:
         return self.given.device
 
@@ -232,7 +232,8 @@ class Batch:
     @cached_property
     def lengths(self) -> Tensor:
         """int64 [batch]: symbols of each sentence."""
-        return self.given.sizes
+        known = self.given.lengths
+        return self.given.sizes if known is None else known
 
     def log_probs(self, logits: Tensor) -> Tensor:
         """log p(z_t = s | x) [batch, time, symbol] from logits [input, symbol]; zero after the end.

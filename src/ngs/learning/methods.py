@@ -254,7 +254,7 @@ def _check_labels(examples: Any) -> None:
 def _toward(found: Corrections, p: Distribution, batch: Any) -> Loss:
     """The corrections that were found as labels."""
     rows = found.found.nonzero().flatten()
-    log_p = torch.zeros(len(batch), dtype=torch.float64, device=rows.device)
+    log_p = torch.zeros_like(batch.lengths, dtype=torch.float64)
     log_p = log_p.index_put((rows,), p.score(rows, found.z[rows]))
     return _mean_of(log_p, found.found, batch)
 

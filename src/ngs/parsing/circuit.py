@@ -122,9 +122,9 @@ class Circuit(nn.Module):
         left, right, out = (each.split(self._counts) for each in self.inner)
         return tuple(map(Edges, left, right, out, self._segments))
 
-    def _apply(self, *args: Any, **kwargs: Any) -> Circuit:
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
         self.__dict__.pop("levels", None)  # views of buffers that may move now
-        return super()._apply(*args, **kwargs)
+        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
     @property
     def edges(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,6 +15,9 @@ from ngs.parsing.circuit import FIRST_LEAF, NOTHING, ONE, Circuit, Edges
 
 if TYPE_CHECKING:
     from ngs.kernels.chart import ChartLayout
+
+Passes = Callable[..., tuple[Tensor, ...]]
+"""Scores, `left`, `right` and `out` of the roots and whatever else is needed -> what a chart gives."""
 
 MAX_KERNEL_EDGES = 4_000
 """Edges of a circuit that a kernel goes through one after the other, in one launch.
@@ -77,10 +81,17 @@ def _replayed_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool)
         totals = chart.totals.masked_fill(~chart.possible, -torch.inf)
         return (totals, outside(chart)) if wanted else (totals,)
 
-    if scores.is_cuda:
-        roots = roots.padded()
-    inputs = scores, roots.left, roots.right, roots.out
-    return circuit.replays((scores.shape, wanted), passes, inputs)
+    return _run(circuit, (scores.shape, wanted), passes, scores, roots)
+
+
+def _run(
+    circuit: Circuit, key: Hashable, passes: Passes, scores: Tensor, roots: Edges, *noise: Tensor
+) -> tuple[Tensor, ...]:
+    """The passes of a chart, on a GPU as one CUDA graph."""
+    if not scores.is_cuda:
+        return passes(scores, roots.left, roots.right, roots.out, *noise)
+    roots = roots.padded()  # few shapes, so that few graphs are captured
+    return circuit.replays(key, passes, (scores, roots.left, roots.right, roots.out, *noise))
 
 
 def _kernel_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
@@ -106,9 +117,7 @@ def best_derivation(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
         return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
 
-    roots = roots.padded()
-    (symbols,) = circuit.replays("best", passes, (scores, roots.left, roots.right, roots.out))
-    return symbols
+    return _run(circuit, "best", passes, scores, roots)[0]
 
 
 def sampled_derivation(
@@ -122,8 +131,7 @@ def sampled_derivation(
         return kernel.sampled_columns(
             kernel_layout(circuit), scores, roots.parts, exponential(generator)(flat)
         )
-    if scores.is_cuda:
-        roots = roots.padded()
+    roots = roots.padded() if scores.is_cuda else roots
     # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.
     sizes = [(len(roots.out),), *((len(level.out), len(scores)) for level in reversed(circuit.levels))]
     noise = [exponential(generator)(scores.new_empty(size)) for size in sizes]
@@ -133,6 +141,4 @@ def sampled_derivation(
         ring = drawing(lambda _: next(parts))
         return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), ring)),)
 
-    inputs = scores, roots.left, roots.right, roots.out, *noise
-    (symbols,) = circuit.replays("sample", passes, inputs)
-    return symbols
+    return _run(circuit, "sample", passes, scores, roots, *noise)[0]

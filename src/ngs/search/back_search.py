@@ -72,7 +72,7 @@ class Corrections:
 
 def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
     """1-BS of each sentence [row, time]. A sentence that gives its answer is its own correction."""
-    right, near = right_neighbours(z, edits, judge)
+    right, near, _ = right_neighbours(z, edits, judge)
     return most_likely(z, right, near, score(near.rows, near.symbols))
 
 
@@ -88,8 +88,8 @@ def sample_corrections(
     """m-BS: the last state of a chain of `chain.steps` steps from each sentence [row, time].
 
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
-    of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`. `visit` is
-    called with the states of all chains, first and after every step.
+    of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
+    `visit` is called with the states of all chains, first and after every step.
     """
     now = State.of(z, score, edits, judge)
     visit(now)
@@ -177,12 +177,12 @@ class State:
 
     @classmethod
     def of(cls, z: Tensor, score: Score, edits: Edits, judge: Judge) -> State:
-        right, near = right_neighbours(z, edits, judge)
+        right, near, count = right_neighbours(z, edits, judge)
         rows = torch.arange(len(z), device=z.device)
         # One question for both: a network takes as long for a hundred sentences as for ten.
         log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
         fixed = most_likely(z, right, near, log_p[len(z) :])
-        return cls(z, log_p[: len(z)], right, fixed.z, fixed.found, edits.count(z))
+        return cls(z, log_p[: len(z)], right, fixed.z, fixed.found, count)
 
     def select(self, rows: Tensor) -> State:
         """The states of some rows, by a mask or by numbers."""
@@ -198,14 +198,14 @@ class State:
         return [getattr(self, field.name) for field in fields(self)]
 
 
-def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates]:
-    """Whether each sentence [row, time] is right, and the right neighbours of those that are not."""
+def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates, Tensor]:
+    """Whether each sentence [row, time] is right, the right neighbours of those that are not, and the counts."""
     right = judge(torch.arange(len(z), device=z.device), z)
-    wrong = (~right).nonzero().flatten()
-    near = edits.neighbours(z[wrong])
-    rows = wrong[near.rows]
-    keep = judge(rows, near.symbols)
-    return right, Candidates(rows[keep], near.symbols[keep])
+    near, count = edits.around(z)
+    wrong = ~right[near.rows]
+    rows, symbols = near.rows[wrong], near.symbols[wrong]
+    keep = judge(rows, symbols)
+    return right, Candidates(rows[keep], symbols[keep]), count
 
 
 def most_likely(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:

@@ -40,15 +40,20 @@ class Edits(nn.Module, ABC):
     def contains(self, z: Tensor) -> Tensor:
         """bool [row]: whether a result is in the language."""
 
+    def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
+        """The neighbours of each sentence, and its count."""
+        made = self.results(z)
+        count = _count_by_row(made.rows, len(z)).clamp(min=1).double()
+        inside = self.contains(made.symbols)
+        return Candidates(made.rows[inside], made.symbols[inside]), count
+
     def neighbours(self, z: Tensor) -> Candidates:
         """The results that can be right: those in the language."""
-        made = self.results(z)
-        inside = self.contains(made.symbols)
-        return Candidates(made.rows[inside], made.symbols[inside])
+        return self.around(z)[0]
 
     def count(self, z: Tensor) -> Tensor:
         """float64 [row]: how many edits each sentence has; at least 1, so that it can be divided by."""
-        return _count_by_row(self.results(z).rows, len(z)).clamp(min=1).double()
+        return self.around(z)[1]
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         """float64 [row]: how many edits turn each sentence into the other one."""
@@ -100,9 +105,6 @@ class Switch(Edits):
 
     def contains(self, z: Tensor) -> Tensor:
         return torch.ones(len(z), dtype=torch.bool, device=z.device)
-
-    def count(self, z: Tensor) -> Tensor:
-        return self._switchable(z).sum((1, 2)).clamp(min=1).double()
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         """1 where the sentences differ in two positions, by a switch of two symbols of one class."""
@@ -160,12 +162,9 @@ class Substitute(Edits):
     def contains(self, z: Tensor) -> Tensor:
         return self.automaton.contains(Given(), z)
 
-    def neighbours(self, z: Tensor) -> Candidates:
+    def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
         """Every substitution: no judge calls a sentence right that is outside of the language."""
-        return self.results(z)
-
-    def count(self, z: Tensor) -> Tensor:
-        return (self._of(self.alternatives, z) > 0).sum(1).clamp(min=1).double()
+        return self.results(z), (self._of(self.alternatives, z) > 0).sum(1).clamp(min=1).double()
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         differ = z != other

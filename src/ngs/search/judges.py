@@ -71,7 +71,8 @@ class TableJudge(nn.Module):
 
     def forward(self, examples: Tensor, z: Tensor) -> Tensor:
         """bool [sentence]: whether each of z [sentence, time] gives the answer of its example [sentence]."""
-        return self.values(z) == self.answers[examples]
+        numbers: Tensor = self.values(z)
+        return numbers == self.answers[examples]
 
 
 class TableValues(nn.Module):
@@ -138,14 +139,7 @@ class TableValues(nn.Module):
             1, z.index_select(0, self.word_position).clamp_(min=0)
         )
         for layer in self.layers:
-            entry = torch.addcmul(layer.offset, rows.index_select(0, layer.left), layer.stride)
-            entry += rows.index_select(0, layer.right)
-            made = self.table.index_select(0, entry.view(-1)).view_as(entry)
-            made = made.view(len(made) // layer.cells, layer.cells, -1)
-            if self.ambiguous:
-                made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
-            # At most one edge of a cell is left that is not ABSENT, which is zero.
-            torch.amax(made, 0, out=rows[layer.first : layer.first + layer.cells])
+            layer(rows, self.table, self.ambiguous)
         return rows
 
 
@@ -183,6 +177,17 @@ class _Layer(nn.Module):
         }
         for name, buffer in buffers.items():
             self.register_buffer(name, buffer, persistent=False)
+
+    def forward(self, rows: Tensor, table: Tensor, ambiguous: bool) -> None:
+        """Fill in the rows of this length, from those of shorter ones [row, sentence]."""
+        entry = torch.addcmul(self.offset, rows.index_select(0, self.left), self.stride)
+        entry += rows.index_select(0, self.right)
+        made = table.index_select(0, entry.view(-1)).view_as(entry)
+        made = made.view(len(made) // self.cells, self.cells, -1)
+        if ambiguous:
+            made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
+        # At most one edge of a cell is left that is not ABSENT, which is zero.
+        torch.amax(made, 0, out=rows[self.first : self.first + self.cells])
 
 
 class _FlatTables:

@@ -25,6 +25,7 @@ from ngs.parsing.sentence import recognises
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
 from ngs.search.back_search import SMALLEST, ChainSettings
+from ngs.search.correction import Edit
 from ngs.search.one_step import Search, first_sentence
 
 
@@ -42,13 +43,13 @@ class ReferenceEdits(Protocol):
 
 @dataclass(frozen=True)
 class ListedEdits:
-    """Edits given as the list of their results, in the language or not."""
+    """Edits given as a list."""
 
-    results: Callable[[Sentence], Iterable[Sentence]]
+    results: Callable[[Sentence], Iterable[Edit]]
     contains: Callable[[Sentence], bool]
 
     def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
-        counts = Counter(self.results(sentence))
+        counts = Counter(edit.sentence for edit in self.results(sentence))
         return {z: float(n) for z, n in counts.items() if z != sentence and self.contains(z)}
 
     def count(self, sentence: Sentence) -> float:
@@ -58,7 +59,7 @@ class ListedEdits:
         for _ in range(distance):
             results = list(self.results(sentence))
             if results:
-                drawn = results[_below(len(results), generator)]
+                drawn = results[_below(len(results), generator)].sentence
                 sentence = drawn if self.contains(drawn) else sentence
         return sentence
 

@@ -1,7 +1,8 @@
-"""One-step back-search: the most probable change of one symbol that gives the right answer.
+"""The reference of 1-BS: the most probable edit of one sentence that gives the right answer, with every step.
 
-Algorithm 1 of Li et al. (2020), the reference and the explanation. The target enters at the root;
+`one_step` is Algorithm 1 of Li et al. (2020), for changes of one symbol. The target enters at the root;
 `solve` tells each node the values it should have had; a priority queue decides what is visited next.
+`one_step_among` tries edits of any kind, given as a list.
 
 The queue finds the likeliest correction of all: a node's priority (1 - p(A)) / p(A) is never below the
 priority p(alpha) / p(leaf) of a change below it, because 1 - p(A) >= 1 - p(leaf) >= p(alpha) and
@@ -10,9 +11,8 @@ p(A) <= p(leaf). So when a leaf is popped, no node is left that hides a better o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from heapq import heappop, heappush
 from math import expm1, inf, log
 from typing import Any
@@ -32,51 +32,18 @@ from ngs.parsing.sentence import find_tree, parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
 from ngs.search.compiled import BUDGET, exact_length, value_tables
-
-Path = tuple[int, ...]
-"""The way from the root to a node: the number of the child at each step."""
-
-
-class Action(Enum):
-    PUSH = "push"
-    POP = "pop"
-    DISCARD = "discard"
-    """no symbol that could stand there has an expected value"""
-    ACCEPT = "accept"
-    """the changed sentence was parsed and executed again, and gives the answer"""
-    REFUSE = "refuse"
-    """the changed sentence is outside the language, or gives another answer"""
-
-
-@dataclass(frozen=True)
-class Event:
-    """One thing that happened to the queue: (A, alpha_A, p) of Algorithm 1."""
-
-    action: Action
-    path: Path
-    name: str
-    """the rule's or the symbol's name"""
-    expected: Expected
-    """the values that would make the answer right"""
-    log_priority: float
-    replacement: str | None = None
-    """at a leaf, the symbol to put there"""
-
-
-@dataclass(frozen=True)
-class Correction:
-    """What back-search found, and every step it took."""
-
-    tree: Tree
-    """the reasoning tree of the sentence that was to be corrected"""
-    values: Mapping[Path, Value]
-    """the value of each node of that tree"""
-    target: Value
-    sentence: Sentence | None
-    """the corrected sentence; None where no change of one symbol gives the target"""
-    position: int | None = None
-    """where it differs; None where it does not"""
-    trace: tuple[Event, ...] = ()
+from ngs.search.correction import (
+    Action,
+    Correction,
+    Edit,
+    Evaluated,
+    Event,
+    Part,
+    Path,
+    distinct,
+    name_of,
+    reasoning_parts,
+)
 
 
 def one_step(
@@ -94,6 +61,44 @@ def one_step(
     check_answer(target)
     start = first_sentence(grammar, log_probs, sentence)
     return Search(grammar, semantics, log_probs, target).run(start)
+
+
+def one_step_among(
+    grammar: Grammar,
+    semantics: Meaning,
+    log_p: Callable[[Sequence[Sentence]], Sequence[float]],
+    target: Value,
+    sentence: Sequence[str],
+    edits: Iterable[Edit],
+) -> Correction:
+    """1-BS(z, y) among `edits` of a sentence: the most likely that gives the target, of equals the first.
+
+    `log_p` gives log p(z|x) of many sentences. The sentence may be outside the language, and so may what the
+    edits make, which is refused. Edits of probability zero are not considered.
+    """
+    check_answer(target)
+    algebra = interpret(grammar, semantics)
+    read = Evaluated.of(grammar, algebra, tuple(sentence))
+    if read.value == target:
+        return Correction(read, target, read)
+    near = distinct(edits, read.sentence)
+    here, *there = log_p([read.sentence, *(edit.sentence for edit in near)])
+    root, trace = "" if read.tree is None else name_of(read.tree), list[Event]()
+
+    def log(action: Action, number: int) -> None:
+        trace.append(Event(action, (), root, frozenset([target]), there[number] - here, near[number]))
+
+    queue = sorted((-log_prob, number) for number, log_prob in enumerate(there) if log_prob > -inf)
+    for _, number in queue:
+        log(Action.PUSH, number)
+    for _, number in queue:
+        log(Action.POP, number)
+        made = Evaluated.of(grammar, algebra, near[number].sentence)
+        if made.value == target:
+            log(Action.ACCEPT, number)
+            return Correction(read, target, made, near[number], tuple(trace))
+        log(Action.REFUSE, number)
+    return Correction(read, target, None, None, tuple(trace))
 
 
 def first_sentence(grammar: Grammar, log_probs: Tensor, sentence: Sequence[str] | None) -> Sentence:
@@ -138,7 +143,7 @@ class Entry:
 
     key: tuple[float, bool, int, int]
     visit: Visit = field(compare=False)
-    replacement: int | None = field(default=None, compare=False)
+    edit: Edit | None = field(default=None, compare=False)
 
 
 class Search:
@@ -155,30 +160,28 @@ class Search:
 
     def run(self, sentence: Sentence) -> Correction:
         tree = parse(self.grammar, sentence)
-        values = dict(self._values(tree, ()))
-        if values[()] == self.target:
-            return Correction(tree, values, self.target, sentence)
+        read = Evaluated.of(self.grammar, self.algebra, sentence)
+        if read.value == self.target:
+            return Correction(read, self.target, read)
         self.trace = []
         queue: list[Entry] = []
         root = Visit(tree, (), self.grammar.start, frozenset([self.target]), 0.0)
         self._push(queue, root, sentence)
         while queue:
             entry = heappop(queue)
-            visit, column = entry.visit, entry.replacement
-            if column is not None and isinstance(visit.tree, Leaf):
-                position = visit.tree.position
-                self._log(Action.POP, visit, column)
-                changed = (*sentence[:position], self.grammar.symbols[column], *sentence[position + 1 :])
-                # A new symbol can change the tree (1-2*3 -> 1-2+3): see what was really written.
-                if self._gives_target(changed):
-                    self._log(Action.ACCEPT, visit, column)
-                    return Correction(tree, values, self.target, changed, position, tuple(self.trace))
-                self._log(Action.REFUSE, visit, column)
-            else:
-                self._log(Action.POP, visit)
-                for child in self._children(visit, values):
+            visit, edit = entry.visit, entry.edit
+            self._log(Action.POP, visit, edit)
+            if edit is None:
+                for child in self._children(visit, read.values):
                     self._push(queue, child, sentence)
-        return Correction(tree, values, self.target, None, None, tuple(self.trace))
+            # A new symbol can change the tree (1-2*3 -> 1-2+3): see what was really written.
+            elif self._gives_target(edit.sentence):
+                self._log(Action.ACCEPT, visit, edit)
+                corrected = Evaluated.of(self.grammar, self.algebra, edit.sentence)
+                return Correction(read, self.target, corrected, edit, tuple(self.trace))
+            else:
+                self._log(Action.REFUSE, visit, edit)
+        return Correction(read, self.target, None, None, tuple(self.trace))
 
     def _push(self, queue: list[Entry], visit: Visit, sentence: Sentence) -> None:
         if isinstance(visit.tree, Node):
@@ -191,11 +194,14 @@ class Search:
         if visit.expected and not replacements:
             self._log(Action.DISCARD, replace(visit, log_priority=-inf))
         for column in replacements:
+            new = self.grammar.symbols[column]
+            changed = (*sentence[:position], new, *sentence[position + 1 :])
+            edit = Edit(changed, (position,), (position,), new)
             # p(A -> alpha) = p(alpha) / p(A) for a terminal A
             ratio = scores[column] - scores[self.grammar.column(symbol)]
             leaf = replace(visit, log_priority=ratio)
-            self._log(Action.PUSH, leaf, column)
-            heappush(queue, Entry((-ratio, True, position, column), leaf, column))
+            self._log(Action.PUSH, leaf, edit)
+            heappush(queue, Entry((-ratio, True, position, column), leaf, edit))
 
     def _children(self, visit: Visit, values: Mapping[Path, Value]) -> Iterator[Visit]:
         """child(A) with alpha_B = solve(B, A, alpha_A) for each B among them."""
@@ -271,38 +277,9 @@ class Search:
         tree = find_tree(self.grammar, sentence)
         return tree is not None and self.algebra.value(fold(tree, self.algebra)) == self.target
 
-    def _values(self, tree: Tree, path: Path) -> Iterator[tuple[Path, Value]]:
-        yield path, self.algebra.value(fold(tree, self.algebra))
-        if isinstance(tree, Node):
-            for part in reasoning_parts(tree, path):
-                yield from self._values(part.tree, part.path) if part.is_argument else ()
-
-    def _log(self, action: Action, visit: Visit, column: int | None = None) -> None:
-        name = visit.tree.symbol if isinstance(visit.tree, Leaf) else visit.tree.rule.name
-        replacement = None if column is None else self.grammar.symbols[column]
-        event = Event(action, visit.path, name, visit.expected, visit.log_priority, replacement)
-        self.trace.append(event)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A child of a reasoning node: an argument of its function, or punctuation."""
-
-    tree: Tree
-    path: Path
-    symbol: Symbol
-    is_argument: bool
-
-
-def reasoning_parts(node: Node, path: Path) -> Iterator[Part]:
-    """The children of a node, with those of inlined nodes in their place."""
-    for k, (child, symbol) in enumerate(zip(node.children, node.rule.body, strict=True)):
-        inlined = isinstance(child, Node) and child.rule.head.inlined and child.rule.alias is None
-        if isinstance(child, Node) and inlined:
-            for part in reasoning_parts(child, (*path, k)):
-                yield Part(part.tree, part.path, part.symbol, part.is_argument and k in node.rule.arguments)
-        else:
-            yield Part(child, (*path, k), symbol, k in node.rule.arguments)
+    def _log(self, action: Action, visit: Visit, edit: Edit | None = None) -> None:
+        name = name_of(visit.tree)
+        self.trace.append(Event(action, visit.path, name, visit.expected, visit.log_priority, edit))
 
 
 def readings(grammar: Grammar, symbol: Symbol) -> frozenset[str]:

@@ -43,7 +43,7 @@ class Plan(Protocol):
     """How a reasoner finds the sentences with the right answer."""
 
     def posterior(self, p: Any, examples: Tensor, generator: torch.Generator) -> Any:
-        """p(z|x,y): the distribution of `p`, which has a row for each of `examples`, within the right sentences."""
+        """p(z|x,y): the distribution `p`, with a row for each of `examples`, within the right sentences."""
 
     def describe(self) -> str:
         """What it does, and whether it is exact."""
@@ -96,8 +96,8 @@ class TablePlan(nn.Module):
         if longest <= self.fitting:
             return f"tables for sentences of up to {longest} symbols; exact"
         return (
-            f"tables for up to {self.fitting} symbols, exact; for up to {longest} symbols the {self.beam} most "
-            f"likely values of each span, a lower bound"
+            f"tables for up to {self.fitting} symbols, exact; for up to {longest} symbols the {self.beam} "
+            f"most likely values of each span, a lower bound"
         )
 
     @cached_property
@@ -132,11 +132,11 @@ def posterior(
     """p(z|x,y) for log-normalised `log_probs` [batch, time, symbol] and an answer for each example.
 
     The paper (Sec. 3.2.2) calls computing it "not efficient": a sum over all z, which "grows exponentially".
-    But the value of a sentence is built from the values of its parts, so the sum is a chart over (symbol, span,
-    value), compiled once; marginals, the most likely sentence and samples are one pass up and one down.
+    But the value of a sentence is built from the values of its parts, so the sum is a chart over (symbol,
+    span, value), compiled once. Marginals, the most likely sentence and samples are one pass up and one down.
 
-    Exact for every length whose tables have at most `budget` entries. For longer sentences each span keeps its
-    `beam` most likely values, and `exact` says so.
+    Exact for every length whose tables have at most `budget` entries. For longer sentences each span keeps
+    its `beam` most likely values, and `exact` says so.
     """
     p = normalised(grammar, log_probs, lengths)
     check_answers(answers, len(p))
@@ -190,7 +190,13 @@ class ListPlan(nn.Module):
     """[example]: its row of the memory; those that are not searched share the last, which stays empty"""
 
     def __init__(
-        self, constraint: Constraint, given: Given, judge: Judge, edits: Edits, same: Same, effort: Effort
+        self,
+        constraint: Constraint[Any],
+        given: Given,
+        judge: Judge,
+        edits: Edits,
+        same: Same,
+        effort: Effort,
     ) -> None:
         super().__init__()
         self.edits, self.judge, self.same, self.effort = edits, judge, same, effort
@@ -217,8 +223,8 @@ class ListPlan(nn.Module):
     def describe(self) -> str:
         share = self.exact.float().mean() if len(self.exact) else 1.0
         return (
-            f"all right sentences are listed and summed for {share:.0%} of the examples, exact; for the others "
-            f"{self.effort.samples} samples and their neighbours in each step, a lower bound"
+            f"all right sentences are listed and summed for {share:.0%} of the examples, exact; for the "
+            f"others {self.effort.samples} samples and their neighbours in each step, a lower bound"
         )
 
     def _all_listed(self, examples: Tensor, time: int, rows: Tensor) -> Candidates:
@@ -241,7 +247,7 @@ class ListPlan(nn.Module):
     def _searched(
         self, p: Autoregressive, examples: Tensor, rows: Tensor, generator: torch.Generator
     ) -> Candidates:
-        """Right sentences of these rows: listed ones, samples with their neighbours, and what is in memory."""
+        """Right sentences of these rows: listed ones, samples with their neighbours, and those in memory."""
         cached = self.memory.of(self.slots[examples[rows]])[..., : p.time]
         known = Candidates(rows.repeat_interleave(cached.shape[1]), cached.flatten(0, 1))
         known = known.select((known.symbols != PAD).any(1))
@@ -274,13 +280,15 @@ class ListPlan(nn.Module):
 
 
 def _right_sentences(
-    constraint: Constraint, given: Given, judge: Judge, at_most: int
+    constraint: Constraint[Any], given: Given, judge: Judge, at_most: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The right sentences of all examples with at most so many sentences: `listed`, `begins`, and which these are."""
+    """The right sentences of all examples with at most so many sentences: `listed`, `begins`, and which
+    examples these are.
+    """
     examples = torch.arange(len(given), device=given.device)
     time = given.longest
     parts, complete = [], []
-    for chosen in examples.split(AT_ONCE):
+    for chosen in torch.split(examples, AT_ONCE):
         found = enumerate_sentences(constraint, given.select(chosen), at_most)
         right = judge(chosen[found.rows], found.sentences)
         symbols = pad(found.sentences[right], (0, time - found.sentences.shape[1]), value=PAD)

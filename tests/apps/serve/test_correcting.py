@@ -13,7 +13,8 @@ from ngs.errors import NGSError
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
-from ngs.search.one_step import Action, one_step
+from ngs.search.correction import Action
+from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
 from tests.apps.serve.drawings import seen_as
 from tests.apps.serve.test_reading import nodes
@@ -57,7 +58,7 @@ def test_steps_are_the_events_of_back_search(example) -> None:
         assert step.kind in KINDS[event.action]
         assert step.priority == pytest.approx(exp(event.log_priority))
         assert (step.kind in ("try", "accept", "reject")) <= (step.symbol is not None)
-        assert step.symbol == event.replacement
+        assert step.symbol == (event.edit and event.edit.text)
     assert example.steps[0].path == [] and example.steps[0].expected == "8"
     assert example.steps[-1].kind == "accept" and example.steps[-1].symbol == "6"
 

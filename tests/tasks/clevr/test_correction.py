@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from xml.etree import ElementTree
 
@@ -14,23 +15,17 @@ from ngs.grammar.constraint import AnyOrder, enumerate_sentences
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.reasoning.operation import UNDEFINED
 from ngs.search.back_search import back_search
+from ngs.search.correction import Action, distinct
 from ngs.search.edits import Edits
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
-from ngs.tasks.clevr.correction import (
-    ProgramCorrection,
-    RightPrograms,
-    correct,
-    distinct,
-    tidy_edits,
-)
-from ngs.tasks.clevr.correction_drawing import drawn_correction, drawn_program
-from ngs.tasks.clevr.correction_text import as_text, result
+from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms, correct, tidy_edits
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import execute, spoken, trace
+from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.language import Programs
 from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
 from ngs.tasks.clevr.program import MODULES, Program
-from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, tree, why_undefined
+from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, steps_of, why_undefined
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.semantics import lenient, strict
@@ -80,10 +75,11 @@ def test_the_chosen_program_is_that_of_the_batched_search(language, edits, uniqu
         text, scene, answer = asked(k % 120)
         have = correct(reader, text, scene, answer, few=1)
         want, found, right = batched(reader.distribution(text), scene, answer, edits, reader)
-        assert have.is_right == right and (have.corrected is not None) == found
+        assert have.search.is_right == right and (have.corrected is not None) == found
         if have.corrected is not None:
             assert have.corrected.program == want
             assert have.corrected.answer == answer
+        assert have.first.answer == answer or not right
         counted["right" if right else "corrected" if found else "none"] += 1
     assert len(counted) == 3 and counted["corrected"] >= 3
 
@@ -93,15 +89,16 @@ def test_edits_say_which_modules_went_where() -> None:
         program = random_reader(k).read(asked(k)[0]).programs[0].program
         for edit in tidy_edits(program):
             assert [program[position] for position in edit.old] == list(edit.changed)
-            assert sorted(edit.program) == sorted(program)
+            assert sorted(edit.sentence) == sorted(program)
             left = [m for position, m in enumerate(program) if position not in edit.old]
-            stayed = [m for position, m in enumerate(edit.program) if position not in edit.new]
-            assert Counter(left) == Counter(stayed) and (edit.turns or len(edit.new) in (1, 2))
+            stayed = [m for position, m in enumerate(edit.sentence) if position not in edit.new]
+            assert Counter(left) == Counter(stayed)
+            assert len(edit.new) in (1, 2) or edit.text.endswith("turns round")
 
 
 def test_edits_in_words() -> None:
     program = ("count", "relate[left]", "unique", "filter_color[red]", "same_size", "unique", "scene")
-    told = {str(edit): edit.program for edit in distinct(tidy_edits(program), program)}
+    told = {edit.text: edit.sentence for edit in distinct(tidy_edits(program), program)}
     assert told == {
         "relate[left] and same_size change places": (
             *("count", "same_size", "unique", "filter_color[red]", "relate[left]", "unique", "scene"),
@@ -123,16 +120,33 @@ def all_corrections(answer: str = "1") -> list[ProgramCorrection]:
     return [correct(random_reader(seed), text, SCENE, answer) for seed in range(12)]
 
 
-def test_neighbours_are_ranked_and_have_their_answers() -> None:
-    found = [each for each in all_corrections() if each.chosen]
+def test_neighbours_are_ranked_and_tried_until_one_is_right() -> None:
+    found = [each for each in all_corrections() if each.search.edit]
     assert found
     for correction in found:
-        log_probs = [each.log_prob for each in correction.neighbours]
-        assert log_probs == sorted(log_probs, reverse=True)
-        for each in correction.neighbours:
-            assert each.answer == spoken(execute(each.edit.program, SCENE))
-        assert correction.chosen == correction.right[0]
-        assert all(each.answer == "1" for each in correction.right)
+        edits = [event.edit for event in correction.neighbours]
+        ratios = [event.log_priority for event in correction.neighbours]
+        assert ratios == sorted(ratios, reverse=True) and len(set(edits)) == len(edits)
+        tried = [event for event in correction.search.trace if event.action in (Action.ACCEPT, Action.REFUSE)]
+        assert [event.edit for event in tried] == edits[: len(tried)]
+        for event in tried:
+            right = spoken(execute(event.edit.sentence, SCENE)) == "1"
+            assert right == (event.action is Action.ACCEPT) == (event.edit is correction.search.edit)
+
+
+def test_the_tree_has_the_values_of_the_steps() -> None:
+    for correction in all_corrections():
+        nodes = [value for path, value in correction.search.values.items() if isinstance(value, frozenset)]
+        steps = steps_of(trace(correction.search.read.sentence, SCENE))
+        assert nodes == [step.value for step in steps if isinstance(step.value, frozenset)]
+
+
+def test_yes_is_not_one() -> None:
+    scene = row("small red rubber cube")
+    for answer in ("1", "yes"):
+        correction = correct(random_reader(0), "is there a cube", scene, answer)
+        assert correction.first.answer == "yes"
+        assert correction.search.is_right == (answer == "yes")
 
 
 def test_alternatives_are_all_right_programs_each_meaning_once() -> None:
@@ -179,7 +193,7 @@ def test_without_grammar_a_program_need_not_type_check() -> None:
     for correction in wrong:
         assert correction.first.answer is UNDEFINED and correction.first.fault is not None
         assert correction.first.fault.startswith("the program does not type-check: position")
-        assert " ".join(correction.first.program) in as_text(correction)
+        assert all(module in as_text(correction) for module in correction.first.program)
         ElementTree.fromstring(drawn_correction(correction))
 
 
@@ -187,43 +201,42 @@ def test_without_grammar_a_program_need_not_type_check() -> None:
 
 
 def test_a_correction_is_told() -> None:
-    correction = next(each for each in all_corrections() if each.chosen)
-    chosen, text = correction.chosen, as_text(correction)
-    assert chosen is not None
-    assert f"corrected: {chosen.edit}\n" in text and "; it should be 1\n" in text
-    assert f"one step away: {len(correction.neighbours)} programs, {len(correction.right)} give" in text
+    correction = next(each for each in all_corrections() if each.search.edit)
+    edit, text = correction.search.edit, as_text(correction)
+    assert edit is not None
     starred = [line.split()[1] for line in text.splitlines() if line.startswith("* ")]
-    assert Counter(starred) == Counter(chosen.edit.changed * 2)
+    assert Counter(starred) == Counter(edit.changed * 2)
     assert "the dictionary: how many: count; red: filter_color[red]; " in text
     assert f"summed over all {correction.alternatives.of} programs" in text
-    assert result(correction).endswith(f"->  1: {chosen.edit}")
+    assert f"\n\n{correction.first.told}  ->  1: {edit}\n\n" in text
+    assert text.count("  push  ") == len(correction.neighbours)
+    assert re.search(rf"\n +accept .*  {re.escape(edit.text)}\n", text)
 
 
 def test_a_right_program_stays_as_it_is() -> None:
     correction = correct(random_reader(0), "how many cubes are there", SCENE, "3")
-    assert correction.is_right and correction.neighbours == () and correction.corrected == correction.first
+    assert correction.search.is_right and correction.neighbours == ()
+    assert correction.corrected == correction.first
     assert as_text(correction).split("\n\n")[1:] == [
         "read (100.0%)\n"
         "count              = 3\n"
         "filter_shape[cube] = 3 objects: small red rubber cube, small blue rubber cube, "
         "large red metal cube\n"
-        "scene              = all 4 objects\n"
-        "answer: 3, right as it stands",
+        "scene              = all 4 objects",
+        "3, right as it stands",
         "programs that give 3, by p(z | x, y)\n"
         "  100.0%  count filter_shape[cube] scene\n"
         "  p(y | x) = 1, summed over all 1 programs",
     ]
-    assert result(correction) == "3, right as it stands"
 
 
 def test_an_answer_that_nothing_gives_is_said_to_be_none() -> None:
     correction = correct(random_reader(0), "how many cubes are there", SCENE, "red")
-    assert correction.corrected is None and correction.chosen is None
+    assert correction.corrected is None and correction.search.edit is None
     text = as_text(correction)
-    assert "one step away: 0 programs, 0 give red" in text
+    assert "\n3  ->  nothing one step away gives red with positive probability\n" in text
     assert text.endswith("none of all 1 programs of these modules gives red")
-    assert result(correction) == "3  ->  no program one step away gives red"
-    assert len(ElementTree.fromstring(drawn_correction(correction)).findall(".//*[@class='program']")) == 1
+    assert len(ElementTree.fromstring(drawn_correction(correction)).findall(".//*[@class='tree']")) == 1
 
 
 def test_a_correction_that_a_likelier_program_contradicts_is_told() -> None:
@@ -237,14 +250,14 @@ def test_a_correction_that_a_likelier_program_contradicts_is_told() -> None:
 
 
 def test_the_drawing_marks_what_changed_places_and_shows_objects() -> None:
-    correction = next(each for each in all_corrections() if each.chosen and len(each.chosen.edit.new) == 2)
+    correction = next(each for each in all_corrections() if each.search.edit)
     root = ElementTree.fromstring(drawn_correction(correction))
-    chosen = correction.chosen
-    assert chosen is not None
+    edit = correction.search.edit
+    assert edit is not None
     for kind in ("refuse", "changed"):
-        groups = root.findall(f".//{{{SVG}}}g[@class='step {kind}']")
+        groups = root.findall(f".//{{{SVG}}}g[@class='leaf {kind}']")
         texts = [group.findtext(f"{{{SVG}}}text") for group in groups]
-        assert Counter(texts) == Counter(chosen.edit.changed)
+        assert Counter(texts) == Counter(edit.changed)
     assert "".join(root.itertext()).count("small red rubber cube") > 2
     everything = len(root.findall(".//*[@class='object']")) + len(root.findall(".//*[@class='other']"))
     assert everything % len(SCENE.things) == 0
@@ -265,16 +278,16 @@ def test_trees_branch_where_a_module_takes_two_values() -> None:
         *("greater_than", "count", "filter_color[red]", "scene"),
         *("count", "relate[left]", "unique", "filter_shape[sphere]", "scene"),
     )
-    assert tree(trace(program, SCENE), SCENE, marked={2, 6}).splitlines() == [
-        "  greater_than            = yes",
-        "  ├─ count                = 2",
-        "* │  filter_color[red]    = 2 objects: small red rubber cube, large red metal cube",
-        "  │  scene                = all 4 objects",
-        "  └─ count                = 1",
-        "     relate[left]         = 1 object: small red rubber cube",
-        "*    unique               = the large blue metal sphere",
-        "     filter_shape[sphere] = 1 object: large blue metal sphere",
-        "     scene                = all 4 objects",
+    assert program_tree(Executed.of(program, SCENE, strict)).splitlines() == [
+        "greater_than            = yes",
+        "├─ count                = 2",
+        "│  filter_color[red]    = 2 objects: small red rubber cube, large red metal cube",
+        "│  scene                = all 4 objects",
+        "└─ count                = 1",
+        "   relate[left]         = 1 object: small red rubber cube",
+        "   unique               = the large blue metal sphere",
+        "   filter_shape[sphere] = 1 object: large blue metal sphere",
+        "   scene                = all 4 objects",
     ]
 
 

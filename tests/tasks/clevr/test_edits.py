@@ -16,6 +16,7 @@ from torch import Tensor
 from ngs.parsing.candidates import fingerprints
 from ngs.search.back_search import ChainSettings, back_search
 from ngs.search.edits import Edits
+from ngs.search.correction import Edit, distinct
 from ngs.tasks.clevr import correction
 from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
 from ngs.tasks.clevr.program import Program
@@ -35,7 +36,7 @@ from tests.tasks.clevr.programs import decoded, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_source
 
 CASES, MOST = 200, 40
-Plain = Callable[[Program], Iterable[correction.Edit]]
+Plain = Callable[[Program], Iterable[Edit]]
 """The programs one step away, one after another."""
 EDITS: dict[str, tuple[Edits, Plain, str]] = {
     "switches": (switches(), correction.switches, "grammar"),
@@ -77,10 +78,10 @@ def test_neighbours_are_those_of_the_plain_edits(name: str) -> None:
         if z != programs[row]
     )
     want = Counter(
-        (row, edit.program)
+        (row, edit.sentence)
         for row, program in enumerate(programs)
         for edit in plain(program)
-        if edit.program != program
+        if edit.sentence != program
     )
     assert have == want and (max(want.values()) > 1) == (name == "tidy edits")
 
@@ -93,8 +94,8 @@ def test_one_step_is_the_likeliest_right_plain_edit(name: str) -> None:
     kinds = Counter[str]()
     for row, program in enumerate(programs):
         here, extra = torch.tensor([row]), found.z.shape[1] - len(program)
-        near = correction.distinct(iter(plain(program)), program)
-        z = encoded([program, *(edit.program for edit in near)], extra)
+        near = distinct(plain(program), program)
+        z = encoded([program, *(edit.sentence for edit in near)], extra)
         right = told.judge(here.expand(len(z)), z)
         if right[0]:
             want, kind = program, "right"

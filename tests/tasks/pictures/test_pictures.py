@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ngs.errors import NGSError
 from ngs.tasks.pictures.picture_images import EncodedImages, JoinedImages, RawImages, loaded
-from ngs.tasks.pictures.pictures import deal, divided, joined
+from ngs.tasks.pictures.pictures import divided, joined
 from tests.tasks.pictures.picture_folders import CPU, few, small_data
 
 
@@ -84,6 +84,6 @@ def test_pictures_are_dealt_out_once(share: float, taken: int) -> None:
     one, rest = divided(few(), share, seed=2)
     assert (len(one), len(rest)) == (taken, 6 - taken)
     assert sorted(one.names + rest.names) == sorted(few().names)
-    assert deal(6, share, seed=2) == deal(6, share, seed=2)
+    assert one.names == divided(few(), share, seed=2)[0].names
     with pytest.raises(NGSError, match=r"the share is 1\.5"):
         divided(few(), 1.5, seed=0)

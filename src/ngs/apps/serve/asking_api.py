@@ -216,13 +216,13 @@ def _alternatives(reader: QuestionReader, reading: QuestionReading, asked: Asked
 def _corrected(correction: ProgramCorrection) -> QuestionCorrected:
     right = correction.alternatives
     return QuestionCorrected(
-        right=correction.is_right,
+        right=correction.search.is_right,
         answer=answer_facts(correction.first.answer),
         fault=correction.first.fault,
         program=tree(correction.first),
         neighbours=neighbour_lines(correction, LISTED),
         neighbours_in_all=len(correction.neighbours),
-        change=None if correction.chosen is None else str(correction.chosen.edit),
+        change=correction.search.edit and correction.search.edit.text,
         corrected=None if correction.corrected is None else tree(correction.corrected),
         posterior=right_lines(correction, LISTED),
         evidence=exp(right.log_evidence) if right.programs else 0.0,

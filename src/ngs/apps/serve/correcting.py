@@ -16,12 +16,13 @@ from ngs.apps.serve.reading import SHOWN, Answer, Node, Reading, no_formula, nod
 from ngs.errors import NGSError
 from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
-from ngs.grammar.tree import Leaf, Sentence, Tree, leaves, sentence_of
+from ngs.grammar.tree import Leaf, Sentence, Tree, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.compiled import BUDGET, value_circuit
-from ngs.search.one_step import Action, Correction, Event, Path, one_step, reasoning_parts
+from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoning_parts
+from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 
@@ -183,13 +184,13 @@ class Shown:
 def steps_of(correction: Correction) -> Iterator[Step]:
     """The events of the queue in order, each with a sentence about it and the queue after it."""
     places = _places(correction.tree)
-    queue: dict[tuple[Path, str | None], Waiting] = {}
+    queue: dict[tuple[Path, Edit | None], Waiting] = {}
     for event in correction.trace:
         entry = _entry(event, places[event.path], event.path in correction.values)
         if event.action is Action.PUSH:
-            queue[event.path, event.replacement] = entry
+            queue[event.path, event.edit] = entry
         elif event.action is Action.POP:
-            del queue[event.path, event.replacement]
+            del queue[event.path, event.edit]
         best_first = sorted(queue.values(), key=_order)
         yield Step(
             **dict(entry),
@@ -219,7 +220,7 @@ def _entry(event: Event, place: Shown, has_value: bool) -> Waiting:
         position=place.position,
         expected=shown_expected(event.expected) if has_value else None,
         priority=exp(min(event.log_priority, LARGEST)),
-        symbol=event.replacement,
+        symbol=event.edit and event.edit.text,
     )
 
 
@@ -232,7 +233,7 @@ def _order(entry: Waiting) -> tuple[float, bool, int, int]:
 def _kind(event: Event) -> Kind:
     kinds: Mapping[Action, Kind] = {
         Action.PUSH: "push",
-        Action.POP: "pop" if event.replacement is None else "try",
+        Action.POP: "pop" if event.edit is None else "try",
         Action.DISCARD: "discard",
         Action.ACCEPT: "accept",
         Action.REFUSE: "reject",
@@ -241,9 +242,9 @@ def _kind(event: Event) -> Kind:
 
 
 def _sentence(event: Event, tree: Tree, correction: Correction) -> str:
-    if event.replacement is None:
+    if event.edit is None:
         return _about_part(event, tree, correction)
-    return _about_change(event, tree, event.replacement, correction)
+    return _about_change(event, tree, event.edit, correction)
 
 
 def _about_part(event: Event, tree: Tree, correction: Correction) -> str:
@@ -260,17 +261,14 @@ def _about_part(event: Event, tree: Tree, correction: Correction) -> str:
     return f"{part} = {value} would have to be {wanted}. It waits with priority {priority}."
 
 
-def _about_change(event: Event, tree: Tree, symbol: str, correction: Correction) -> str:
-    (leaf,) = leaves(tree)
-    sentence = sentence_of(correction.tree)
-    changed = (*sentence[: leaf.position], symbol, *sentence[leaf.position + 1 :])
-    old, new, said = written([leaf.symbol]), written([symbol]), written(changed)
+def _about_change(event: Event, tree: Tree, edit: Edit, correction: Correction) -> str:
+    old, new, said = written(sentence_of(tree)), written(edit.changed), written(edit.sentence)
     if event.action is Action.PUSH:
         ratio = shown_ratio(event.log_priority)
         return f"{new} in place of {old} may help. It waits with priority p({new}) / p({old}) = {ratio}."
     if event.action is Action.POP:
         return f"Try {new} in place of {old}, the best of the queue: {said}."
-    value = plain_value(evaluate(parse(GRAMMAR, changed), Arithmetic))
+    value = plain_value(evaluate(parse(GRAMMAR, edit.sentence), Arithmetic))
     if event.action is Action.ACCEPT:
         return f"{said} = {value}, which is right: {new} is the correction of {old}."
     return f"{said} = {value}, which is not {plain_value(correction.target)}. The search goes on."

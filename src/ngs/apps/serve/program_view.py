@@ -8,11 +8,12 @@ from math import exp
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ngs.apps.step_facts import answer_facts, objects_found
-from ngs.tasks.clevr.correction import Neighbour, ProgramCorrection
+from ngs.apps.step_facts import answer_facts
+from ngs.search.correction import Edit
+from ngs.tasks.clevr.correction import ProgramCorrection
 from ngs.tasks.clevr.execution import Step
 from ngs.tasks.clevr.program import Program
-from ngs.tasks.clevr.program_text import Executed, shown_value
+from ngs.tasks.clevr.program_text import Executed, objects_of, shown_value
 from ngs.tasks.clevr.scenes import Scene
 
 PROGRAM = "Modules in prefix notation."
@@ -71,11 +72,12 @@ def tree(executed: Executed) -> StepNode | None:
 
 
 def _node(step: Step, scene: Scene, numbers: Iterator[int]) -> StepNode:
+    objects = objects_of(step)
     return StepNode(
         id=next(numbers),
         module=step.module,
         value=shown_value(step, scene),
-        objects=objects_found(step),
+        objects=None if objects is None else sorted(objects),
         arguments=[_node(argument, scene, numbers) for argument in step.arguments],
     )
 
@@ -88,20 +90,22 @@ def line(program: Program, log_prob: float, executed: Executed) -> ProgramLine:
 
 def neighbour_lines(correction: ProgramCorrection, number: int) -> list[NeighbourLine]:
     """The likeliest, and the chosen one wherever it is."""
-    chosen, likeliest = correction.chosen, list(correction.neighbours[:number])
-    if chosen is not None and not any(each is chosen for each in likeliest):
-        likeliest[number - 1 :] = [chosen]
-    return [_neighbour_line(each, correction.target, each is chosen) for each in likeliest]
+    log_prob = correction.reading.programs[0].log_prob
+    edits = [(event.edit, log_prob + event.log_priority) for event in correction.neighbours if event.edit]
+    chosen = [pair for pair in edits if pair[0] is correction.search.edit]
+    likeliest = edits[:number]
+    if chosen and chosen[0] not in likeliest:
+        likeliest[number - 1 :] = chosen
+    return [_neighbour_line(correction, *pair) for pair in likeliest]
 
 
-def _neighbour_line(neighbour: Neighbour, target: str, chosen: bool) -> NeighbourLine:
+def _neighbour_line(correction: ProgramCorrection, edit: Edit, log_prob: float) -> NeighbourLine:
+    executed = Executed.of(edit.sentence, correction.scene, correction.unique)
     return NeighbourLine(
-        program=" ".join(neighbour.edit.program),
-        probability=exp(neighbour.log_prob),
-        answer=answer_facts(neighbour.answer),
-        change=str(neighbour.edit),
-        right=neighbour.answer == target,
-        chosen=chosen,
+        **dict(line(edit.sentence, log_prob, executed)),
+        change=edit.text,
+        right=executed.answer == correction.answer,
+        chosen=edit is correction.search.edit,
     )
 
 

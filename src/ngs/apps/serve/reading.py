@@ -16,7 +16,7 @@ from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
-from ngs.search.one_step import Path, reasoning_parts
+from ngs.search.correction import Path, reasoning_parts
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import MOST_SYMBOLS
 from ngs.tasks.hwf.segmentation import Box

@@ -30,7 +30,7 @@ from ngs.experiments.run import Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings, Corrections
 from ngs.tasks.clevr.correction import Edits, correct, tidy_switches
-from ngs.tasks.clevr.correction_drawing import drawn_correction
+from ngs.tasks.clevr.explanation import drawn_correction
 from ngs.tasks.clevr.program import Program, program_of
 from ngs.tasks.clevr.program_text import shown_answer
 from ngs.tasks.clevr.reading import QuestionReader
@@ -162,7 +162,7 @@ class CorrectedQuestions:
             "read": _text(answered.read.program),
             "value": shown_answer(answered.read.answer),
             "p_read": p,
-            "change": None if correction.chosen is None else str(correction.chosen.edit),
+            "change": correction.search.edit and correction.search.edit.text,
             "one_step": _found(self.one, k),
             "multi_step": _found(self.several, k),
             "worth": {name: verdicts[k].value for name, verdicts in self.verdicts.items()},

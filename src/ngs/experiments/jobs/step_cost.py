@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any, ClassVar
 
 import torch
@@ -89,8 +87,8 @@ class StepCost:
         measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
         for number, value in enumerate(self.values, 1):
             # Once unmeasured: what is made a single time, by whoever comes first, is nobody's cost.
-            for steps in self.workload.at(value, self.methods, 1, device).steps.values():
-                next(steps)
+            for step in self.workload.at(value, self.methods, 1, device).steps.values():
+                step()
             work = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
             rows = self._measure(work, device)
             for method, row in rows.items():
@@ -102,9 +100,8 @@ class StepCost:
         yield Progress(len(self.values), len(self.values), result)
 
     def _measure(self, work: Work, device: torch.device) -> dict[str, dict[str, float]]:
-        memory = {m: peak_tensor_mb(partial(next, steps), device) for m, steps in work.steps.items()}
-        timed(work.steps, self.warm_up, device)
-        seconds = {m: median(spent) for m, spent in timed(work.steps, self.rounds, device).items()}
+        memory = {method: peak_tensor_mb(step, device) for method, step in work.steps.items()}
+        seconds = timed(work.steps, self.rounds, device, self.warm_up)
         return {m: {"x": work.x, "seconds": seconds[m], "memory_mb": memory[m]} for m in self.methods}
 
 

@@ -7,10 +7,11 @@ size, not on which size is learned sooner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,15 +20,19 @@ from ngs.errors import NGSError
 from ngs.experiments.clevr import part_of
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.hwf import reasoner_of
-from ngs.experiments.timed_steps import formula_steps, program_steps
+from ngs.experiments.timed_steps import Actions, training_steps
 from ngs.grammar.grammar import Grammar
 from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS, MakeMethod, multi_step
+from ngs.networks.lenet import NETWORKS
+from ngs.networks.pointer import SIZES, PointerNetwork
 from ngs.parsing.independent import independent
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.source import load as load_questions
+from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 
 STILL = 1e-12
@@ -42,59 +47,74 @@ class Work:
 
     x: int
     """the size, in the unit of the workload"""
-    steps: Mapping[str, Iterator[object]]
+    steps: Actions
     """by method"""
 
 
-class Workload(Protocol):
+class Workload(ABC):
     """A kind of work that has a size."""
 
-    @property
-    def unit(self) -> str:
-        """What its sizes count."""
+    unit: ClassVar[str]
+    """what its sizes count"""
+    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
-    @property
-    def known_methods(self) -> Sequence[str]: ...
-
+    @abstractmethod
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         """Work of size `value`, enough for so many steps."""
 
 
-# Training on formulas
+# Training
+
+
+def _named(methods: Sequence[str]) -> dict[str, MakeMethod]:
+    return {name: METHODS[name] for name in methods}
+
+
+def _on_formulas(
+    value: int,
+    methods: Mapping[str, MakeMethod],
+    steps: int,
+    device: torch.device,
+    *,
+    length: int,
+    batch_size: int,
+    network: str,
+) -> Work:
+    data = embedded(train=BATCHES * batch_size, test=1, lengths={length: 1})
+    reasoner = reasoner_of(data.examples(data.train).to(device))
+    make = partial(NETWORKS[network], len(GRAMMAR.symbols))
+    settings = Settings(batch_size, learning_rate=STILL)
+    return Work(value, training_steps(methods, reasoner, make, settings, steps))
 
 
 @dataclass(frozen=True)
-class FormulaLength:
+class FormulaLength(Workload):
     """Training steps on formulas that all have one length."""
 
     unit: ClassVar[str] = "symbols of a formula"
-    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
     batch_size: int = 64
     network: str = "small"
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        settings = Settings(self.batch_size, learning_rate=STILL)
-        return Work(value, _formulas(_named(methods), value, steps, device, self.network, settings))
+        return _on_formulas(value, _named(methods), steps, device, length=value, **vars(self))
 
 
 @dataclass(frozen=True)
-class BatchSize:
+class BatchSize(Workload):
     """Training steps on more or fewer formulas of one length."""
 
     unit: ClassVar[str] = "formulas in a step"
-    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
     length: int = 7
     network: str = "small"
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        settings = Settings(value, learning_rate=STILL)
-        return Work(value, _formulas(_named(methods), self.length, steps, device, self.network, settings))
+        return _on_formulas(value, _named(methods), steps, device, batch_size=value, **vars(self))
 
 
 @dataclass(frozen=True)
-class WalkSteps:
+class WalkSteps(Workload):
     """Training steps of m-BS that take more or fewer steps of back-search, on formulas of one length."""
 
     unit: ClassVar[str] = "steps of back-search"
@@ -105,29 +125,40 @@ class WalkSteps:
     network: str = "small"
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        settings = Settings(self.batch_size, learning_rate=STILL)
         chains = {method: multi_step(ChainSettings(steps=value)) for method in methods}
-        return Work(value, _formulas(chains, self.length, steps, device, self.network, settings))
+        return _on_formulas(value, chains, steps, device, **vars(self))
 
 
-def _named(methods: Sequence[str]) -> dict[str, MakeMethod]:
-    return {name: METHODS[name] for name in methods}
+@dataclass(frozen=True)
+class ProgramLength(Workload):
+    """Training steps on embedded questions whose programs all have one number of modules."""
+
+    unit: ClassVar[str] = "modules of a program"
+
+    batch_size: int = 64
+    network: str = "small"
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
+        part = _questions(config, value, device)
+        makers = {method: replace(config, method=method).make_method() for method in methods}
+        reasoner = part.reasoner(config.edits, config.effort)
+        make = partial(PointerNetwork, len(part.questions.vocabulary), len(MODULES), size=SIZES[self.network])
+        return Work(value, training_steps(makers, reasoner, make, config.settings, steps))
 
 
-def _formulas(
-    methods: Mapping[str, MakeMethod],
-    length: int,
-    steps: int,
-    device: torch.device,
-    network: str,
-    settings: Settings,
-) -> dict[str, Iterator[object]]:
-    data = embedded(train=BATCHES * settings.batch_size, test=1, lengths={length: 1})
-    reasons = reasoner_of(data.examples(data.train).to(device))
-    return {
-        name: formula_steps(name, method, reasons, network, settings, steps)
-        for name, method in methods.items()
-    }
+def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Part:
+    """Questions whose programs have so many modules."""
+    data = load_questions(config.data)
+    numbers = (data.train.modules.lengths == length).nonzero().flatten()[: BATCHES * config.batch_size]
+    asked, tables = data.train.select(numbers), SceneTables.of(data.scenes).to(device)
+    part = part_of(config, asked, tables, device)
+    if len(part.examples) < config.batch_size:
+        raise NGSError(
+            f"{len(part.examples)} of the {data.name} questions have programs of {length} modules, and a "
+            f"step needs {config.batch_size}; give another length, or a smaller batch"
+        )
+    return part
 
 
 # Parsing
@@ -146,7 +177,7 @@ PARSERS: Mapping[str, Callable[[Grammar, Tensor], None]] = {"best": _best, "log_
 
 
 @dataclass(frozen=True)
-class PrecedenceLevels:
+class PrecedenceLevels(Workload):
     """Parsing with more levels of operators, two operators on each: more rules, and longer chains of them.
 
     Two levels and ten digits are the grammar of formulas. Sizes are counted in rules.
@@ -164,7 +195,7 @@ class PrecedenceLevels:
 
 
 @dataclass(frozen=True)
-class Digits:
+class Digits(Workload):
     """Parsing with more digits: more rules, and none longer than a symbol. Sizes are counted in rules."""
 
     unit: ClassVar[str] = "rules"
@@ -194,44 +225,5 @@ def _parsing(
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(batch_size, length, len(grammar.symbols), generator=generator)
     log_probs = logits.log_softmax(-1).to(device)
-    steps = {method: _again(partial(PARSERS[method], grammar, log_probs)) for method in methods}
+    steps = {method: partial(PARSERS[method], grammar, log_probs) for method in methods}
     return Work(len(grammar.rules), steps)
-
-
-def _again(action: Callable[[], None]) -> Iterator[None]:
-    while True:
-        action()
-        yield
-
-
-# Training on programs
-
-
-@dataclass(frozen=True)
-class ProgramLength:
-    """Training steps on embedded questions whose programs all have one number of modules."""
-
-    unit: ClassVar[str] = "modules of a program"
-    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
-
-    batch_size: int = 64
-    network: str = "small"
-
-    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
-        part = _questions(config, value, device)
-        return Work(value, {method: program_steps(config, method, part, steps) for method in methods})
-
-
-def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Part:
-    """Questions whose programs have so many modules."""
-    data = load_questions(config.data)
-    numbers = (data.train.modules.lengths == length).nonzero().flatten()[: BATCHES * config.batch_size]
-    asked, tables = data.train.select(numbers), SceneTables.of(data.scenes).to(device)
-    part = part_of(config, asked, tables, device)
-    if len(part.examples) < config.batch_size:
-        raise NGSError(
-            f"{len(part.examples)} of the {data.name} questions have programs of {length} modules, and a "
-            f"step needs {config.batch_size}; give another length, or a smaller batch"
-        )
-    return part

@@ -10,7 +10,7 @@ from ngs.experiments.report.markup import Html, element, table_line
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.program import Program
-from ngs.tasks.clevr.program_text import Executed, shown_answer
+from ngs.tasks.clevr.program_text import Executed, objects_of, shown_answer
 from ngs.tasks.clevr.scenes import Scene
 
 
@@ -91,14 +91,8 @@ def about_objects(step: Step | None) -> frozenset[int]:
     """The objects that an answer is about: what the root, or whatever it compares, was given."""
     if step is None or step.value is UNDEFINED:
         return frozenset()
-    match modules()[step.module].gives:
-        case Type.OBJECTS:
-            objects: frozenset[int] = step.value
-            return objects
-        case Type.OBJECT:
-            return frozenset({step.value})
-        case _:
-            return frozenset().union(*map(about_objects, step.arguments))
+    objects = objects_of(step)
+    return frozenset().union(*map(about_objects, step.arguments)) if objects is None else objects
 
 
 def differing(program: Program, other: Program) -> frozenset[int]:

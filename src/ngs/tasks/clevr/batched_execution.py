@@ -306,6 +306,21 @@ def judged_batch(
     return execute_batch(tables, columns, scenes[questions], unique) == answers[questions]
 
 
+@dataclass(frozen=True, eq=False)
+class SceneJudge:
+    """Whether programs give the recorded answers to questions."""
+
+    tables: SceneTables
+    scenes: Tensor
+    """[question]"""
+    answers: Tensor
+    """[question]"""
+    unique: Unique = strict
+
+    def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
+        return judged_batch(self.tables, programs, questions, self.scenes, self.answers, self.unique)
+
+
 def _executed_by_kernel(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique) -> Tensor:
     from ngs.kernels.program_execution import executed
 

@@ -14,20 +14,23 @@ from itertools import chain, combinations, pairwise
 from math import exp, log
 
 import torch
-from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.grammar.constraint import enumerate_sentences
 from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.autoregressive import Autoregressive
-from ngs.reasoning.operation import Special
+from ngs.reasoning.operation import Value
+from ngs.search import correction
+from ngs.search.correction import Action, Correction, Edit, Event
+from ngs.search.one_step import one_step_among
 from ngs.tasks.clevr.equivalence import Form, normal
-from ngs.tasks.clevr.execution import Type, modules
+from ngs.tasks.clevr.execution import Type, modules, spoken
 from ngs.tasks.clevr.language import RANK, TidyPrograms
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
+from ngs.tasks.clevr.semantics import Objects, ProgramSemantics, Unique
 
 FEW = 2000
 """Arrangements up to which all are looked at."""
@@ -36,43 +39,7 @@ BEAM = 64
 AT_ONCE = 256
 """Programs whose probabilities are computed together."""
 
-
-@dataclass(frozen=True)
-class Edit:
-    """A program made from another by putting modules elsewhere."""
-
-    program: Program
-    old: tuple[int, ...]
-    """where they stood: two that have changed places, a filter that has moved, or all of a turned chain"""
-    new: tuple[int, ...]
-    """where each of them stands in `program`"""
-    turns: bool = False
-    """whether a chain is turned"""
-
-    @property
-    def changed(self) -> tuple[str, ...]:
-        return tuple(self.program[position] for position in self.new)
-
-    def __str__(self) -> str:
-        if self.turns:
-            return f"the chain of {', '.join(self.changed)} turns round"
-        if len(self.new) == 2:
-            return " and ".join(self.changed) + " change places"
-        described = self.program[noun_phrase_end(self.program, self.new[0])]
-        return f"{self.changed[0]} moves to the noun phrase of {described}"
-
-
 Edits = Callable[[Program], Iterator[Edit]]
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """A program one step away."""
-
-    edit: Edit
-    answer: str | Special
-    """one of ANSWERS, or UNDEFINED"""
-    log_prob: float
 
 
 @dataclass(frozen=True)
@@ -107,27 +74,41 @@ class ProgramCorrection:
     """What one-step back-search makes of a question with a known answer."""
 
     reading: QuestionReading
-    target: str
-    first: Executed
-    """the likeliest program"""
-    neighbours: tuple[Neighbour, ...]
-    """every program one step away, likeliest first; none where the first is right"""
-    corrected: Executed | None
-    """the likeliest that gives the answer; the first where that is right, None where nothing is"""
+    scene: Scene
+    unique: Unique
+    answer: str
+    search: Correction
+    """from the likeliest program"""
     alternatives: RightPrograms
 
     @property
-    def is_right(self) -> bool:
-        return self.first.answer == self.target
+    def first(self) -> Executed:
+        """The likeliest program."""
+        return Executed.of(self.search.read.sentence, self.scene, self.unique)
 
     @property
-    def right(self) -> tuple[Neighbour, ...]:
-        """The neighbours that give the answer, likeliest first."""
-        return tuple(each for each in self.neighbours if each.answer == self.target)
+    def corrected(self) -> Executed | None:
+        """The program with the answer; the first where that is right, None where nothing is."""
+        found = self.search.sentence
+        return None if found is None else Executed.of(found, self.scene, self.unique)
 
     @property
-    def chosen(self) -> Neighbour | None:
-        return next(iter(self.right), None)
+    def neighbours(self) -> tuple[Event, ...]:
+        """Every edit with its ratio p(z')/p(z), likeliest first; none where the first program is right."""
+        return tuple(event for event in self.search.trace if event.action is Action.PUSH)
+
+
+class SpokenSemantics(ProgramSemantics):
+    """Truth values as they are spoken: in Python, True equals 1."""
+
+    def exist(self, objects: Objects) -> Value:
+        return spoken(super().exist(objects))
+
+    def equal(self, module: str, left: str, right: str) -> Value:
+        return spoken(super().equal(module, left, right))
+
+    def compare(self, module: str, left: int, right: int) -> Value:
+        return spoken(super().compare(module, left, right))
 
 
 def correct(
@@ -143,43 +124,25 @@ def correct(
     if answer not in ANSWERS:
         raise NGSError(f"the answer is {answer!r}; give one of {', '.join(ANSWERS)}")
     reading, p = reader.read(text), reader.distribution(text)
-    first = Executed.of(reading.programs[0].program, scene, reader.unique)
-    neighbours: tuple[Neighbour, ...] = ()
-    if first.answer != answer:
-        made = distinct((edits or edits_of(reader))(first.program), first.program)
-        neighbours = _judged(reader, p, scene, made)
-    found = next((each for each in neighbours if each.answer == answer), None)
-    fixed = None if found is None else Executed.of(found.edit.program, scene, reader.unique)
-    known = (first.program, *(each.edit.program for each in neighbours))
-    return ProgramCorrection(
-        reading,
-        answer,
+    first = reading.programs[0].program
+    found = one_step_among(
+        GRAMMAR,
+        SpokenSemantics(scene, reader.unique),
+        lambda programs: _log_probs(p, programs),
+        int(answer) if answer.isdecimal() else answer,
         first,
-        neighbours,
-        first if first.answer == answer else fixed,
-        _right_programs(reader, p, scene, answer, known, few),
+        (edits or edits_of(reader))(first),
     )
-
-
-def _judged(
-    reader: QuestionReader, p: Autoregressive, scene: Scene, edits: Sequence[Edit]
-) -> tuple[Neighbour, ...]:
-    """What the edits make, likeliest first."""
-    log_probs = _log_probs(p, [edit.program for edit in edits])
-    answers = [Executed.of(edit.program, scene, reader.unique).answer for edit in edits]
-    found = map(Neighbour, edits, answers, log_probs)
-    return tuple(sorted(found, key=lambda each: -each.log_prob))
+    known = (first, *(event.edit.sentence for event in found.trace if event.edit))
+    right = _right_programs(reader, p, scene, answer, known, few)
+    return ProgramCorrection(reading, scene, reader.unique, answer, found, right)
 
 
 @torch.no_grad()
-def _log_probs(p: Autoregressive, programs: list[Program]) -> list[float]:
+def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
     parts = [columns_of(programs[k : k + AT_ONCE]) for k in range(0, len(programs), AT_ONCE)]
-    return [log_p for part in parts for log_p in p.score(_zeros(part), part).tolist()]
-
-
-def _zeros(columns: Tensor) -> Tensor:
-    """All programs are of the only question."""
-    return columns.new_zeros(len(columns))
+    # All programs are of the only question.
+    return [log_p for part in parts for log_p in p.score(part.new_zeros(len(part)), part).tolist()]
 
 
 # Edits
@@ -192,43 +155,26 @@ def edits_of(reader: QuestionReader) -> Edits:
 
 def switches(program: Program) -> Iterator[Edit]:
     """Every switch of two different modules of one group."""
-    for one, other in combinations(range(len(program)), 2):
-        if program[one] != program[other] and _GROUP[program[one]] == _GROUP[program[other]]:
-            origin = list(range(len(program)))
-            origin[one], origin[other] = other, one
-            yield _rearranged(program, origin, (one, other))
+    return correction.switches(program, _GROUP)
 
 
 def tidy_edits(program: Program) -> Iterator[Edit]:
     """Every switch, every move of a filter to another noun phrase and every turn of a chain of noun phrases,
     tidied; without what cannot be."""
     edits = chain(_tidy_switches(program), _moves(program), _turns(program))
-    return (edit for edit in edits if _is_tidy(edit.program))
+    return (edit for edit in edits if _is_tidy(edit.sentence))
 
 
 def tidy_switches(program: Program) -> Iterator[Edit]:
     """Every switch, tidied; without what cannot be."""
-    return (edit for edit in _tidy_switches(program) if _is_tidy(edit.program))
-
-
-def distinct(edits: Iterator[Edit], program: Program) -> list[Edit]:
-    """One edit for each program that is made, and none that changes nothing."""
-    made = {program: Edit(program, (), ())}
-    for edit in edits:
-        made.setdefault(edit.program, edit)
-    return list(made.values())[1:]
-
-
-def noun_phrase_end(program: Program, position: int) -> int:
-    """Where the module stands that a filter describes."""
-    return next(k for k in range(position, len(program)) if _RANK[program[k]] < 0)
+    return (edit for edit in _tidy_switches(program) if _is_tidy(edit.sentence))
 
 
 def _tidy_switches(program: Program) -> Iterator[Edit]:
     for edit in switches(program):
-        order = _tidy_order(edit.program, _phrases(edit.program))
-        tidied = tuple(edit.program[k] for k in order)
-        yield Edit(tidied, edit.old, tuple(order.index(position) for position in edit.new))
+        order = _tidy_order(edit.sentence, _phrases(edit.sentence))
+        tidied = tuple(edit.sentence[k] for k in order)
+        yield replace(edit, sentence=tidied, new=tuple(order.index(position) for position in edit.new))
 
 
 def _moves(program: Program) -> Iterator[Edit]:
@@ -238,7 +184,8 @@ def _moves(program: Program) -> Iterator[Edit]:
         for end in ends:
             if phrases[end] != phrases[moved]:
                 changed = [phrases[end] if k == moved else phrase for k, phrase in enumerate(phrases)]
-                yield _rearranged(program, _tidy_order(program, changed), (moved,))
+                text = f"{program[moved]} moves to the noun phrase of {program[end]}"
+                yield _rearranged(program, _tidy_order(program, changed), (moved,), text)
 
 
 def _turns(program: Program) -> Iterator[Edit]:
@@ -254,12 +201,15 @@ def _turns(program: Program) -> Iterator[Edit]:
         filters = [k for k, module in enumerate(program) if _RANK[module] >= 0 and phrases[k] in to]
         changed = [to[phrase] if k in filters else phrase for k, phrase in enumerate(phrases)]
         origin = [turned.get(k, k) for k in _tidy_order(program, changed)]
-        yield replace(_rearranged(program, origin, (*filters, *relations)), turns=True)
+        old = (*filters, *relations)
+        text = f"the chain of {', '.join(program[k] for k in old)} turns round"
+        yield _rearranged(program, origin, old, text)
 
 
-def _rearranged(program: Program, origin: list[int], old: tuple[int, ...]) -> Edit:
+def _rearranged(program: Program, origin: list[int], old: tuple[int, ...], text: str) -> Edit:
     """The program with what stood at origin[k] at k; `old` are the modules to be followed."""
-    return Edit(tuple(program[k] for k in origin), old, tuple(origin.index(position) for position in old))
+    new = tuple(origin.index(position) for position in old)
+    return Edit(tuple(program[k] for k in origin), old, new, text)
 
 
 def _phrases(program: Program) -> list[int]:

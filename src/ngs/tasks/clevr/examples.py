@@ -21,7 +21,7 @@ from ngs.parsing.candidates import rank_in_row
 from ngs.search.edits import Edits
 from ngs.search.reasoner import Reasoner
 from ngs.search.support import Effort, ListPlan
-from ngs.tasks.clevr.batched_execution import SceneTables, judged_batch
+from ngs.tasks.clevr.batched_execution import SceneJudge, SceneTables
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
 from ngs.tasks.clevr.noun_phrases import NounPhrases, switches
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
@@ -58,21 +58,6 @@ class QuestionInputs:
         table = torch.zeros((*keywords.shape[:2], len(MODULES) + 1), device=rows.device)
         table.scatter_(2, torch.where(keywords == PAD, len(MODULES), keywords), 1.0)
         return Asked(self.words[rows, :longest].long(), table[..., : len(MODULES)])
-
-
-@dataclass(frozen=True, eq=False)
-class SceneJudge:
-    """Whether programs give the recorded answers to questions."""
-
-    tables: SceneTables
-    scenes: Tensor
-    """[question]"""
-    answers: Tensor
-    """[question]"""
-    unique: Unique = strict
-
-    def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
-        return judged_batch(self.tables, programs, questions, self.scenes, self.answers, self.unique)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ngs.grammar.multisets import symbol_classes
 from ngs.grammar.padding import PAD
-from ngs.parsing.candidates import Candidates, fingerprints, joined
+from ngs.parsing.candidates import Candidates, fingerprints
 from ngs.search.edits import Edits, Switch
 from ngs.tasks.clevr.equivalence import SYMMETRIC
 from ngs.tasks.clevr.language import CLOSES, RANK
@@ -135,7 +135,11 @@ class TidyEdits(Edits):
     def results(self, z: Tensor) -> Candidates:
         switched = self.switches.results(z)
         tidied = Candidates(switched.rows, self.phrases.tidied(switched.symbols))
-        return joined(tidied, self.phrases.moves(z), self.phrases.turns(z)) if self.moves else tidied
+        if not self.moves:
+            return tidied
+        parts = tidied, self.phrases.moves(z), self.phrases.turns(z)
+        rows, order = torch.cat([part.rows for part in parts]).sort(stable=True)
+        return Candidates(rows, torch.cat([part.symbols for part in parts])[order])
 
     def contains(self, z: Tensor) -> Tensor:
         return self.phrases.is_tidy(z)

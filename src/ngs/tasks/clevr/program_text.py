@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import repeat
 
 from ngs.errors import ParseError
 from ngs.reasoning.operation import UNDEFINED, Special
@@ -15,9 +14,6 @@ from ngs.tasks.clevr.semantics import FILTERS, Objects, Unique
 
 LISTED = 6
 """Objects that are named; the others are counted."""
-
-MARK = "* "
-"""Before the modules of a tree that are to be noticed."""
 
 _FILTERED = {module: value for module, (_, value) in FILTERS.items()}
 _VALUES = tuple(_FILTERED.values())
@@ -48,6 +44,14 @@ def listed(objects: Collection[int], scene: Scene) -> str:
     return f"{_counted(len(names))}: {', '.join(names[:LISTED])}{more}"
 
 
+def objects_of(step: Step) -> frozenset[int] | None:
+    """The objects that a step gives, one or many; None where it gives something else, or nothing."""
+    gives, value = modules()[step.module].gives, step.value
+    if value is UNDEFINED or gives not in (Type.OBJECT, Type.OBJECTS):
+        return None
+    return frozenset([value]) if gives is Type.OBJECT else frozenset(value)
+
+
 def shown_value(step: Step, scene: Scene) -> str:
     """What a step gave: objects by their descriptions, anything else as an answer is spoken."""
     if step.value is UNDEFINED:
@@ -69,41 +73,7 @@ def _counted(number: int) -> str:
     return f"{number} object{'s' if number != 1 else ''}"
 
 
-# The tree
-
-
-def tree(step: Step, scene: Scene, marked: Collection[int] = ()) -> str:
-    """The program from its root down, a step on each line with its value.
-
-    What a module works on stands below it; only where it takes two values do branches begin. `marked`
-    positions of the prefix notation are pointed at.
-    """
-    lines = list(_lines(step, "", ""))
-    margins = [MARK if k in marked else " " * len(MARK) for k in range(len(lines))] if marked else repeat("")
-    names = [margin + line.name for margin, line in zip(margins, lines, strict=False)]
-    wide = max(map(len, names))
-    return "\n".join(
-        f"{name.ljust(wide)} = {shown_value(line.step, scene)}"
-        for name, line in zip(names, lines, strict=True)
-    )
-
-
-@dataclass(frozen=True)
-class _Line:
-    name: str
-    """with the branches that lead to it"""
-    step: Step
-
-
-def _lines(step: Step, first: str, rest: str) -> Iterator[_Line]:
-    """In the order of the prefix notation."""
-    yield _Line(first + step.module, step)
-    if len(step.arguments) == 1:
-        yield from _lines(step.arguments[0], rest, rest)
-        return
-    for argument in step.arguments:
-        branch, below = ("└─ ", "   ") if argument is step.arguments[-1] else ("├─ ", "│  ")
-        yield from _lines(argument, rest + branch, rest + below)
+# Undefined
 
 
 def steps_of(step: Step) -> Iterator[Step]:
@@ -111,9 +81,6 @@ def steps_of(step: Step) -> Iterator[Step]:
     yield step
     for argument in step.arguments:
         yield from steps_of(argument)
-
-
-# Undefined
 
 
 def why_undefined(step: Step, scene: Scene) -> str:
@@ -162,6 +129,7 @@ class Executed:
 
     program: Program
     scene: Scene
+    unique: Unique
     steps: Step | None
     """None where the program does not type-check"""
     type_error: str = ""
@@ -169,9 +137,9 @@ class Executed:
     @classmethod
     def of(cls, program: Program, scene: Scene, unique: Unique) -> Executed:
         try:
-            return cls(program, scene, trace(program, scene, unique=unique))
+            return cls(program, scene, unique, trace(program, scene, unique=unique))
         except ParseError as error:
-            return cls(program, scene, None, str(error))
+            return cls(program, scene, unique, None, str(error))
 
     @property
     def answer(self) -> str | Special:
@@ -185,5 +153,7 @@ class Executed:
             return f"the program does not type-check: {self.type_error}"
         return why_undefined(self.steps, self.scene) if self.answer is UNDEFINED else None
 
-    def tree(self, marked: Collection[int] = ()) -> str:
-        return " ".join(self.program) if self.steps is None else tree(self.steps, self.scene, marked)
+    @property
+    def told(self) -> str:
+        """The answer, or why there is none."""
+        return shown_answer(self.answer) + (f": {self.fault}" if self.fault else "")

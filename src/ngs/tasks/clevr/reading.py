@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Any
@@ -104,7 +105,7 @@ def understand(text: str) -> Understood:
     return modules_of(words_of(text))
 
 
-def columns_of(programs: list[Program]) -> Tensor:
+def columns_of(programs: Sequence[Program]) -> Tensor:
     """int64 [program, time] of programs of one length; there is at least one."""
     return torch.tensor([[COLUMN[module] for module in program] for program in programs])
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.grammar.grammar import Grammar
@@ -39,7 +41,7 @@ class Formulas:
         """[formula]"""
         return (self.where != PAD).sum(1)
 
-    def select(self, formulas: Sequence[int]) -> Formulas:
+    def select(self, formulas: Sequence[int] | NDArray[np.int64]) -> Formulas:
         """Some of the formulas, with room for the longest of them."""
         chosen = torch.as_tensor(formulas, dtype=torch.long)
         time = int(self.lengths[chosen].max()) if len(chosen) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
 from ngs.tasks.pictures.picture_images import Images, JoinedImages, Numbers, loaded
+from ngs.tasks.source import dealt
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +90,10 @@ def joined(first: Pictures, second: Pictures) -> Pictures:
 
 def divided(pictures: Pictures, share: float, seed: int) -> tuple[Pictures, Pictures]:
     """A random share of the pictures, at least one where it is more than none, and the rest."""
-    if not 0 <= share <= 1:
-        raise NGSError(f"the share is {share}; it must be from 0 to 1")
     taken, rest = deal(len(pictures), share, seed)
     return pictures.select(taken), pictures.select(rest)
 
 
-def deal(number: int, share: float, seed: int) -> tuple[Sequence[int], Sequence[int]]:
+def deal(number: int, share: float, seed: int) -> tuple[Numbers, Numbers]:
     """Numbers below `number`, dealt out at random: a share of them, and the rest, each in order."""
-    order = np.random.default_rng([seed, number]).permutation(number)
-    count = max(round(share * number), int(share > 0 and number > 0))
-    return sorted(order[:count].tolist()), sorted(order[count:].tolist())
+    return dealt(np.full(number, number), share, seed, at_least=1)

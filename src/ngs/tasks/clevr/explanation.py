@@ -1,0 +1,163 @@
+"""Programs and their corrections in words and as pictures: every step with the objects that it found.
+
+A program is read from its root at the top; what a module works on stands below it. The objects of a set
+keep their places in a row, and those that are not in it are pale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import partial
+from xml.etree import ElementTree
+
+from ngs.explanations import text
+from ngs.explanations.drawing import Panel, add, as_svg, drawn
+from ngs.explanations.text import Box, Look, shown_ratio
+from ngs.search.correction import Evaluated
+from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms
+from ngs.tasks.clevr.execution import Step
+from ngs.tasks.clevr.program_text import Executed, description, objects_of, shown_answer, shown_value
+from ngs.tasks.clevr.reading import QuestionReading
+from ngs.tasks.clevr.scenes import COLORS, Scene, Thing
+from ngs.tasks.clevr.semantics import Unique
+
+SHOWN = 5
+"""Programs that are listed."""
+LEGEND = (
+    "squares are cubes, circles are spheres, barrels are cylinders; shiny ones are metal; "
+    "pale ones are not in the set"
+)
+SLOT = 24.0
+"""The width of an object."""
+RADIUS = {"small": 6.0, "large": 9.5}
+PALE = 0.12
+
+
+def as_text(correction: ProgramCorrection) -> str:
+    """What was read, how back-search corrected it, and what gives the answer at all."""
+    probability = correction.reading.programs[0].probability
+    told = text.as_text(correction.search, _look(correction))
+    parts = [
+        said(correction.reading),
+        f"read ({probability:.1%})\n{told}",
+        "\n".join(_alternatives(correction)),
+    ]
+    return "\n\n".join(parts)
+
+
+def drawn_correction(correction: ProgramCorrection) -> str:
+    """The program that was read and the corrected one, with the modules that changed places."""
+    return as_svg(correction.search, _look(correction))
+
+
+def drawn_program(question: str, executed: Executed) -> str:
+    """One program with what every step of it found."""
+    told = "A program from the root down; each step shows the objects that it found."
+    look = program_look(executed.scene, executed.unique, question)
+    return drawn([Panel(program_box(executed))], f"answer: {shown_answer(executed.answer)}", look, told)
+
+
+def program_tree(executed: Executed) -> str:
+    """The program from its root down, a step on each line with its value."""
+    return text.tree_text(program_box(executed))
+
+
+def said(reading: QuestionReading) -> str:
+    """What the dictionary makes of the words: `how many: count; red: filter_color[red]; ...`"""
+    spoken: dict[str, list[str]] = {}
+    for module, phrase in reading.understood.reading:
+        spoken.setdefault(phrase, []).append(module)
+    modules = "; ".join(f"{phrase}: {', '.join(found)}" for phrase, found in spoken.items())
+    return f"the dictionary: {modules}"
+
+
+def program_look(scene: Scene, unique: Unique, question: str = "") -> Look:
+    """How programs about a scene are shown."""
+
+    def executed(read: Evaluated) -> Executed:
+        return Executed.of(read.sentence, scene, unique)
+
+    heading = "".join(c if c.isprintable() else " " for c in question)
+    return Look(
+        lambda read: program_box(executed(read)), lambda read: executed(read).told, heading, (LEGEND,)
+    )
+
+
+def _look(correction: ProgramCorrection) -> Look:
+    return program_look(correction.scene, correction.unique, correction.reading.text)
+
+
+def program_box(executed: Executed) -> Box:
+    """A module that finds objects draws them."""
+    positions = iter(range(len(executed.program)))
+
+    def box(step: Step) -> Box:
+        position, value, objects = next(positions), shown_value(step, executed.scene), objects_of(step)
+        children = tuple(map(box, step.arguments))
+        if objects is None:
+            return Box(step.module, value, children, (position,), position)
+        draw = partial(_draw_objects, objects, executed.scene)
+        across = SLOT * len(executed.scene.things)
+        return Box(step.module, value, children, (position,), position, across, draw)
+
+    return text.stacked(executed.program) if executed.steps is None else box(executed.steps)
+
+
+# What gives the answer
+
+
+def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
+    """The likeliest programs that give the answer, and how sure that is."""
+    found, answer = correction.alternatives, correction.answer
+    looked_at = f"all {found.of:,} programs" if found.exact else f"the {found.of:,} programs that were tried"
+    if not found.programs:
+        yield f"none of {looked_at} of these modules gives {answer}"
+        return
+    yield f"programs that give {answer}, by p(z | x, y)"
+    yield from _ranked(found)
+    evidence = shown_ratio(found.log_evidence)
+    yield f"  p(y | x) = {evidence}, summed over {looked_at}{'' if found.exact else ': at least'}"
+    if correction.corrected is not None and (place := found.place(correction.corrected.program)):
+        yield (
+            f"{place} likelier program{'s give' if place > 1 else ' gives'} {answer} as well: "
+            f"this correction may be right for the wrong reason"
+        )
+
+
+def _ranked(found: RightPrograms) -> Iterator[str]:
+    """Those that come first, and how many more there are."""
+    shares = found.shares
+    for share, each in zip(shares[:SHOWN], found.programs, strict=False):
+        yield f"  {share:6.1%}  {' '.join(each.program)}"
+    if len(shares) > SHOWN:
+        yield f"  {sum(shares[SHOWN:]):6.1%}  {len(shares) - SHOWN:,} more"
+
+
+# Objects
+
+
+def _draw_objects(chosen: Collection[int], scene: Scene, group: ElementTree.Element, y: float) -> None:
+    """All objects in a row, pale unless they are chosen."""
+    left = -SLOT * (len(scene.things) - 1) / 2
+    for k, thing in enumerate(scene.things):
+        place = f"translate({left + SLOT * k:.1f} {y:.1f})"
+        glyph = add(group, "g", "object" if k in chosen else "other", transform=place)
+        if k not in chosen:
+            glyph.set("opacity", str(PALE))
+        _draw_thing(glyph, thing)
+
+
+def _draw_thing(glyph: ElementTree.Element, thing: Thing) -> None:
+    add(glyph, "title", text=description(thing))
+    r, look = RADIUS[thing.size], {"fill": COLORS[thing.color], "stroke": "#808890"}
+    if thing.shape == "sphere":
+        add(glyph, "circle", r=r, **look)
+    elif thing.shape == "cube":
+        add(glyph, "rect", x=-0.88 * r, y=-0.88 * r, width=1.76 * r, height=1.76 * r, **look)
+    else:
+        bulge = f"a{0.7 * r:.1f} {0.3 * r:.1f} 0 0"
+        side, down = f"{0.7 * r:.1f}", f"{1.4 * r:.1f}"
+        outline = f"M-{side} -{side}v{down}{bulge} 0 {down} 0v-{down}{bulge} 0 -{down} 0{bulge} 0 {down} 0"
+        add(glyph, "path", d=outline, **look)
+    if thing.material == "metal":
+        add(glyph, "circle", cx=-0.25 * r, cy=-0.3 * r, r=0.28 * r, fill="#ffffff", opacity="0.85")
