@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import ngs.kernels
+from ngs.gpu import products_are_rounded
 from ngs.grammar.constraint import Constraint, Given
 from ngs.grammar.padding import PAD
 

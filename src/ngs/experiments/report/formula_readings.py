@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.hwf import Parts, load_network, reasoner_of
+from ngs.experiments.course import Parts
+from ngs.experiments.hwf import load_network, reasoner_of
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
 from ngs.experiments.report.readings import Readings, some_of
 from ngs.explanations.drawing import as_svg
@@ -29,7 +30,8 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import Corrections
-from ngs.search.one_step import Correction, one_step
+from ngs.search.correction import Correction
+from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 
@@ -97,7 +99,9 @@ class FormulaReadings(Readings[Misreading]):
     """[example], of test formulas"""
 
     @classmethod
-    def read(cls, run: Path, file: str, config: TrainHWF, parts: Parts, part: str, limit: int | None) -> Self:
+    def read(
+        cls, run: Path, file: str, config: TrainHWF, parts: Parts[Any, Any], part: str, limit: int | None
+    ) -> Self:
         every: Examples = getattr(parts, part).examples
         chosen = some_of(len(every), limit)
         reasoner = reasoner_of(every.select(chosen))

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.experiments.clevr import Parts, load_reader, part_of
+from ngs.experiments.clevr import load_reader, part_of
 from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.course import Parts
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
 from ngs.experiments.report.readings import Readings, in_turn, some_of
 from ngs.learning.metrics import read_all
@@ -21,9 +22,9 @@ from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import Corrections
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.correction import correct, tidy_switches
-from ngs.tasks.clevr.explanation import drawn_correction
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.explanation import drawn_correction
 from ngs.tasks.clevr.program import Kind, Program, program_of
 from ngs.tasks.clevr.program_text import Executed, shown_answer
 from ngs.tasks.clevr.reading import QuestionReader
@@ -71,7 +72,7 @@ class QuestionReadings(Readings[Answered]):
 
     @classmethod
     def read(
-        cls, run: Path, file: str, config: TrainCLEVR, parts: Parts, part: str, limit: int | None
+        cls, run: Path, file: str, config: TrainCLEVR, parts: Parts[Any, Any], part: str, limit: int | None
     ) -> Self:
         every: Part = getattr(parts, part)
         questions = every.questions.select(some_of(len(every.questions), limit))
