@@ -4,8 +4,8 @@ Grammars as text, parsing of neural probabilities inside them, reasoning trees w
 and multi-step back-search, exact posteriors. After Li et al., "Closed Loop Neural-Symbolic Learning via
 Integrating Neural Perception, Grammar Parsing, and Symbolic Reasoning", ICML 2020.
 
-`__init__.pyi` lists the public names by layer: `grammar`, `parsing`, `reasoning`, `search`, `learning`. A layer
-imports only from those before it. Ready-made networks are in `networks`, whole tasks in `tasks`.
+`__init__.pyi` lists the public names by layer: `grammar`, `parsing`, `reasoning`, `search`, `learning`. A
+layer imports only from those before it. Ready-made networks are in `networks`, whole tasks in `tasks`.
 """
 
 import ast
@@ -28,8 +28,8 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used.
 
-    So `import ngs` is instant, the core needs nothing that only training needs, and the command line can set up
-    its process before PyTorch is loaded.
+    So `import ngs` is instant, the core needs nothing that only training needs, and the command line can set
+    up its process before PyTorch is loaded.
     """
     if name not in _HOMES:
         raise AttributeError(f"module 'ngs' has no attribute {name!r}")

@@ -199,7 +199,7 @@ class State:
 
 
 def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates, Tensor]:
-    """Whether each sentence [row, time] is right, the right neighbours of those that are not, and the counts."""
+    """Whether each sentence [row, time] is right, right neighbours of the others, and counts."""
     right = judge(torch.arange(len(z), device=z.device), z)
     near, count = edits.around(z)
     wrong = ~right[near.rows]
