@@ -1,9 +1,9 @@
-"""Time two checkouts of NGS against each other on one machine: training steps, charts, back-search, posteriors.
+"""Time two checkouts of NGS on one machine: training steps, charts, back-search and posteriors.
 
     python benchmarks/before_after.py OLD NEW --rounds 5 --out docs/benchmarks/one_engine.json
 
-OLD is a checkout from before the one engine (commit 119d12c), NEW one from after it. Each round runs both, one
-after the other, in processes of their own with one thread, so that a slow moment hits both.
+OLD is a checkout from before the one engine (commit 119d12c), NEW one from after it. Each round runs both,
+one after the other, in processes of their own with one thread, so that a slow moment hits both.
 """
 
 from __future__ import annotations
@@ -134,6 +134,7 @@ def core(torch: Any) -> dict[str, float]:
     else:
         from ngs.search.batched import Batch, correct
         from ngs.search.batched_walk import walk_batch
+
         from ngs.search.multi_step import Draws
 
         z, walk = ngs.best(grammar, scores).columns, ngs.Walk(steps=5)
