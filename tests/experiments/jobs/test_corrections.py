@@ -218,7 +218,7 @@ def test_jobs_need_their_run_and_know_their_settings(
         assert job.needs == (Trained(job.config),)
         assert pickle.loads(pickle.dumps(job)) == job
         others = [replace(job, walk_steps=3), replace(job, examples=7)]
-        others.append(replace(job, config=replace(job.config, seed=1)))  # type: ignore[arg-type]
+        others.append(replace(job, config=replace(job.config, seed=1)))
         assert len({address(each) for each in (job, *others)}) == 4
     with pytest.raises(NGSError, match="0 formulas; read at least one"):
         replace(formula_job, number=0)
