@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import inf, nan
 from typing import Any
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
