@@ -85,7 +85,7 @@ def _tensors_of(pictures: Pictures) -> dict[str, Tensor]:
 def _pictures(own: Mapping[str, Tensor]) -> Pictures:
     files = Ragged(own["files"], own["files.offsets"])
     return Pictures(
-        EncodedImages(files, np.arange(len(files))),
+        EncodedImages(np.arange(len(files)), files),
         tuple(packed_scenes.scenes_of(own)),
         as_texts(own["names"]),
         own["cameras"],
