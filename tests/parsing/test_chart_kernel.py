@@ -14,7 +14,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.padding import PAD
-from ngs.parsing import chart
+from ngs.parsing import derivations
 from ngs.parsing.chart import drawing, exponential, inside, outside
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.derivations import best_derivation, log_total, sampled_derivation
@@ -75,7 +75,7 @@ class Case:
         if DEVICE.type == "cpu":
             monkeypatch.setattr(ngs.kernels, "available", lambda _: True)
         there = replace(self, scores=self.scores.to(DEVICE))
-        assert chart.has_kernel(there.circuit, there.scores)
+        assert derivations.has_kernel(there.circuit, there.scores)
         return there
 
     def drawn(self, noise: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ def test_a_drawn_derivation(case: Case) -> None:
 
     noise = exponential(torch.Generator().manual_seed(5))(case.scores.new_empty(case.noise_size))
     there = replace(case, scores=case.scores.to(DEVICE))
-    layout = chart.kernel_layout(there.circuit)
+    layout = derivations.kernel_layout(there.circuit)
     have = by_kernel(layout, there.scores, there.roots.parts, noise.to(DEVICE))
     assert torch.equal(have.cpu(), case.drawn(noise))
 
@@ -184,6 +184,6 @@ def test_scores_that_lie_apart_and_padded_roots(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case.of(derivation_circuit, arithmetic(), 3, 2).by_kernel(monkeypatch)
-    assert not chart.has_kernel(case.circuit, case.scores.half())
-    monkeypatch.setattr(chart, "MAX_KERNEL_EDGES", case.circuit.edges - 1)
-    assert not chart.has_kernel(case.circuit, case.scores)
+    assert not derivations.has_kernel(case.circuit, case.scores.half())
+    monkeypatch.setattr(derivations, "MAX_KERNEL_EDGES", case.circuit.edges - 1)
+    assert not derivations.has_kernel(case.circuit, case.scores)

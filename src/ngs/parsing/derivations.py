@@ -32,7 +32,7 @@ symbols) take 43 us instead of 382, and 2,786 edges (47 symbols) 1,043 instead o
 def has_kernel(circuit: Circuit, scores: Tensor) -> bool:
     """Whether `ngs.kernels.chart` does the work of `inside` and `outside`, in one launch."""
     known = scores.dtype in (torch.float32, torch.float64)
-    return known and scores.is_cuda and ngs.kernels.available(scores) and circuit.edges <= MAX_KERNEL_EDGES
+    return known and ngs.kernels.available(scores) and circuit.edges <= MAX_KERNEL_EDGES
 
 
 def kernel_layout(circuit: Circuit) -> ChartLayout:

@@ -220,7 +220,7 @@ def _entry(event: Event, place: Shown, has_value: bool) -> Waiting:
         position=place.position,
         expected=shown_expected(event.expected) if has_value else None,
         priority=exp(min(event.log_priority, LARGEST)),
-        symbol=event.edit and event.edit.text,
+        symbol=None if event.edit is None else event.edit.text,
     )
 
 

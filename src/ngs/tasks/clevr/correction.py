@@ -111,6 +111,11 @@ class SpokenSemantics(ProgramSemantics):
         return spoken(super().compare(module, left, right))
 
 
+def value_of(answer: str) -> Value:
+    """What a program with this answer gives under `SpokenSemantics`."""
+    return int(answer) if answer.isdecimal() else answer
+
+
 def correct(
     reader: QuestionReader,
     text: str,
@@ -129,7 +134,7 @@ def correct(
         GRAMMAR,
         SpokenSemantics(scene, reader.unique),
         lambda programs: _log_probs(p, programs),
-        int(answer) if answer.isdecimal() else answer,
+        value_of(answer),
         first,
         (edits or edits_of(reader))(first),
     )
