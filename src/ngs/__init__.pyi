@@ -1,18 +1,6 @@
 # The public names of NGS, and where each is defined: the one list that Python, type checkers and people read.
 
 # Which sentences exist
-# What can go wrong
-from ngs.errors import BudgetError as BudgetError
-from ngs.errors import DataError as DataError
-from ngs.errors import GrammarError as GrammarError
-from ngs.errors import NGSError as NGSError
-from ngs.errors import ParseError as ParseError
-from ngs.errors import SemanticsError as SemanticsError
-from ngs.errors import ShapeError as ShapeError
-
-# Which sentence would have been right
-from ngs.explanations.drawing import as_svg as as_svg
-from ngs.explanations.text import as_text as as_text
 from ngs.grammar.automaton import PrefixAutomaton as PrefixAutomaton
 from ngs.grammar.automaton import prefix_automaton as prefix_automaton
 from ngs.grammar.constraint import Automaton as Automaton
@@ -20,26 +8,12 @@ from ngs.grammar.constraint import Constraint as Constraint
 from ngs.grammar.constraint import Given as Given
 from ngs.grammar.constraint import Multiset as Multiset
 from ngs.grammar.grammar import Grammar as Grammar
+from ngs.grammar.library import arithmetic as arithmetic_grammar
 from ngs.grammar.padding import PAD as PAD
 from ngs.grammar.tree import Leaf as Leaf
 from ngs.grammar.tree import Node as Node
 from ngs.grammar.tree import Tree as Tree
 from ngs.grammar.tree import pretty as pretty
-
-# How the network improves
-from ngs.learning import methods as methods
-from ngs.learning.examples import Examples as Examples
-from ngs.learning.fit import fit as fit
-from ngs.learning.fit import score as score
-from ngs.learning.loop import Lesson as Lesson
-from ngs.learning.loop import Settings as Settings
-from ngs.learning.loop import Step as Step
-from ngs.learning.loop import Trainer as Trainer
-from ngs.learning.loss import Loss as Loss
-from ngs.learning.methods import Method as Method
-from ngs.learning.methods import Objective as Objective
-from ngs.learning.metrics import Score as Score
-from ngs.learning.metrics import Scores as Scores
 
 # Which sentence is most likely
 from ngs.parsing.autoregressive import Autoregressive as Autoregressive
@@ -65,6 +39,10 @@ from ngs.reasoning.operation import OneOf as OneOf
 from ngs.reasoning.operation import inverses as inverses
 from ngs.reasoning.semantics import Semantics as Semantics
 from ngs.reasoning.semantics import evaluate as evaluate
+
+# Which sentence would have been right
+from ngs.explanations.drawing import as_svg as as_svg
+from ngs.explanations.text import as_text as as_text
 from ngs.search.back_search import ChainSettings as ChainSettings
 from ngs.search.back_search import Corrections as Corrections
 from ngs.search.back_search import back_search as back_search
@@ -83,3 +61,27 @@ from ngs.search.one_step import one_step_among as one_step_among
 from ngs.search.reasoner import Reasoner as Reasoner
 from ngs.search.reasoner import reasoner as reasoner
 from ngs.search.support import posterior as posterior
+
+# How the network improves
+from ngs.learning import methods as methods
+from ngs.learning.examples import Examples as Examples
+from ngs.learning.fit import fit as fit
+from ngs.learning.fit import score as score
+from ngs.learning.loop import Lesson as Lesson
+from ngs.learning.loop import Settings as Settings
+from ngs.learning.loop import Step as Step
+from ngs.learning.loop import Trainer as Trainer
+from ngs.learning.loss import Loss as Loss
+from ngs.learning.methods import Method as Method
+from ngs.learning.methods import Objective as Objective
+from ngs.learning.metrics import Score as Score
+from ngs.learning.metrics import Scores as Scores
+
+# What can go wrong
+from ngs.errors import BudgetError as BudgetError
+from ngs.errors import DataError as DataError
+from ngs.errors import GrammarError as GrammarError
+from ngs.errors import NGSError as NGSError
+from ngs.errors import ParseError as ParseError
+from ngs.errors import SemanticsError as SemanticsError
+from ngs.errors import ShapeError as ShapeError

@@ -57,7 +57,7 @@ def test_what_exists_is_only_replaced_when_asked() -> None:
     assert result.exit_code == 1 and Path("x.ngs").read_text() == "precious"
     assert result.stderr == "ngs: x.ngs exists; give another --out, or replace it with --overwrite\n"
     assert ngs_data("import", "x", "--out", "x.ngs", "--overwrite").exit_code == 0
-    assert packed.is_packed(Path("x.ngs"))
+    assert packed.FORMAT.is_at(Path("x.ngs"))
 
 
 def test_leaks_of_images_are_no_matter_of_questions() -> None:

@@ -231,7 +231,7 @@ def test_a_drawing_is_not_written_over_the_picture(known) -> None:
 def test_more_than_one_wrong_symbol_is_said_to_be(known) -> None:
     result = ngs("explain", "run", saved("x.png", strip("6-2")), "--answer", "-9")
     assert result.exit_code == 0, result.output
-    assert "no change of one symbol gives -9" in result.output
+    assert "nothing one step away gives -9" in result.output
     assert "The likeliest of them, 0 - 9, changes 2 symbols." in result.output
 
 

@@ -52,6 +52,11 @@ def test_all_objectives_train() -> None:
     assert all(seconds > 0 for seconds in steps.values())
 
 
+def test_compiling_has_a_cost() -> None:
+    cost = benchmark.compile_cost()
+    assert min(cost[name] for name in ("seconds", "process_mb", "rows", "edges")) > 0
+
+
 def test_promises_on_each_device() -> None:
     speed = benchmark.Speed("x", 1.0, 1.0, "y", 1.0, 1.0)
     names = ("best parse, length 7", "1-BS, length 7", "posterior step, length 7")

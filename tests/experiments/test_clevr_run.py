@@ -474,12 +474,14 @@ def test_the_files_of_the_other_task_are_refused(
     with pytest.raises(DataError, match=r"is of another configuration \(task, .*differ\)"):
         finished(load_config(tmp_path / "copy", TrainCLEVR), tmp_path / "copy", resume=True)
     shutil.copy(formulas / BEST, tmp_path / "copy" / BEST)
-    with pytest.raises(DataError, match=r"best\.safetensors is no network that arranges the 40 modules of"):
+    with pytest.raises(
+        DataError, match=r"best\.safetensors is no network of `ngs train clevr`: it has"
+    ):
         evaluate_run(tmp_path / "copy")
     shutil.copytree(formulas, tmp_path / "formulas")
     shutil.copy(done / BEST, tmp_path / "formulas" / BEST)
     with pytest.raises(
-        DataError, match=r"best\.safetensors is no network that reads formulas; train one with"
+        DataError, match=r"best\.safetensors is no network of `ngs train hwf`: it has no symbols"
     ):
         hwf.load_network(tmp_path / "formulas")
     with pytest.raises(DataError, match="run was trained on hwf; give a run of `ngs train clevr`"):

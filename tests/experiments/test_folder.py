@@ -15,14 +15,14 @@ from ngs.experiments.folder import A_NETWORK, DATA, check_data, check_there, rea
 from ngs.learning import tensor_file
 
 
-def made(facts: Any, path: Path) -> nn.Linear:
+def made(facts: Any) -> nn.Linear:
     return nn.Linear(facts["inputs"], 2)
 
 
 def test_a_network_is_read_as_it_was_kept(tmp_path: Path) -> None:
     kept = nn.Linear(3, 2)
     tensor_file.save(tmp_path / "network", A_NETWORK, kept.state_dict(), {"inputs": 3})
-    network, facts = read_network(tmp_path / "network", "hwf", made)
+    network, facts = read_network(tmp_path / "network", "hwf", {"inputs": 3}, made)
     assert torch.equal(network.weight, kept.weight) and facts["inputs"] == 3 and not network.training
 
 
@@ -32,7 +32,14 @@ def test_a_network_that_is_built_otherwise_is_refused(tmp_path: Path, layer: nn.
     with pytest.raises(
         DataError, match="builds otherwise; use the version it was trained with, or train one"
     ):
-        read_network(tmp_path / "network", "hwf", made)
+        read_network(tmp_path / "network", "hwf", {"inputs": 3}, made)
+
+
+@pytest.mark.parametrize("facts, told", [({}, "it has no inputs"), ({"inputs": 4}, "it has other inputs")])
+def test_a_network_of_another_kind_is_refused(facts: dict[str, int], told: str, tmp_path: Path) -> None:
+    tensor_file.save(tmp_path / "network", A_NETWORK, nn.Linear(3, 2).state_dict(), facts)
+    with pytest.raises(DataError, match=f"is no network of `ngs train hwf`: {told}; train one"):
+        read_network(tmp_path / "network", "hwf", {"inputs": 3}, made)
 
 
 def test_other_data_in_the_same_place_are_refused(tmp_path: Path) -> None:

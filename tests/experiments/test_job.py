@@ -17,7 +17,6 @@ from ngs.experiments.folder import CHECKPOINT, CONFIG, RESULT
 from ngs.experiments.job import DEFAULTS, Job, Trained, address, data_facts
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import BatchSize, Digits
 from ngs.experiments.run import Config, load_config
@@ -57,7 +56,7 @@ def every_kind(formulas: str, questions: str) -> list[Job]:
         Trained(TrainCLEVR(data=questions)),
         LongTest(about_formulas),
         Corrections(about_formulas),
-        QuestionCorrections(TrainCLEVR(data=questions)),
+        Corrections(TrainCLEVR(data=questions)),
         StepCost(BatchSize(), (1, 2), ("supervised",)),
         StepCost(Digits(), (1, 2), ("best",)),
     ]

@@ -515,7 +515,7 @@ def test_the_checkpoint_of_another_configuration_is_refused_by_name(
 def test_a_network_for_other_symbols_is_refused(tmp_path: Path) -> None:
     tensor_file.save(tmp_path / BEST, A_NETWORK, {}, {"symbols": ["x", "y"], "network": "small", "step": 1})
     with pytest.raises(
-        DataError, match=r"best\.safetensors reads the symbols x y, and \+ - \* / 0 1 .* are needed; train"
+        DataError, match=r"best\.safetensors is no network of `ngs train hwf`: it has other symbols"
     ):
         load_network(tmp_path)
 

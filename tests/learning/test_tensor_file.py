@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +14,7 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.learning import tensor_file
-from ngs.learning.tensor_file import load, load_sound, replacing, save, save_sound
+from ngs.learning.tensor_file import load, replacing, save
 
 KIND, REMEDY = "a test file", "make another"
 FACTS = {"step": 3, "best": {"calculation": 0.5}, "names": ["ü", "b"]}
@@ -141,20 +139,3 @@ def test_others_may_read_what_is_written(path: Path) -> None:
     plain = path.parent / "plain"
     plain.write_text("")
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-
-
-def test_what_has_a_fault_is_neither_written_nor_read(path: Path) -> None:
-    def faults(tensors: Mapping[str, Tensor], facts: Any) -> Iterator[str]:
-        if facts["step"] != 3:
-            yield f"{len(tensors)} tensors are of step {facts['step']}"
-            raise AssertionError("the first fault is enough")
-
-    content = path.read_bytes() if path.exists() else None
-    with pytest.raises(DataError, match=r"file\.safetensors cannot be written: 10 tensors are of step 4"):
-        save_sound(path, KIND, tensors(), {"step": 4}, faults)
-    assert (path.read_bytes() if path.exists() else None) == content
-    save_sound(path, KIND, tensors(), FACTS, faults)
-    assert load_sound(path, KIND, REMEDY, faults)[1] == FACTS
-    save(path, KIND, tensors(), {"step": 4})
-    with pytest.raises(DataError, match="is no proper data set: 10 tensors are of step 4; make another"):
-        load_sound(path, KIND, REMEDY, faults)

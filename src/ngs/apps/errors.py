@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 import typer
 
@@ -26,3 +28,19 @@ def reporting_errors(command: Callable[Arguments, Result]) -> Callable[Arguments
             raise typer.Exit(1) from None
 
     return reporting
+
+
+def each_picture(images: Iterable[Path], tell_of: Callable[[Path], dict[str, Any]], *, as_json: bool) -> None:
+    """Tell of each picture, and print the facts as JSON if asked; one that cannot be read stops no other."""
+    found: list[dict[str, Any]] = []
+    for path in images:
+        try:
+            facts = tell_of(path)
+        except NGSError as error:
+            typer.echo(f"ngs: {error}", err=True)
+            facts = {"error": str(error)}
+        found.append({"image": str(path), **facts})
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    if any("error" in each for each in found):
+        raise typer.Exit(1)

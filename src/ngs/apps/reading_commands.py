@@ -5,7 +5,6 @@ Questions about scenes are explained by `asking_commands`.
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ from ngs.apps.asking_commands import (
     is_asked,
     scene_given,
 )
-from ngs.apps.errors import reporting_errors
+from ngs.apps.errors import each_picture, reporting_errors
 from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, shown_value
 from ngs.apps.plain_text import plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
@@ -76,23 +75,16 @@ def predict(
     Percentages are probabilities among all formulas with as many symbols.
     """
     network = load_network(run)
-    found: list[dict[str, Any]] = []
-    for path in images:
-        try:
-            reading = read(path, network, line)
-        except NGSError as error:
-            typer.echo(f"ngs: {error}", err=True)  # and go on: the other pictures may be sound
-            found.append({"image": str(path), "error": str(error)})
-            continue
+
+    def tell_of(path: Path) -> dict[str, Any]:
+        reading = read(path, network, line)
         formulas = likeliest(reading.log_probs, top)
-        boxes = [list(box) for box in reading.symbols.boxes]
-        found.append({"image": str(path), "formulas": [each.as_facts() for each in formulas], "boxes": boxes})
         if not as_json:
             tell(plain_console(), _listed(path, formulas))
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-    if any("error" in each for each in found):
-        raise typer.Exit(1)
+        boxes = [list(box) for box in reading.symbols.boxes]
+        return {"formulas": [each.as_facts() for each in formulas], "boxes": boxes}
+
+    each_picture(images, tell_of, as_json=as_json)
 
 
 def _listed(path: Path, formulas: list[Formula]) -> str:

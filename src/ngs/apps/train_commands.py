@@ -30,7 +30,7 @@ from ngs.apps.plain_text import plain_console
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
-from ngs.experiments.config import Config, TrainCLEVR, TrainHWF, TrainScenes
+from ngs.experiments.config import TASKS, Config
 from ngs.experiments.curves_figure import draw_curves
 from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
@@ -59,61 +59,46 @@ Overwrite = Annotated[bool, typer.Option(help="Throw away a run that is in the f
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")]
 
 
-@train_app.command()
-@reporting_errors
-@options_of(TrainHWF)
-def hwf(
-    config: TrainHWF,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
-) -> None:
-    """Learn to read handwritten formulas.
+def _command(configuration: type[Config]) -> None:
+    """Add `ngs train TASK`."""
+
+    def command(
+        config: Config,
+        out: Out = None,
+        resume: Resume = None,
+        overwrite: Overwrite = False,
+        threads: Threads = None,
+    ) -> None:
+        _train(config, out, resume, overwrite, threads)
+
+    command.__doc__ = HELP[configuration.task]
+    train_app.command(configuration.task)(reporting_errors(options_of(configuration)(command)))
+
+
+HELP = {
+    "hwf": """Learn to read handwritten formulas.
 
     The network sees images of symbols and is told what each formula comes to, never what the symbols are
     (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
     synthetic handwriting that is made on the spot.
-    """
-    _train(config, out, resume, overwrite, threads)
-
-
-@train_app.command()
-@reporting_errors
-@options_of(TrainCLEVR)
-def clevr(
-    config: TrainCLEVR,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
-) -> None:
-    """Learn to turn questions about scenes into programs.
+    """,
+    "clevr": """Learn to turn questions about scenes into programs.
 
     The network sees the words of a question and the modules that a dictionary finds in it, and is told the
     answer, never the program (except with the method supervised). Without --data it learns from questions
     about synthetic scenes that are made on the spot.
-    """
-    _train(config, out, resume, overwrite, threads)
-
-
-@train_app.command()
-@reporting_errors
-@options_of(TrainScenes)
-def scenes(
-    config: TrainScenes,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
-) -> None:
-    """Learn to see the scene in a picture: its objects, what they are like and where they stand.
+    """,
+    "scenes": """Learn to see the scene in a picture: its objects, what they are like and where they stand.
 
     The network sees pictures of which all is known. Without --data they are rendered on the spot; with
     --data it learns from rendered pictures first, and then from the imported ones among them. Let it see
     with `ngs see`, and answer questions with `ngs ask --image`.
-    """
-    _train(config, out, resume, overwrite, threads)
+    """,
+}
+"""What each task's command says of itself."""
+
+for configuration in TASKS.values():
+    _command(configuration)
 
 
 def _train(

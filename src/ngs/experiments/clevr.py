@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ngs.errors import DataError, NGSError
+from ngs.errors import NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR
 from ngs.experiments.course import AnswersCourse, Parts, cut
 from ngs.experiments.folder import BEST, check_data, load_config, read_network
@@ -21,6 +21,9 @@ from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scores import ProgramScores, measure
 from ngs.tasks.clevr.source import divided, load
+
+KNOWN = {"modules": list(MODULES)}
+"""What a network that reads questions must know."""
 
 
 def parts_of(config: TrainCLEVR, device: torch.device) -> Parts[VisualQuestions, Part]:
@@ -62,14 +65,13 @@ class CLEVRCourse(AnswersCourse[Part]):
         return self.parts.train.reasoner(self.config.edits, self.config.effort)
 
     def network(self) -> PointerNetwork:
-        facts = self.network_facts()
-        return _made(facts, Path(), self.config.dropout)
+        return _made(self.network_facts(), self.config.dropout)
 
     def network_facts(self) -> dict[str, Any]:
         config = self.config
         return {
             "vocabulary": list(self.parts.data.vocabulary),
-            "modules": list(MODULES),
+            **KNOWN,
             "copies": config.copies,
             "size": asdict(SIZES[config.network]),
         }
@@ -81,24 +83,14 @@ class CLEVRCourse(AnswersCourse[Part]):
 def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     """What a run learned (or its EARLY network), ready to be asked."""
     config = load_config(folder, TrainCLEVR)
-    network, facts = read_network(folder / name, "clevr", _made)
+    network, facts = read_network(folder / name, "clevr", KNOWN, _made)
     vocabulary = tuple(facts["vocabulary"])
     return QuestionReader(network, vocabulary, LANGUAGES[config.grammar](), UNIQUE[config.unique])
 
 
-def _made(facts: Any, path: Path, dropout: float = 0.0) -> PointerNetwork:
-    if facts.get("modules") != list(MODULES):
-        raise DataError(
-            f"{path} is no network that arranges the {len(MODULES)} modules of CLEVR; train one with "
-            f"`ngs train clevr`"
-        )
-    return PointerNetwork(
-        len(facts["vocabulary"]),
-        len(MODULES),
-        size=Size(**facts["size"]),
-        copies=facts["copies"],
-        dropout=dropout,
-    )
+def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:
+    words, size = len(facts["vocabulary"]), Size(**facts["size"])
+    return PointerNetwork(words, len(MODULES), size=size, copies=facts["copies"], dropout=dropout)
 
 
 def evaluate(
@@ -106,7 +98,7 @@ def evaluate(
 ) -> tuple[str, ProgramScores]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     questions = load(config.data if data is None else data)
-    network, facts = read_network(folder / BEST, "clevr", _made)
+    network, facts = read_network(folder / BEST, "clevr", KNOWN, _made)
     if data is None:
         check_data(folder / BEST, config.data, questions.digest)
     test = questions.validation.numbered_by(tuple(facts["vocabulary"]))

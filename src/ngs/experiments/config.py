@@ -185,10 +185,14 @@ class TrainHWF(Training):
         """Whether images are changed. The embedded handwriting varies enough as it is."""
         return self.data != EMBEDDED if self.augment is None else self.augment
 
+    @property
+    def chain(self) -> ChainSettings:
+        return ChainSettings(steps=self.walk_steps)
+
     def make_method(self) -> MakeMethod:
         """The method with the options that concern it."""
         with_options = {
-            "m-bs": multi_step(ChainSettings(steps=self.walk_steps)),
+            "m-bs": multi_step(self.chain),
             "posterior-k-best": k_best(self.best),
             "reinforce": reinforce(samples=self.samples),
             "mapo": mapo(size=self.memory),

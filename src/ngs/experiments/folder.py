@@ -12,7 +12,7 @@ report.html              all of it to look at, once `ngs report` was asked
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,10 +93,19 @@ def step_of(path: Path, task: str) -> int:
     return int(facts["step"])
 
 
-def read_network(path: Path, task: str, make: Callable[[Any, Path], NetworkT]) -> tuple[NetworkT, Any]:
-    """A trained network, ready to read, and the facts kept with it; `make` builds one from such facts."""
+def read_network(
+    path: Path, task: str, needed: Mapping[str, Any], make: Callable[[Any], NetworkT]
+) -> tuple[NetworkT, Any]:
+    """A trained network, ready to read, and the facts kept with it, which must have those that are needed.
+
+    `make` builds a network from such facts.
+    """
     tensors, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
-    network = make(facts, path)
+    for name, value in needed.items():
+        if facts.get(name) != value:
+            found = f"it has {'other' if name in facts else 'no'} {name}"
+            raise DataError(f"{path} is no network of `ngs train {task}`: {found}; train one")
+    network = make(facts)
     try:
         network.load_state_dict(tensors)
     except RuntimeError:

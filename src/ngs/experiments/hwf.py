@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from ngs.errors import DataError
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.course import AnswersCourse, Parts, cut
 from ngs.experiments.folder import BEST, check_data, read_network
@@ -30,6 +29,9 @@ from ngs.tasks.source import EMBEDDED
 
 PRETRAIN_STEPS = 2000
 """Pre-training that has not reached its accuracy by then is over anyway."""
+
+SYMBOLS = {"symbols": list(GRAMMAR.symbols)}
+"""What a network that reads formulas must know."""
 
 LONGEST_TABLED = 9
 """Symbols of the longest formulas whose tables fit the budget. `reasoner` would take a second to find out."""
@@ -74,10 +76,10 @@ class HWFCourse(AnswersCourse[Reasoner]):
         return self.parts.train
 
     def network(self) -> nn.Module:
-        return NETWORKS[self.config.network](len(GRAMMAR.symbols))
+        return _made(self.config.network)
 
     def network_facts(self) -> dict[str, Any]:
-        return {"network": self.config.network, "symbols": list(GRAMMAR.symbols)}
+        return {"network": self.config.network, **SYMBOLS}
 
     def lessons(self) -> list[Lesson]:
         lessons = super().lessons()
@@ -104,18 +106,11 @@ class HWFCourse(AnswersCourse[Reasoner]):
 
 def load_network(folder: Path, name: str = BEST) -> nn.Module:
     """The network that was best on the validation part (or the EARLY one), ready to read images."""
-    return read_network(folder / name, "hwf", _made)[0]
+    return read_network(folder / name, "hwf", SYMBOLS, lambda facts: _made(facts["network"]))[0]
 
 
-def _made(facts: Any, path: Path) -> nn.Module:
-    if "symbols" not in facts:
-        raise DataError(f"{path} is no network that reads formulas; train one with `ngs train hwf`")
-    if facts["symbols"] != list(GRAMMAR.symbols):
-        raise DataError(
-            f"{path} reads the symbols {' '.join(facts['symbols'])}, and {' '.join(GRAMMAR.symbols)} "
-            f"are needed; train one with `ngs train hwf`"
-        )
-    return NETWORKS[facts["network"]](len(GRAMMAR.symbols))
+def _made(network: str) -> nn.Module:
+    return NETWORKS[network](len(GRAMMAR.symbols))
 
 
 def evaluate(config: TrainHWF, folder: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:

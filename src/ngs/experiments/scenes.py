@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from ngs.errors import DataError
 from ngs.experiments.config import TrainScenes
 from ngs.experiments.course import Course, Parts, cut
 from ngs.experiments.folder import check_data, load_config, network_of, read_network
@@ -35,6 +34,8 @@ from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, Scene
 from ngs.tasks.pictures.scene_reading import SceneReader
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
 
+KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
+"""What a network that sees scenes must know."""
 KEPT_BYTES, KEPT_SHARE = 2**30, 0.25
 """Of imported images that are decoded once and kept: so many bytes, or on a GPU such a share of what is free.
 Where they would be more, each is decoded when it is shown."""
@@ -133,7 +134,7 @@ class ScenesCourse(Course[PictureExamples]):
 
     def network_facts(self) -> dict[str, Any]:
         return {
-            "attributes": {name: list(values) for name, values in ATTRIBUTES.items()},
+            **KNOWN,
             "size": asdict(SCENE_NETWORKS[self.config.network]),
         }
 
@@ -159,13 +160,11 @@ class ScenesCourse(Course[PictureExamples]):
 def load_scene_reader(run: Path) -> SceneReader:
     """What a run learned to see, from its folder or from a file of weights."""
     config = load_config(run, TrainScenes)
-    network, _ = read_network(network_of(run), config.task, _made)
+    network, _ = read_network(network_of(run), config.task, KNOWN, _made)
     return SceneReader(network)
 
 
-def _made(facts: Any, path: Path) -> SceneNetwork:
-    if facts.get("attributes") != {name: list(values) for name, values in ATTRIBUTES.items()}:
-        raise DataError(f"{path} is no network that sees scenes; train one with `ngs train scenes`")
+def _made(facts: Any) -> SceneNetwork:
     size: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["size"].items()}
     return SceneNetwork(SceneSize(**size))
 

@@ -1,14 +1,15 @@
-"""Trees of sentences and corrections as a picture: one SVG that needs nothing else, for a light or a dark page.
+"""Trees of sentences and corrections as pictures: one SVG, for a light or a dark page.
 
-Every box stands above the middle of what it works on, at a height that only depends on what is below it: so the
-leaves stand on one line in the order of the sentence. Edges run straight down from the box's height to the
-child, inside the child's own strip of the page, so that nothing crosses.
+Every box stands above the middle of what it works on, at a height that only depends on what is below it: so
+leaves stand on one line in the order of the sentence. Edges run straight down from the box to the height of
+the child, inside the child's own strip of the page, so that nothing crosses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from math import inf
 from string import Template
 from textwrap import wrap
 from xml.etree import ElementTree
@@ -26,7 +27,7 @@ from ngs.explanations.text import (
     shown_ratio,
     width,
 )
-from ngs.search.correction import Action, Correction, Path
+from ngs.search.correction import Action, Correction, Event, Path
 
 LETTER, SMALL = 7.8, 6.6
 """The width of a letter of 13 and of 11 pixels: fixed-width fonts are 0.6 as wide as high."""
@@ -84,7 +85,7 @@ def as_svg(correction: Correction, look: Look | None = None) -> str:
 
 def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, rows: Sequence[Row] = ()) -> str:
     """Trees side by side, under a title and over a table."""
-    layouts = [_layout(panel) for panel in panels]
+    layouts = [Layout.of(panel) for panel in panels]
     legend = [*look.legend, *(LEGEND if any(panel.trials for panel in panels) else ())]
     asked, titled = wrap(look.heading, WIDEST), wrap(title, WIDEST)
     trees = sum(layout.width for layout in layouts) + 2 * MARGIN * (len(panels) - 1)
@@ -117,124 +118,105 @@ def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, row
 class Trial:
     """A node, or a replacement at a leaf, on its way through the queue."""
 
-    replacement: str
-    """empty at a node"""
+    last: Event
+    """the last thing that happened to it"""
+    order: int | None
+    """when it was popped, counted from 1"""
     expected: str
     """nothing at what has no value"""
-    log_priority: float
-    order: int | None = None
-    """when it was popped, counted from 1"""
-    last: Action = Action.PUSH
-    """the last thing that happened to it"""
 
 
 def trials_of(correction: Correction) -> dict[Path, list[Trial]]:
     """What was tried at each path: what was popped in its order, then what was left by priority."""
-    found: dict[tuple[Path, str], Trial] = {}
-    pops = 0
-    for event in correction.trace:
-        if event.edit is not None and not event.edit.is_substitution:
-            continue
-        replacement = "" if event.edit is None else event.edit.text
-        expected = f"expected {shown_expected(event.expected)}" if event.path in correction.values else ""
-        key = event.path, replacement
-        trial = found.setdefault(key, Trial(replacement, expected, event.log_priority))
-        if event.action is Action.POP:
-            pops += 1
-            trial = replace(trial, order=pops)
-        found[key] = replace(trial, last=event.action)
-    by_path: dict[Path, list[Trial]] = {}
-    for (path, _), trial in found.items():
-        by_path.setdefault(path, []).append(trial)
-    for listed in by_path.values():
-        listed.sort(key=lambda trial: (trial.order is None, trial.order or 0, -trial.log_priority))
-    return by_path
+    tried = [each for each in correction.trace if each.edit is None or each.edit.is_substitution]
+    popped = [(each.path, each.edit) for each in tried if each.action is Action.POP]
+    found: dict[Path, list[Trial]] = {}
+    for key, last in {(each.path, each.edit): each for each in tried}.items():
+        expected = f"expected {shown_expected(last.expected)}" if last.path in correction.values else ""
+        order = popped.index(key) + 1 if key in popped else None
+        found.setdefault(last.path, []).append(Trial(last, order, expected))
+    for trials in found.values():
+        trials.sort(key=lambda each: (each.order or inf, -each.last.log_priority))
+    return found
 
 
 # Layout
 
 
-@dataclass(frozen=True)
+@dataclass
 class Place:
-    """A box of the tree with its lines of text, its middle `x`, its `top`, and its size."""
+    """A box of the tree with its lines of text, and its place: its middle and its top."""
 
     box: Box
-    lines: tuple[tuple[str, str], ...]
+    lines: list[tuple[str, str]]
     """(class, text), top to bottom"""
+    children: list[Place]
     level: int
     """leaves are at 0, a node one above its highest child"""
     width: float
     height: float
+    left: float
+    right: float
+    """how far the tree below reaches to either side of the middle"""
     x: float = 0.0
     top: float = 0.0
+
+    def moved(self, x: float) -> Iterator[Place]:
+        """This and all below, whose `x` counted from the middle of the one above."""
+        self.x += x
+        yield self
+        for child in self.children:
+            yield from child.moved(self.x)
 
 
 @dataclass(frozen=True)
 class Layout:
-    places: tuple[Place, ...]
+    places: list[Place]
     width: float
     height: float
 
-
-@dataclass(frozen=True)
-class _Strip:
-    """A subtree before it has a place: `x` counts from the middle of its root, the first of `places`."""
-
-    places: tuple[Place, ...]
-    left: float
-    right: float
-    """how far it reaches to either side"""
-
-
-def _layout(panel: Panel) -> Layout:
-    strip = _strip(panel, panel.box)
-    heights: dict[int, float] = {}
-    for place in strip.places:
-        heights[place.level] = max(heights.get(place.level, 0.0), place.height)
-    tops, top = {}, 10.0  # space for the circle on the root
-    for level in sorted(heights, reverse=True):
-        tops[level] = top
-        top += heights[level] + STEP
-    across = max(strip.left + strip.right, LETTER * width(panel.title))
-    left = strip.left + (across - strip.left - strip.right) / 2
-    places = tuple(
-        replace(place, x=place.x + left, top=tops[place.level], height=heights[place.level])
-        for place in strip.places
-    )
-    listed = max(len(_candidates(tried)) for tried in [(), *panel.trials.values()])
-    return Layout(places, across, top - STEP + LINE * listed)
+    @classmethod
+    def of(cls, panel: Panel) -> Layout:
+        root = _placed(panel, panel.box)
+        across = max(root.left + root.right, LETTER * width(panel.title))
+        places = list(root.moved(root.left + (across - root.left - root.right) / 2))
+        top = 10.0  # space for the circle on the root
+        for level in range(root.level, -1, -1):
+            row = [place for place in places if place.level == level]
+            height = max(place.height for place in row)
+            for place in row:
+                place.top, place.height = top, height
+            top += height + STEP
+        listed = max(len(_candidates(tried)) for tried in [(), *panel.trials.values()])
+        return cls(places, across, top - STEP + LINE * listed)
 
 
-def _strip(panel: Panel, box: Box) -> _Strip:
+def _placed(panel: Panel, box: Box) -> Place:
     """The tree below a box, its children side by side and the box above their middle."""
-    children = [_strip(panel, child) for child in box.children]
-    middles, reach = [], 0.0
+    children, reach = [_placed(panel, child) for child in box.children], 0.0
     for child in children:
-        middles.append(reach + child.left)
+        child.x = reach + child.left
         reach += child.left + child.right + GAP
-    middle = (middles[0] + middles[-1]) / 2 if middles else 0.0
+    middle = (children[0].x + children[-1].x) / 2 if children else 0.0
+    for child in children:
+        child.x -= middle
     tried = panel.trials.get(box.path, ())
-    lines = tuple(_lines(panel, box, tried))
+    lines = list(_lines(panel, box, tried))
     across = max(LETTER * max(width(text) for _, text in lines), box.width) + 24
-    level = 1 + max((child.places[0].level for child in children), default=-1)
     down = LINE * (len(lines) + (1.5 if box.draw else 0)) + 10
-    below = (
-        replace(place, x=place.x + x - middle)
-        for child, x in zip(children, middles, strict=True)
-        for place in child.places
-    )
     half = max(across / 2, *_half_widths(box, tried))
-    root = Place(box, lines, level, across, down)
-    return _Strip((root, *below), max(half, middle), max(half, reach - GAP - middle))
+    level = 1 + max((child.level for child in children), default=-1)
+    left, right = max(half, middle), max(half, reach - GAP - middle)
+    return Place(box, lines, children, level, across, down, left, right)
 
 
 def _half_widths(box: Box, tried: Sequence[Trial]) -> Iterator[float]:
     """What is needed on both sides for what stands above or below the box."""
     yield 0.0
     if box.position is not None:
-        yield from (SMALL * width(text) / 2 + 15 for _, text in _candidates(tried))  # 15: the circle
+        yield from (SMALL * width(text) / 2 + 15 for text, _ in _candidates(tried))  # 15: the circle
     elif tried:
-        yield SMALL * width(shown_ratio(tried[0].log_priority)) + 8
+        yield SMALL * width(shown_ratio(tried[0].last.log_priority)) + 8
 
 
 def _lines(panel: Panel, box: Box, tried: Sequence[Trial]) -> Iterator[tuple[str, str]]:
@@ -252,15 +234,15 @@ def _lines(panel: Panel, box: Box, tried: Sequence[Trial]) -> Iterator[tuple[str
         yield "expected", tried[0].expected
 
 
-def _candidates(tried: Sequence[Trial]) -> list[tuple[Trial | None, str]]:
+def _candidates(tried: Sequence[Trial]) -> list[tuple[str, Trial | None]]:
     """The replacements listed below a leaf; the last line may say how many are left out."""
-    listed: list[tuple[Trial | None, str]] = [
-        (trial, f"{shown(trial.replacement)}  {shown_ratio(trial.log_priority)}")
-        for trial in tried
-        if trial.replacement
+    listed: list[tuple[str, Trial | None]] = [
+        (f"{shown(each.last.edit.text)}  {shown_ratio(each.last.log_priority)}", each)
+        for each in tried
+        if each.last.edit
     ]
     more = len(listed) - CANDIDATES
-    return listed if more <= 1 else [*listed[:CANDIDATES], (None, f"{more} more")]
+    return listed if more <= 1 else [*listed[:CANDIDATES], (f"{more} more", None)]
 
 
 # Drawing
@@ -268,13 +250,15 @@ def _candidates(tried: Sequence[Trial]) -> list[tuple[Trial | None, str]]:
 
 def _draw_edges(parent: ElementTree.Element, layout: Layout, panel: Panel) -> None:
     """Down from each box, across, and down to the child; the way to the replaced symbol on top."""
-    places = {place.box.path: place for place in layout.places}
-    edges = [(place, places[child.path]) for place in layout.places for child in place.box.children]
-    for place, child in sorted(edges, key=lambda edge: panel.leads_to_change(edge[1].box)):
-        kind = "edge changed" if panel.leads_to_change(child.box) else "edge"
-        bottom = place.top + place.height
-        start, bend = f"{place.x:.1f} {bottom:.1f}", f"{bottom + STEP / 3:.1f}"
-        add(parent, "path", kind, d=f"M{start}V{bend}H{child.x:.1f}V{child.top:.1f}")
+    edges = [
+        (panel.leads_to_change(child.box), above, child)
+        for above in layout.places
+        for child in above.children
+    ]
+    for changed, above, child in sorted(edges, key=lambda edge: edge[0]):
+        bottom = above.top + above.height
+        way = f"M{above.x:.1f} {bottom:.1f}V{bottom + STEP / 3:.1f}H{child.x:.1f}V{child.top:.1f}"
+        add(parent, "path", "edge changed" if changed else "edge", d=way)
 
 
 def _draw_place(parent: ElementTree.Element, place: Place, panel: Panel) -> None:
@@ -297,16 +281,16 @@ def _draw_place(parent: ElementTree.Element, place: Place, panel: Panel) -> None
     if box.position is not None:
         group.set("data-position", str(box.position))
         add(group, "text", "position", str(box.position), x=4, y=-4)
-        for k, (trial, text) in enumerate(_candidates(tried)):
+        for k, (text, trial) in enumerate(_candidates(tried)):
             _draw_candidate(group, trial, text, place.height + LINE * (k + 1))
     elif tried:
         if box.path:
-            add(group, "text", "priority", shown_ratio(tried[0].log_priority), x=4, y=-6)
+            add(group, "text", "priority", shown_ratio(tried[0].last.log_priority), x=4, y=-6)
         _draw_circle(group, tried[0].order, -place.width / 2, 0.0)
 
 
 def _draw_candidate(group: ElementTree.Element, trial: Trial | None, text: str, y: float) -> None:
-    fate = Action.PUSH if trial is None else trial.last
+    fate = Action.PUSH if trial is None else trial.last.action
     add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
     _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,41 +78,14 @@ def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
     return tensors, description["facts"]
 
 
-Faults = Callable[[Mapping[str, Tensor], Any], Iterator[str]]
-"""What keeps tensors and facts from being a data set, one after the other; the first one is enough."""
-
-
-def save_sound(
-    path: Path, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], faults: Faults
-) -> None:
-    """`save`, unless there is a fault."""
-    fault = next(faults(tensors, facts), None)
-    if fault is not None:
-        raise DataError(f"{path} cannot be written: {fault}")
-    save(path, kind, tensors, facts)
-
-
-def load_sound(path: Path, kind: str, remedy: str, faults: Faults) -> tuple[dict[str, Tensor], Any]:
-    """`load`, and refuse what has a fault."""
-    tensors, facts = load(path, kind, remedy)
-    fault = next(faults(tensors, facts), None)
-    if fault is not None:
-        raise DataError(f"{path} is no proper data set: {fault}; {remedy}")
-    return tensors, facts
-
-
-Layout = Mapping[str, tuple[torch.dtype, int]]
-"""The type and the number of dimensions of each tensor, by name."""
-
-
-def layout_faults(tensors: Mapping[str, Tensor], layout: Layout) -> Iterator[str]:
-    """Where tensors differ from what is needed."""
-    for name, (dtype, dimensions) in layout.items():
-        if name not in tensors:
-            yield f"the tensor {name} is missing"
-        elif tensors[name].dtype != dtype or tensors[name].ndim != dimensions:
-            given = f"{tensors[name].dtype} with {tensors[name].ndim} dimensions"
-            yield f"{name} is {given}, and {dtype} with {dimensions} is needed"
+def stated_kind(path: Path) -> str | None:
+    """What a file says that it is; None where it says nothing."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            kind = _as_object((file.metadata() or {}).get("description", "")).get("kind")
+    except (SafetensorError, OSError):
+        return None
+    return kind if isinstance(kind, str) else None
 
 
 def checksum(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> str:

@@ -134,6 +134,11 @@ class Correction:
         return self.edit.new[0] if self.edit is not None and self.edit.is_substitution else None
 
     @property
+    def change(self) -> str | None:
+        """What was changed, in words."""
+        return None if self.edit is None else self.edit.text
+
+    @property
     def is_right(self) -> bool:
         """Whether the sentence gives the target as it stands."""
         return self.corrected is self.read

@@ -10,7 +10,6 @@ from ngs.experiments.config import TrainHWF
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import ProgramLength
 from ngs.experiments.run import Config
@@ -71,10 +70,8 @@ def small_job(job: Job, data: Data) -> Job:
         case LongTest(config):
             return replace(job, config=_formulas(config, data), lengths=(1, 9), formulas=4)
         case Corrections(config):
-            return replace(job, config=_formulas(config, data), formulas=40, examples=1)
-        case QuestionCorrections(config):
-            config = replace(config, data=data.questions, network=NETWORK, **STEPS)
-            return replace(job, config=config, questions=10, examples=1)
+            number = 40 if isinstance(config, TrainHWF) else 10
+            return replace(job, config=small_config(config, data), number=number, examples=1)
         case StepCost(workload):
             small = replace(workload, batch_size=2) if hasattr(workload, "batch_size") else workload
             values = (

@@ -112,7 +112,7 @@ def test_only_what_is_missing_is_named(data: Data) -> None:
 
 
 def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
-    cells = [cell for cell in hwf_table.full(data.means(3)) if cell.row != hwf_table.OURS]
+    cells = [cell for cell in hwf_table.full(data.means(3)) if cell.row not in hwf_table.OURS]
     assert len(cells) == 7 * 4
     for config in configs(cells):
         assert isinstance(config, TrainHWF)
@@ -131,7 +131,7 @@ def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
 
 
 def test_the_table_of_formulas_ends_with_our_settings_which_the_leak_shares(data: Data) -> None:
-    ours = [cell for cell in hwf_table.full(data.means(3)) if cell.row == hwf_table.OURS]
+    ours = [cell for cell in hwf_table.full(data.means(3)) if cell.row in hwf_table.OURS]
     assert [cell.column for cell in ours] == ["25%", "50%", "75%", "100%"]
     (leak,) = [
         cell for cell in hwf_leak.full(data.means(3)) if (cell.row, cell.column) == ("posterior", "HWF")

@@ -15,7 +15,8 @@ from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.catalogue.page import IMAGES, records, write_page
 from ngs.experiments.job import address
-from ngs.experiments.jobs import corrections, question_corrections
+from ngs.experiments.report.formula_readings import FormulaSearches
+from ngs.experiments.report.question_readings import QuestionSearches
 from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
 from ngs.experiments.results.section import Section
 from ngs.experiments.sweep.event import Done, Found
@@ -70,8 +71,8 @@ def test_an_experiment_runs_and_is_shown(name: str, data: Data, store: Store, tm
 def assert_every_row_is_named(outcome: Outcome, section: Section) -> None:
     """In the text, or in the legend of a figure."""
     named = said(section)
-    kinds = corrections.Kind if outcome.experiment == "hwf-examples" else question_corrections.Kind
-    rows = [kind.value for kind in kinds] if outcome.rows == [PLACE[0]] else outcome.rows
+    searches = FormulaSearches if outcome.experiment == "hwf-examples" else QuestionSearches
+    rows = list(searches.kinds) if outcome.rows == [PLACE[0]] else outcome.rows
     assert [row for row in rows if row not in named] == []
 
 

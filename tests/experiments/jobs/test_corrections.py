@@ -13,19 +13,15 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from torch import nn
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF, read_facts
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Trained, address
-from ngs.experiments.jobs import question_corrections as about_questions
-from ngs.experiments.jobs.corrections import CorrectedFormulas, Corrections, Kind, counted
-from ngs.experiments.jobs.question_corrections import QuestionCorrections
-from ngs.experiments.report.corrections import Searches
+from ngs.experiments.jobs.corrections import Corrections, counted, examples_of, kinds_of
+from ngs.experiments.report.formula_readings import FormulaSearches
 from ngs.experiments.run import train
 from ngs.grammar.padding import PAD
-from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
@@ -36,7 +32,7 @@ from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
-from tests.experiments.report.wrong_answers import FINE, HOPELESS, LUCKY, SPURIOUS, TRUE, part_of
+from tests.experiments.report.wrong_answers import FINE, HOPELESS, LUCKY, SPURIOUS, TRUE, readings_of
 
 OPERATOR = ("2+3", [{"2": 0.9}, {"-": 0.6, "+": 0.3}, {"3": 0.9}])
 FAR = ("2*3", [{"1": 0.6, "2": 0.39}, {"/": 0.6, "*": 0.39}, {"4": 0.6, "3": 0.39}])
@@ -45,12 +41,9 @@ FAR = ("2*3", [{"1": 0.6, "2": 0.39}, {"/": 0.6, "*": 0.39}, {"4": 0.6, "3": 0.3
 
 def sorted_out(
     *formulas: tuple[str, list[dict[str, float]]], steps: int = 5, seed: int = 0
-) -> CorrectedFormulas:
-    part = part_of(*formulas)
-    reading = read_all(nn.Identity(), part)
+) -> FormulaSearches:
     generator = torch.Generator().manual_seed(seed)
-    searches = Searches.of(reading, part, ChainSettings(steps=steps), generator)
-    return CorrectedFormulas(searches, range(len(formulas)))
+    return FormulaSearches.of(readings_of(*formulas), ChainSettings(steps=steps), generator)
 
 
 def value_of(formula: str) -> Fraction:
@@ -64,18 +57,18 @@ def value_of(formula: str) -> Fraction:
 
 def test_kinds_are_told_apart() -> None:
     found = sorted_out(TRUE, FINE, OPERATOR, SPURIOUS, HOPELESS, LUCKY, steps=0)
-    assert found.kinds == [Kind.DIGIT, Kind.OPERATOR, Kind.SPURIOUS, Kind.NONE]
-    assert found.lucky == 1
+    assert kinds_of(found) == ["digit", "operator", "spurious", "none"]
+    assert found.readings.lucky == [5]
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_more_steps_find_what_one_does_not(seed: int, tmp_path: Path) -> None:
     found = sorted_out(*[FAR] * 8, steps=60, seed=seed)
-    assert set(found.kinds) <= {Kind.MORE_STEPS, Kind.NONE}
-    assert Kind.MORE_STEPS in found.kinds
-    for example in found.examples(8, tmp_path):
+    assert set(kinds_of(found)) <= {"more steps", "none"}
+    assert "more steps" in kinds_of(found)
+    for example in examples_of(found, 8, tmp_path):
         assert example["one_step"] is None
-        walked = example["kind"] == Kind.MORE_STEPS.value
+        walked = example["kind"] == "more steps"
         assert (example["multi_step"] is not None) == walked == (example["worth"]["m-BS"] != "none")
         assert example["walk"][0] == "1/4"
         if walked:
@@ -85,13 +78,13 @@ def test_more_steps_find_what_one_does_not(seed: int, tmp_path: Path) -> None:
 
 def test_where_nothing_is_wrong_nothing_is_shown(tmp_path: Path) -> None:
     found = sorted_out(FINE, LUCKY)
-    assert found.kinds == list(found.examples(3, tmp_path)) == []
-    assert counted(Kind, found.kinds)["digit"] == {"count": 0, "share": None}
+    assert kinds_of(found) == list(examples_of(found, 3, tmp_path)) == []
+    assert counted(found.kinds, [])["digit"] == {"count": 0, "share": None}
 
 
 def test_no_more_are_kept_than_asked_for(tmp_path: Path) -> None:
     found = sorted_out(*[TRUE] * 4, *[OPERATOR] * 3, *[SPURIOUS] * 2, steps=0)
-    kinds = Counter(example["kind"] for example in found.examples(2, tmp_path))
+    kinds = Counter(example["kind"] for example in examples_of(found, 2, tmp_path))
     assert kinds == {"digit": 2, "operator": 2, "spurious": 2}
     assert len(list(tmp_path.iterdir())) == 6
 
@@ -105,20 +98,20 @@ def formula_job(tmp_path_factory: pytest.TempPathFactory) -> Corrections:
     lengths = {1: 0.2, 3: 0.4, 5: 0.4}
     packed.write(path, embedded(train=80, test=4, lengths=lengths, train_writers=6, test_writers=1))
     config = TrainHWF(data=str(path), steps=12, batch_size=16, validation=0.1, validate_every=8)
-    return Corrections(config, formulas=60, examples=2)
+    return Corrections(config, number=60, examples=2)
 
 
 @pytest.fixture(scope="module")
-def question_job(tmp_path_factory: pytest.TempPathFactory) -> QuestionCorrections:
+def question_job(tmp_path_factory: pytest.TempPathFactory) -> Corrections:
     path = tmp_path_factory.mktemp("questions") / "small.ngs"
     packed_questions.write(
         path, synthetic(scenes=30, per_scene=6, validation_scenes=2, validation_per_scene=2)
     )
     config = TrainCLEVR(data=str(path), steps=4, batch_size=16, validation=0.1, validate_every=3)
-    return QuestionCorrections(config, questions=100, examples=2)
+    return Corrections(config, number=100, examples=2)
 
 
-def run_of(job: Corrections | QuestionCorrections, folder: Path) -> Path:
+def run_of(job: Corrections, folder: Path) -> Path:
     for _ in train(job.config, folder):
         pass
     return folder
@@ -130,11 +123,11 @@ def formula_run(formula_job: Corrections, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def question_run(question_job: QuestionCorrections, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def question_run(question_job: Corrections, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_of(question_job, tmp_path_factory.mktemp("questions") / "run")
 
 
-def done(job: Corrections | QuestionCorrections, folder: Path, run: Path) -> Any:
+def done(job: Corrections, folder: Path, run: Path) -> Any:
     """The result, after checks that hold for formulas and questions."""
     for _ in job.do(folder, [run]):
         pass
@@ -177,22 +170,22 @@ def test_chains_go_from_what_was_read_to_the_correction(
 ) -> None:
     """The states are sentences, each another than the one before; the last is what m-BS ended in."""
     found = formula_job.corrected(formula_run)
-    several = found.searches.several
-    examples = list(found.examples(1000, tmp_path))
+    assert isinstance(found, FormulaSearches)
+    examples = list(examples_of(found, 1000, tmp_path))
     assert any(len(example["walk"]) > 2 for example in examples)
     for example in examples:
         states = example["walk"]
         assert states[0] == example["read"]
         assert all(recognises(GRAMMAR, state) for state in states)
         assert all(state != after for state, after in pairwise(states))
-        k = [found.chosen[n] for n in found.searches.numbers.tolist()].index(example["formula"])
-        ended = GRAMMAR.decode(symbol for symbol in several.z[k].tolist() if symbol != PAD)
+        k = [found.readings.chosen[n] for n in found.readings.wrong].index(example["formula"])
+        ended = GRAMMAR.decode(symbol for symbol in found.several.z[k].tolist() if symbol != PAD)
         assert states[-1] == "".join(ended)
-        assert (example["multi_step"] is not None) == bool(several.found[k])
+        assert (example["multi_step"] is not None) == bool(found.several.found[k])
 
 
 def test_questions_of_a_run_are_corrected(
-    question_job: QuestionCorrections, question_run: Path, tmp_path: Path
+    question_job: Corrections, question_run: Path, tmp_path: Path
 ) -> None:
     result = done(question_job, tmp_path, question_run)
     assert (result["step"], result["questions"]) == (3, 100)
@@ -209,27 +202,25 @@ def test_questions_of_a_run_are_corrected(
 
 
 def test_questions_without_a_wrong_answer_have_no_kinds(
-    question_job: QuestionCorrections, question_run: Path, tmp_path: Path
+    question_job: Corrections, question_run: Path, tmp_path: Path
 ) -> None:
     found = question_job.corrected(question_run)
-    right = [replace(outcome, right=True) for outcome in found.readings.outcomes]
-    readings = replace(found.readings, outcomes=right)
-    generator = torch.Generator().manual_seed(0)
-    one, several = about_questions.searched(readings, question_job.chain, generator)
-    nothing = replace(found, readings=readings, one=one, several=several)
-    assert nothing.kinds == list(nothing.examples(3, tmp_path)) == []
+    reading = replace(found.readings.reading, right=torch.ones_like(found.readings.reading.right))
+    readings = replace(found.readings, reading=reading)
+    nothing = type(found).of(readings, question_job.chain, torch.Generator())
+    assert kinds_of(nothing) == list(examples_of(nothing, 3, tmp_path)) == []
 
 
 def test_jobs_need_their_run_and_know_their_settings(
-    formula_job: Corrections, question_job: QuestionCorrections
+    formula_job: Corrections, question_job: Corrections
 ) -> None:
     for job in (formula_job, question_job):
         assert job.needs == (Trained(job.config),)
         assert pickle.loads(pickle.dumps(job)) == job
         others = [replace(job, walk_steps=3), replace(job, examples=7)]
-        others.append(replace(job, config=replace(job.config, seed=1)))  # type: ignore[arg-type]
+        others.append(replace(job, config=replace(job.config, seed=1)))
         assert len({address(each) for each in (job, *others)}) == 4
-    with pytest.raises(NGSError, match="at least one formula"):
-        replace(formula_job, formulas=0)
+    with pytest.raises(NGSError, match="0 formulas; read at least one"):
+        replace(formula_job, number=0)
     with pytest.raises(NGSError, match="steps is -1"):
         replace(question_job, walk_steps=-1)

@@ -11,7 +11,6 @@ from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import write_report
-from ngs.experiments.report.question_gallery import QuestionGallery, question_gallery
 from ngs.experiments.run import train
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.dataset import VisualQuestions
@@ -82,8 +81,8 @@ def question_text(question_run: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def question_shown(question_run: Path) -> QuestionGallery:
-    return question_gallery(question_run, read_run(question_run).config)
+def question_shown(question_run: Path) -> Gallery:
+    return gallery(question_run, read_run(question_run).config)
 
 
 @pytest.fixture

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ngs.experiments.folder import EARLY, RESULT
-from ngs.experiments.report.gallery import Gallery, gallery
+from ngs.experiments.report.gallery import gallery
 from ngs.experiments.report.outcome import read_run
 from tests.experiments.report.documents import facts
 
 
-def test_without_the_early_network_the_best_is_corrected(copy: Path, shown: Gallery) -> None:
-    assert shown.practice.step == 10
+@pytest.mark.parametrize("prefix, early", [("", 10), ("question_", 3)])
+def test_without_the_early_network_the_best_is_corrected(
+    prefix: str, early: int, request: pytest.FixtureRequest
+) -> None:
+    copy: Path = request.getfixturevalue(f"{prefix}copy")
+    assert request.getfixturevalue(f"{prefix}shown").early_step == early
     (copy / EARLY).unlink()
     other = gallery(copy, read_run(copy).config)
-    assert other.practice.step == other.exam.step == facts(copy / RESULT)["chosen_step"]
+    assert other.early_step == other.step == facts(copy / RESULT)["chosen_step"]

@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
 
 from ngs.experiments.hwf import load_network
 from ngs.experiments.report.gallery import Gallery
-from ngs.experiments.report.mistakes import mistakes
 from ngs.grammar.padding import PAD
-from ngs.learning.metrics import read_all
 from ngs.parsing.independent import independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
@@ -21,7 +18,7 @@ from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas, as_ink
 from tests.experiments.report.documents import rows_of, said
-from tests.experiments.report.wrong_answers import FINE, LUCKY, SPURIOUS, part_of
+from tests.experiments.report.wrong_answers import FINE, LUCKY, SPURIOUS, readings_of
 
 
 def read_one_by_one(folder: Path, data: HandwrittenFormulas) -> list[tuple[str, str]]:
@@ -56,8 +53,8 @@ def test_the_mistakes_are_those_of_the_network(
 
     lucky = sum(value(written) == value(read) for written, read in wrong)
     assert wrong
-    assert f"as they are written: {len(wrong)}, of which {lucky} with the right answer" in said(text)
-    some = shown.exam.mistakes.shown
+    assert f"Wrong answers: {len(wrong) - lucky}. {lucky} more are misread" in said(text)
+    some = shown.mistakes.shown_wrong + shown.mistakes.shown_lucky
     assert len(some) == min(len(wrong), 24)
     for each in some:
         assert ("".join(each.written), "".join(each.read)) in wrong
@@ -68,12 +65,16 @@ def test_the_mistakes_are_those_of_the_network(
 
 
 def test_lucky_mistakes_have_a_place() -> None:
-    part = part_of(*[SPURIOUS] * 30, *[LUCKY] * 8, FINE)
-    found = mistakes(read_all(nn.Identity(), part), part.examples, GRAMMAR, 24)
-    assert (found.total, found.lucky, len(found.shown)) == (38, 8, 24)
-    assert sum(each.lucky for each in found.shown) == 6
-    few = part_of(*[SPURIOUS] * 3, *[LUCKY] * 8)
-    found = mistakes(read_all(nn.Identity(), few), few.examples, GRAMMAR, 24)
-    assert (found.total, found.lucky, len(found.shown)) == (11, 8, 11)
-    assert found.shown[0].p_read[2] == pytest.approx(0.9)
-    assert found.shown[0].p_written[2] == pytest.approx(0.05)
+    found = readings_of(*[SPURIOUS] * 30, *[LUCKY] * 8, FINE).mistakes(24, 6)
+    assert (found.wrong, found.lucky, len(found.shown_wrong), len(found.shown_lucky)) == (30, 8, 18, 6)
+    assert all(each.lucky for each in found.shown_lucky)
+    few = readings_of(*[SPURIOUS] * 3, *[LUCKY] * 8).mistakes(24, 6)
+    assert (few.wrong, few.lucky, len(few.shown_wrong), len(few.shown_lucky)) == (3, 8, 3, 8)
+    assert few.shown_wrong[0].p_read[2] == pytest.approx(0.9)
+    assert few.shown_wrong[0].p_written[2] == pytest.approx(0.05)
+
+
+def test_the_most_confident_mistake_is_the_first() -> None:
+    sure, unsure = ("4", [{"1": 0.9, "4": 0.05}]), ("4", [{"1": 0.5, "4": 0.4}])
+    first, second = readings_of(unsure, sure).mistakes(2, 0).shown_wrong
+    assert first.p_read == [pytest.approx(0.9)] and second.p_read == [pytest.approx(0.5)]

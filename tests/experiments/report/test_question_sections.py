@@ -15,11 +15,10 @@ from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.folder import A_NETWORK, BEST, CONFIG, DATA, EARLY, ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.report import question_gallery as galleries
+from ngs.experiments.report.gallery import WAYS, Gallery, gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
-from ngs.experiments.report.question_gallery import QuestionGallery
-from ngs.experiments.report.questions import WrongAnswers
+from ngs.experiments.report.readings import Mistakes
 from ngs.experiments.report.recorded import commands
 from ngs.learning import tensor_file
 from ngs.tasks.clevr import packed
@@ -67,12 +66,11 @@ def test_every_section_says_what_its_numbers_are_about(question_text: str) -> No
         assert about.startswith("data set synthetic method posterior")
 
 
-def test_the_cards_are_the_mistakes(question_text: str, question_shown: QuestionGallery) -> None:
-    found, practice = question_shown.exam.mistakes, question_shown.practice.corrections
-    assert practice is not None
+def test_the_cards_are_the_mistakes(question_text: str, question_shown: Gallery) -> None:
+    found, corrected = question_shown.mistakes, question_shown.corrections.shown(3)
     assert question_text.count(">wrong answer</span>") == len(found.shown_wrong) > 0
     assert question_text.count(">right answer by luck</span>") == len(found.shown_lucky)
-    cards = len(found.shown_wrong + found.shown_lucky) + sum(map(len, practice.shown.values()))
+    cards = len(found.shown_wrong + found.shown_lucky) + sum(map(len, corrected.values()))
     assert Document(question_text).tags["article"] == cards
     assert question_text.count('<svg class="scene"') == cards
     words = said(question_text)
@@ -80,7 +78,7 @@ def test_the_cards_are_the_mistakes(question_text: str, question_shown: Question
     assert f"{each.text} {each.answer}" in words
     assert f"question {each.number}, {each.kind}" in words
     assert f"Wrong answers: {found.wrong}." in words
-    assert f"What becomes of {practice.wrong} wrong answers" in words
+    assert f"What becomes of {len(question_shown.practice.wrong)} wrong answers" in words
 
 
 def test_the_page_needs_nothing_else(question_text: str) -> None:
@@ -129,11 +127,10 @@ def test_what_comes_from_files_is_escaped(
     assert f"posterior on {EVIL}" in said(text)
 
 
-def test_words_of_questions_are_escaped(question_run: Path, question_shown: QuestionGallery) -> None:
-    exam = question_shown.exam
-    evil = replace(exam.mistakes.shown_wrong[0], text=EVIL)
-    exam = replace(exam, mistakes=replace(exam.mistakes, shown_wrong=(evil,)))
-    text = page(read_run(question_run), replace(question_shown, exam=exam))
+def test_words_of_questions_are_escaped(question_run: Path, question_shown: Gallery) -> None:
+    evil = replace(question_shown.mistakes.shown_wrong[0], text=EVIL)
+    mistakes = replace(question_shown.mistakes, shown_wrong=(evil,))
+    text = page(read_run(question_run), replace(question_shown, mistakes=mistakes))
     assert Document(text).tags["script"] == 0
     assert EVIL in said(text)
 
@@ -158,7 +155,7 @@ def test_data_without_programs_is_not_judged(
     assert ">spurious<" not in text
 
 
-def test_an_unfinished_run(question_copy: Path, question_shown: QuestionGallery) -> None:
+def test_an_unfinished_run(question_copy: Path, question_shown: Gallery) -> None:
     (question_copy / RESULT).unlink()
     words = said(page(read_run(question_copy), question_shown))
     assert "Unfinished: 6 steps of 6, and no result yet." in words
@@ -167,9 +164,9 @@ def test_an_unfinished_run(question_copy: Path, question_shown: QuestionGallery)
 
 
 def test_a_large_test_part_is_sampled(question_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(galleries, "EXAM", 10)
+    monkeypatch.setitem(WAYS, "clevr", replace(WAYS["clevr"], exam=10))
     run = read_run(question_copy)
-    few = galleries.question_gallery(question_copy, run.config)
+    few = gallery(question_copy, run.config)
     words = said(page(run, few))
     assert "test part, 10 of 100 questions" in words
     assert "answers right, test part (100 questions)" in words
@@ -192,24 +189,19 @@ def test_a_run_that_has_only_begun(question_copy: Path) -> None:
     assert "Nothing is on record yet." in said(write_report(question_copy).read_text(encoding="utf-8"))
 
 
-def test_nothing_is_wrong(question_run: Path, question_shown: QuestionGallery) -> None:
-    exam = replace(question_shown.exam, mistakes=WrongAnswers(0, 0, (), ()))
-    practice = replace(question_shown.practice, corrections=None)
-    words = said(page(read_run(question_run), replace(question_shown, exam=exam, practice=practice)))
+def test_nothing_is_wrong(question_run: Path, question_shown: Gallery) -> None:
+    nothing = replace(question_shown, mistakes=Mistakes(0, 0, (), ()), corrections=None)
+    words = said(page(read_run(question_run), nothing))
     assert "There is no mistake to be shown." in words
     assert "there is nothing to correct" in words
 
 
-def test_questions_that_nobody_understands_are_told(
-    question_run: Path, question_shown: QuestionGallery
-) -> None:
+def test_questions_that_nobody_understands_are_told(question_run: Path, question_shown: Gallery) -> None:
     shown = replace(question_shown, exam=replace(question_shown.exam, not_understood=3))
     assert "does not understand 3 questions of the test part" in said(page(read_run(question_run), shown))
 
 
-def test_a_result_that_does_not_fit_the_network_is_told(
-    question_copy: Path, question_shown: QuestionGallery
-) -> None:
+def test_a_result_that_does_not_fit_the_network_is_told(question_copy: Path, question_shown: Gallery) -> None:
     result = facts(question_copy / RESULT)
     result["test"]["answers"] = 1.0
     (question_copy / RESULT).write_text(json.dumps(result))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from ngs.experiments.clevr import load_reader, parts_of
 from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.folder import BEST
+from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
-from ngs.experiments.report.question_gallery import QuestionGallery
-from ngs.experiments.report.questions import Readings, sample, wrong_answers
+from ngs.experiments.report.question_readings import QuestionReadings
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import spoken, trace
@@ -32,15 +34,15 @@ def asked_one_by_one(folder: Path, data: VisualQuestions) -> dict[int, tuple[Pro
 
 
 def test_the_mistakes_are_those_of_the_network(
-    question_run: Path, questions: VisualQuestions, question_shown: QuestionGallery
+    question_run: Path, questions: VisualQuestions, question_shown: Gallery
 ) -> None:
-    one_by_one, exam = asked_one_by_one(question_run, questions), question_shown.exam
+    one_by_one, mistakes = asked_one_by_one(question_run, questions), question_shown.mistakes
     rights = [(right, alike) for _, _, right, alike in one_by_one.values()]
-    assert exam.mistakes.wrong == sum(not right for right, _ in rights) > 0
-    assert exam.mistakes.lucky == sum(right and not alike for right, alike in rights)
-    assert exam.scores.total.programs_equivalent == sum(alike for _, alike in rights)
-    some = exam.mistakes.shown_wrong + exam.mistakes.shown_lucky
-    assert len(some) == min(12, exam.mistakes.wrong + exam.mistakes.lucky)
+    assert mistakes.wrong == sum(not right for right, _ in rights) > 0
+    assert mistakes.lucky == sum(right and not alike for right, alike in rights)
+    assert question_shown.exam.scores.total.programs_equivalent == sum(alike for _, alike in rights)
+    some = mistakes.shown_wrong + mistakes.shown_lucky
+    assert len(some) == min(12, mistakes.wrong + mistakes.lucky)
     for each in some:
         program, p, right, alike = one_by_one[each.number]
         assert each.read.program == program
@@ -53,13 +55,12 @@ def test_the_mistakes_are_those_of_the_network(
 def test_a_sample_has_the_scenes_of_its_questions(question_run: Path, questions: VisualQuestions) -> None:
     config = read_run(question_run).config
     assert isinstance(config, TrainCLEVR)
-    test = parts_of(config, load_reader(question_run).network.key.weight.device).test
-    few = sample(config, test, questions.scenes, 7)
-    assert (len(few.questions), few.of, few.is_all) == (7, 100, False)
+    parts = parts_of(config, torch.device("cpu"))
+    few = QuestionReadings.read(question_run, BEST, config, parts, "test", 7)
+    assert (len(few), few.of, few.is_all, few.counted) == (7, 100, False, "7 of 100 questions")
     assert len(few.scenes) <= 7
     place = {number: k for k, number in enumerate(questions.validation.numbers.tolist())}
     for k, number in enumerate(few.questions.numbers.tolist()):
         whole = questions.validation.scenes[place[number]]
         assert few.scenes[int(few.questions.scenes[k])] == questions.scenes[int(whole)]
-    readings = Readings.of(load_reader(question_run).network, few)
-    assert len(wrong_answers(readings, 2).shown_wrong) <= 2
+    assert len(few.mistakes(2, 0).shown_wrong) <= 2

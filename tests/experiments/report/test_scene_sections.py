@@ -53,7 +53,7 @@ def test_the_headline_and_the_tables_are_the_result(run: Path, text: str) -> Non
     assert f"{right} of {test['examples']}; 95% interval" in words
     assert f"pairwise relations right {test['relations']:.2%} test part" in words
     assert f"chosen step {result['chosen_step']} of 4" in words
-    head, *rows = rows_of(text, "numbers")
+    head, *rows = rows_of(text, "numbers shares")
     assert head == ["in picture", "objects", "all right", "found", "relations", "pictures"]
     assert [row[0] for row in rows] == [*test["by_objects"], "all"]
     assert rows[-1][3:] == [f"{test[name]:.2%}" for name in ("found", "relations", "pictures_right")]
@@ -68,7 +68,7 @@ def test_what_is_a_share_of_nothing_has_no_number(run: Path, tmp_path: Path) -> 
     marks = SceneMarks.of([PictureOutcome(empty, seen, {})]).as_facts()
     result["test"]["by_objects"]["0"] = json.loads(json.dumps(marks))["by_objects"]["0"]
     (tmp_path / "run" / RESULT).write_text(json.dumps(result))
-    rows = rows_of(write_report(tmp_path / "run").read_text(encoding="utf-8"), "numbers")
+    rows = rows_of(write_report(tmp_path / "run").read_text(encoding="utf-8"), "numbers shares")
     (row,) = (row for row in rows if row[0] == "0")
     assert row[1:] == ["0", "–0.0% to 100.0%", "–", "–", "100.00%"]
 
@@ -91,7 +91,7 @@ def test_an_unfinished_run_without_a_network_has_a_page_too(run: Path) -> None:
 
 def test_the_gallery_is_of_the_chosen_network(run: Path, shown: SceneGallery) -> None:
     assert (shown.data, shown.step) == ("few", facts(run / RESULT)["chosen_step"])
-    assert shown.marks.as_facts() == facts(run / RESULT)["test"] and (run / BEST).exists()
+    assert shown.scores.as_facts() == facts(run / RESULT)["test"] and (run / BEST).exists()
 
 
 def mistaken(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ngs.experiments.report.formula_readings import FormulaReadings
 from ngs.learning.examples import Examples
+from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
@@ -38,3 +40,9 @@ def part_of(*formulas: tuple[str, list[dict[str, float]]]) -> Reasoner:
         [GRAMMAR.encode(written) for written, _ in formulas],
     )
     return reasoner(GRAMMAR, Arithmetic, examples)
+
+
+def readings_of(*formulas: tuple[str, list[dict[str, float]]]) -> FormulaReadings:
+    """What a network that gives its inputs makes of them."""
+    part = part_of(*formulas)
+    return FormulaReadings(part, read_all(nn.Identity(), part), len(formulas), range(len(formulas)))

@@ -15,7 +15,7 @@ from ngs.errors import DataError, ParseError
 from ngs.tasks.clevr import official
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.json_list import elements
-from ngs.tasks.clevr.official_program import as_program, to_official
+from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from tests.tasks.clevr.official_files import (
     published,
@@ -27,6 +27,7 @@ from tests.tasks.clevr.official_files import (
     thing,
     written,
 )
+from tests.tasks.clevr.official_programs import to_official
 
 GONE = object()
 """In place of a value that is taken away."""

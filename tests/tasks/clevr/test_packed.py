@@ -12,6 +12,8 @@ import torch
 from safetensors.torch import save_file
 
 from ngs.errors import DataError
+from ngs.learning import tensor_file
+from ngs.learning.packed_file import Format
 from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import Questions, Ragged, VisualQuestions, tensors_of
 from ngs.tasks.clevr.dictionary import modules_of
@@ -48,7 +50,7 @@ def test_what_is_written_is_read(tmp_path, data) -> None:
     path = tmp_path / "a" / "x.ngs"
     packed.write(path, replace(data, name="häß [1]"))
     assert same(packed.read(path), replace(data, name="häß [1]"))
-    assert packed.is_packed(path) and os.listdir(path.parent) == ["x.ngs"]
+    assert packed.FORMAT.is_at(path) and os.listdir(path.parent) == ["x.ngs"]
 
 
 def test_all_published_questions_are_read_again(tmp_path) -> None:
@@ -102,9 +104,9 @@ def test_foreign_files_are_told_apart(tmp_path) -> None:
     save_file({"weight": torch.zeros(3)}, tmp_path / "weights")
     for description in ("7", "[" * 100_000, '{"kind": "something"}'):
         save_file({"weight": torch.zeros(3)}, tmp_path / "x", {"description": description})
-        assert not packed.is_packed(tmp_path / "x")
+        assert not packed.FORMAT.is_at(tmp_path / "x")
     for name in ("text", "weights", "x", "none", "."):
-        assert not packed.is_packed(tmp_path / name)
+        assert not packed.FORMAT.is_at(tmp_path / name)
         assert "pack official files with `ngs data import FOLDER`" in refusal(tmp_path / name)
 
 
@@ -122,6 +124,11 @@ def keywords(questions: Questions, position: int) -> Ragged:
     return moved(questions.keywords, flat=flat)
 
 
+def known(data: VisualQuestions, number: int) -> VisualQuestions:
+    parts = {part: replace(getattr(data, part), known=number) for part in packed.PARTS}
+    return replace(data, **parts)
+
+
 def related(data: VisualQuestions, others: frozenset[int]) -> VisualQuestions:
     first = data.scenes[0]
     left = (others, *first.relations["left"][1:])
@@ -131,31 +138,32 @@ def related(data: VisualQuestions, others: frozenset[int]) -> VisualQuestions:
 
 
 FAULTS = [
-    (lambda data: changed(data, scenes=data.train.scenes + 5), "scenes 5 to 5, and 0 to 1 can be"),
+    (lambda data: changed(data, scenes=data.train.scenes + 5), "train.scenes has 5 to 5, and 0 to 1 can be"),
     (lambda data: changed(data, scenes=data.train.scenes.long()), "train.scenes is torch.int64 with 1"),
-    (lambda data: changed(data, answers=data.train.answers + 20), "answers 21 to"),
-    (lambda data: changed(data, answers=data.train.answers[:1]), "3 train questions, but 1 answers"),
-    (lambda data: changed(data, numbers=data.train.numbers[:2]), "3 train questions, but 2 numbers"),
+    (lambda data: changed(data, answers=data.train.answers + 20), "train.answers has 21 to"),
+    (lambda data: changed(data, answers=data.train.answers[:1]), "train.answers is [1], and [3] is needed"),
+    (lambda data: changed(data, numbers=data.train.numbers[:2]), "train.numbers is [2], and [3] is needed"),
     (
         lambda data: changed(data, programs=moved(data.train.programs, flat=data.train.programs.flat + 40)),
-        "have modules",
+        "train.programs has",
     ),
     (
         lambda data: changed(
             data, modules=moved(data.train.modules, offsets=data.train.modules.offsets[:-1])
         ),
-        "the modules of the train questions do not add up",
+        "the rows of train.modules do not add up",
     ),
     (
         lambda data: changed(data, spelling=moved(data.train.spelling, flat=data.train.spelling.flat + 99)),
-        "have words",
+        "train.spelling has",
     ),
     (lambda data: changed(data, keywords=keywords(data.train, 5)), "a keyword of the train questions is not"),
     (
         lambda data: changed(data, keywords=keywords(data.train, -1)),
         "a keyword of the train questions is not",
     ),
-    (lambda data: changed(data, lexicon=data.train.lexicon[:3]), "questions have 3 words,"),
+    (lambda data: changed(data, lexicon=data.train.lexicon[:3]), "train.spelling has"),
+    (lambda data: known(data, 99), "99 of them in the vocabulary"),
     (lambda data: related(data, frozenset({0})), "is related to one that is not in its scene, or to itself"),
     (lambda data: related(data, frozenset({3})), "is related to one that is not in its scene, or to itself"),
     (lambda data: replace(data, name="a\nb"), r"the name 'a\nb' cannot be printed"),
@@ -168,7 +176,7 @@ def test_what_is_no_data_set_is_neither_written_nor_read(tmp_path, data, spoil, 
     with pytest.raises(DataError) as refused:
         packed.write(path, spoil(data))
     assert fault in str(refused.value) and not path.parent.exists()
-    monkeypatch.setattr(packed, "_faults", lambda tensors, facts: iter(()))
+    monkeypatch.setattr(Format, "faults", lambda *_: iter(()))
     packed.write(path, spoil(data))
     monkeypatch.undo()
     assert fault in refusal(path)
@@ -182,29 +190,41 @@ def test_both_parts_need_one_vocabulary(tmp_path, data) -> None:
 @pytest.mark.parametrize(
     "name, tensor, fault",
     [
-        ("scenes.counts", torch.tensor([3, 11], dtype=torch.int8), "the scenes have 3 to 11 objects"),
+        (
+            "scenes.counts",
+            torch.tensor([3, 11], dtype=torch.int8),
+            "scenes.counts has 3 to 11, and",
+        ),
         (
             "scenes.counts",
             torch.tensor([3], dtype=torch.int8),
-            "scenes.names has 2 entries, and 1 are needed",
+            "scenes.names is [2], and [1] is needed",
         ),
-        ("scenes.names", torch.zeros(4, dtype=torch.uint8), "scenes.names has None entries"),
-        ("scenes.directions", torch.zeros(4, dtype=torch.uint8), "the directions are no vectors"),
-        ("scenes.seen_from", torch.tensor([0, 7], dtype=torch.int32), "directions that are not there"),
+        ("scenes.names", torch.zeros(4, dtype=torch.uint8), "scenes.names is no list of texts"),
+        ("scenes.directions", torch.zeros(4, dtype=torch.uint8), "scenes.directions is no list of texts"),
+        ("scenes.seen_from", torch.tensor([0, 7], dtype=torch.int32), "scenes.seen_from has 0 to 7"),
         ("things.attributes", torch.full((4, 4), 9, dtype=torch.int8), "an attribute without a name"),
-        ("things.positions", torch.zeros(4, 2, dtype=torch.float64), "has 2 columns, and 3 are needed"),
-        ("things.rotations", torch.zeros(3, dtype=torch.float64), "things.rotations has 3 entries, and 4"),
-        ("train.lexicon", torch.zeros(4, dtype=torch.uint8), "the train questions have None words"),
-        ("train.keywords", torch.zeros(4, 3, dtype=torch.int16), "the keywords of the train questions"),
+        (
+            "things.positions",
+            torch.zeros(4, 2, dtype=torch.float64),
+            "things.positions is [4, 2], and [4, 3]",
+        ),
+        ("things.rotations", torch.zeros(3, dtype=torch.float64), "things.rotations is [3], and [4]"),
+        ("train.lexicon", torch.zeros(4, dtype=torch.uint8), "train.lexicon is no list of texts"),
+        (
+            "train.keywords",
+            torch.zeros(4, 3, dtype=torch.int16),
+            "train.keywords is [4, 3], and [4, 2]",
+        ),
         ("train.numbers", None, "the tensor train.numbers is missing"),
     ],
 )
 def test_tensors_that_do_not_fit_are_named(tmp_path, data, name, tensor, fault) -> None:
     path = tmp_path / "x.ngs"
     packed.write(path, data)
-    tensors, facts = packed.tensor_file.load(path, packed.KIND, "")
+    tensors, facts = tensor_file.load(path, packed.FORMAT.kind, "")
     del tensors[name]
-    packed.tensor_file.save(
-        path, packed.KIND, tensors if tensor is None else {**tensors, name: tensor}, facts
+    tensor_file.save(
+        path, packed.FORMAT.kind, tensors if tensor is None else {**tensors, name: tensor}, facts
     )
     assert fault in refusal(path)

@@ -23,6 +23,7 @@ from safetensors.torch import save_file
 
 from ngs.errors import DataError
 from ngs.learning import tensor_file
+from ngs.learning.packed_file import Format
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from tests.tasks.hwf.datasets import dataset, datasets, same
@@ -150,23 +151,26 @@ def changed(data: HandwrittenFormulas, part: str, **changes: Any) -> Handwritten
 
 
 FAULTS = [
-    (lambda data: replace(data, images=data.images[:, :44]), "the images are [44, 45]"),
+    (
+        lambda data: replace(data, images=data.images[:, :44]),
+        "images is [4, 44, 45], and",
+    ),
     (lambda data: replace(data, images=data.images.float()), "images is torch.float32"),
-    (lambda data: replace(data, images=data.images[:3]), "there are 3 images, but 4 columns"),
-    (lambda data: replace(data, sources=("a",)), "there are 4 images, but 1 sources"),
-    (lambda data: replace(data, columns=data.columns + 10), "shows symbol 16 of a grammar of 14"),
-    (lambda data: changed(data, "test", names=("a", "b")), "there are 1 test formulas, but 2 names"),
+    (lambda data: replace(data, images=data.images[:3]), "columns is [4], and [3] is needed"),
+    (lambda data: replace(data, sources=("a",)), "sources is [1], and [4] is needed"),
+    (lambda data: replace(data, columns=data.columns + 10), "and 0 to 13 can be"),
+    (lambda data: changed(data, "test", names=("a", "b")), "test.names is [2], and [1] is needed"),
     (
         lambda data: changed(data, "train", answers=(Fraction(1),)),
-        "there are 2 train formulas, but 1 numerators",
+        "train.numerators is [1], and [2] is needed",
     ),
     (
         lambda data: changed(data, "test", where=torch.tensor([[4]])),
-        "the test formulas name images 4 to 4 of 4",
+        "test.where has 4 to 4, and -1 to 3 can be",
     ),
     (
         lambda data: changed(data, "test", where=torch.tensor([[-2]])),
-        "the test formulas name images -2 to -2",
+        "test.where has -2 to -2",
     ),
     (
         lambda data: changed(data, "test", where=torch.tensor([[0, -1, 0]])),
@@ -182,7 +186,7 @@ def test_what_is_no_data_set_is_neither_written_nor_read(tmp_path, data, spoil, 
     with pytest.raises(DataError) as refused:
         packed.write(path, spoil(data))
     assert fault in str(refused.value) and os.listdir(tmp_path) == []
-    monkeypatch.setattr(packed, "_faults", lambda *_: iter(()))
+    monkeypatch.setattr(Format, "faults", lambda *_: iter(()))
     packed.write(path, spoil(data))
     monkeypatch.undo()
     assert fault in refusal(path)
@@ -204,11 +208,12 @@ def test_a_missing_tensor_and_texts_that_are_none_are_told(tmp_path, data) -> No
     assert "the tensor columns is missing" in refused_with(
         {k: v for k, v in tensors.items() if k != "columns"}
     )
-    assert "but None sources" in refused_with(tensors | {"sources": torch.zeros(3, dtype=torch.uint8)})
+    zeros = torch.zeros(3, dtype=torch.uint8)
+    assert "sources is no list of texts" in refused_with(tensors | {"sources": zeros})
     halves = tensors["columns"].bfloat16()
     assert "columns is torch.bfloat16" in refused_with(tensors | {"columns": halves})
     none = torch.zeros(1, dtype=torch.int64)
-    assert "a denominator below 1" in refused_with(tensors | {"test.denominators": none})
+    assert "test.denominators has 0 to 0, and" in refused_with(tensors | {"test.denominators": none})
 
 
 @pytest.mark.parametrize("answer", [Fraction(2**63), Fraction(1, 2**63), Fraction(-(2**70))])

@@ -267,7 +267,7 @@ def same(one: PictureData, other: PictureData) -> bool:
 def test_what_is_packed_is_read(tmp_path: Path) -> None:
     data, path = small_data(tmp_path), tmp_path / "few.ngs"
     picture_packed.write(path, data)
-    assert picture_packed.is_packed(path) and same(picture_packed.read(path), data)
+    assert picture_packed.FORMAT.is_at(path) and same(picture_packed.read(path), data)
     assert same(imported(str(path)), data)
 
 
@@ -293,10 +293,10 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name, change, message",
     [
-        ("train.cameras", lambda t: t[:2], r"train: cameras is \[2, 3\], and \[5, 3\] is needed"),
-        ("test.boxes", lambda t: t * torch.nan, "test: boxes has what is no number"),
-        ("train.files.offsets", lambda t: t.flip(0), "train: the files of 5 pictures do not add up"),
-        ("test.names", lambda t: t[:3], "test: there are 1 pictures and None names"),
+        ("train.cameras", lambda t: t[:2], r"train\.cameras is \[2, 3\], and \[5, 3\] is needed"),
+        ("test.boxes", lambda t: t * torch.nan, "test.boxes has what is no number"),
+        ("train.files.offsets", lambda t: t.flip(0), "the rows of train.files do not add up"),
+        ("test.names", lambda t: t[:3], "test.names is no list of texts"),
         ("train.things.attributes", lambda t: t + 100, "train: an object has an attribute without a name"),
         ("train.visible", lambda t: t.long(), "train.visible is torch.int64"),
     ],
@@ -306,8 +306,8 @@ def test_a_file_that_does_not_add_up_is_refused(
 ) -> None:
     path = tmp_path / "few.ngs"
     picture_packed.write(path, small_data(tmp_path))
-    tensors, facts = tensor_file.load(path, picture_packed.KIND, "")
-    tensor_file.save(path, picture_packed.KIND, {**tensors, name: change(tensors[name])}, facts)
+    tensors, facts = tensor_file.load(path, picture_packed.FORMAT.kind, "")
+    tensor_file.save(path, picture_packed.FORMAT.kind, {**tensors, name: change(tensors[name])}, facts)
     with pytest.raises(DataError, match=message):
         picture_packed.read(path)
 
@@ -324,7 +324,7 @@ def test_other_sources_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not packed yet; first `ngs data import"):
         imported(str(tmp_path))
     (tmp_path / "text.ngs").write_text("nothing")
-    assert not picture_packed.is_packed(tmp_path / "text.ngs")
+    assert not picture_packed.FORMAT.is_at(tmp_path / "text.ngs")
     with pytest.raises(DataError, match="ngs data import FOLDER --scenes FILE"):
         imported(str(tmp_path / "text.ngs"))
 

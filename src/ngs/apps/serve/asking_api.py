@@ -222,7 +222,7 @@ def _corrected(correction: ProgramCorrection) -> QuestionCorrected:
         program=tree(correction.first),
         neighbours=neighbour_lines(correction, LISTED),
         neighbours_in_all=len(correction.neighbours),
-        change=correction.search.edit and correction.search.edit.text,
+        change=correction.search.change,
         corrected=None if correction.corrected is None else tree(correction.corrected),
         posterior=right_lines(correction, LISTED),
         evidence=exp(right.log_evidence) if right.programs else 0.0,

@@ -195,7 +195,7 @@ def steps_of(correction: Correction) -> Iterator[Step]:
         yield Step(
             **dict(entry),
             kind=_kind(event),
-            text=_sentence(event, places[event.path].tree, correction),
+            text=_about(event, places[event.path].tree, correction),
             queue=best_first[:WAITING_SHOWN],
             waiting=len(queue),
         )
@@ -220,7 +220,7 @@ def _entry(event: Event, place: Shown, has_value: bool) -> Waiting:
         position=place.position,
         expected=shown_expected(event.expected) if has_value else None,
         priority=exp(min(event.log_priority, LARGEST)),
-        symbol=event.edit and event.edit.text,
+        symbol=None if event.edit is None else event.edit.text,
     )
 
 
@@ -241,13 +241,9 @@ def _kind(event: Event) -> Kind:
     return kinds[event.action]
 
 
-def _sentence(event: Event, tree: Tree, correction: Correction) -> str:
-    if event.edit is None:
-        return _about_part(event, tree, correction)
-    return _about_change(event, tree, event.edit, correction)
-
-
-def _about_part(event: Event, tree: Tree, correction: Correction) -> str:
+def _about(event: Event, tree: Tree, correction: Correction) -> str:
+    if event.edit is not None:
+        return _about_change(event, tree, event.edit, correction)
     part, wanted = written(sentence_of(tree)), shown_expected(event.expected)
     if event.action is Action.DISCARD:
         return f"{part} would have to be {wanted}, and no symbol that could stand there is."

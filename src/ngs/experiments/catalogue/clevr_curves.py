@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import CLEVR_ROWS, paper_clevr, quick_clevr, seeds
-from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.catalogue.settings import CLEVR_ROWS, WHOLE, grid, paper_clevr, quick_clevr
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.section import Section
@@ -17,25 +15,23 @@ SHARES = {"answers": "answers", "equivalent": "true programs, up to equivalence"
 
 
 def full(means: Means) -> list[Cell]:
-    return _cells(partial(paper_clevr, means), means)
+    return grid(CLEVR_ROWS, WHOLE, partial(paper_clevr, means), means.seeds)
 
 
 def quick(means: Means) -> list[Cell]:
-    return _cells(quick_clevr, means)
+    return grid(CLEVR_ROWS, WHOLE, quick_clevr, means.seeds)
 
 
-def _cells(config: Callable[..., TrainCLEVR], means: Means) -> list[Cell]:
-    return [Cell(row, "100%", seeds(config(**how), means.seeds)) for row, how in CLEVR_ROWS.items()]
-
-
-def show(outcome: Outcome) -> Section:
-    rows = [
-        [place.row + place.mark, *(share(place, tested(name)) for name in SHARES)] for place in outcome.places
-    ]
+def show(outcome: Outcome, by: str = "method") -> Section:
+    """What the chosen networks come to, and the curves of right answers."""
+    places = {place.row + place.mark: place for place in outcome.places}
+    rows = [[name, *(share(place, tested(each)) for each in SHARES)] for name, place in places.items()]
     text = rows_of(["", *SHARES.values()], rows)
-    curves = {place.row + place.mark: place.curve("answers") for place in outcome.places}
-    text += "\n\n![Right answers against training steps, by method]({clevr-curves})"
-    return Section(text, {"clevr-curves": curves_figure(curves, "right answers of the validation questions")})
+    text += f"\n\n![Right answers against training steps, by {by}]({{{outcome.experiment}}})"
+    curves = {name: place.curve("answers") for name, place in places.items()}
+    return Section(
+        text, {outcome.experiment: curves_figure(curves, "right answers of the validation questions")}
+    )
 
 
 EXPERIMENT = Experiment(

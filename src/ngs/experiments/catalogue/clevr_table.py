@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import (
     CLEVR_ROWS,
     FRACTIONS,
+    Rows,
+    grid,
     our_clevr,
     paper_clevr,
     quick_clevr,
-    seeds,
 )
+from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import published
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
 
 PAPER_ROWS = {row: CLEVR_ROWS[row] for row in ("NS-RL", "NGS-RL", "NGS-m-BS")}
-OUR_ROWS: Mapping[str, Mapping[str, Any]] = {
+OUR_ROWS: Rows = {
     "m-bs, our settings": {"method": "m-bs"},
     "posterior, our settings": {"method": "posterior"},
     "supervised, our settings": {"method": "supervised", "steps": 2400, "validate_every": 150},
@@ -29,32 +31,18 @@ FEW_QUESTIONS = {"dropout": 0.3, "enumerated": 2000, "steps": 1200}
 """What the posterior needs with a quarter of the questions, chosen on those held out: docs/clevr.md."""
 
 
-def _ours(row: str, column: str) -> dict[str, Any]:
-    few = FEW_QUESTIONS if (row, column) == ("posterior, our settings", "25%") else {}
-    return {**OUR_ROWS[row], **few, "fraction": FRACTIONS[column]}
-
-
 def full(means: Means) -> list[Cell]:
-    theirs = [
-        Cell(row, column, seeds(paper_clevr(means, **settings, fraction=fraction), means.seeds))
-        for row, settings in PAPER_ROWS.items()
-        for column, fraction in FRACTIONS.items()
-    ]
-    ours = [
-        Cell(row, column, seeds(our_clevr(means, **_ours(row, column)), means.seeds))
-        for row in OUR_ROWS
-        for column in FRACTIONS
-    ]
-    return theirs + ours
+    def ours(**settings: Any) -> TrainCLEVR:
+        few = FEW_QUESTIONS if (settings["method"], settings["fraction"]) == ("posterior", 0.25) else {}
+        return our_clevr(means, **settings, **few)
+
+    theirs = grid(PAPER_ROWS, FRACTIONS, partial(paper_clevr, means), means.seeds)
+    return theirs + grid(OUR_ROWS, FRACTIONS, ours, means.seeds)
 
 
 def quick(means: Means) -> list[Cell]:
     rows = {**PAPER_ROWS, "posterior": {"method": "posterior"}, "supervised": {"method": "supervised"}}
-    return [
-        Cell(row, column, seeds(quick_clevr(**settings, fraction=FRACTIONS[column]), means.seeds))
-        for row, settings in rows.items()
-        for column in ("25%", "100%")
-    ]
+    return grid(rows, {name: FRACTIONS[name] for name in ("25%", "100%")}, quick_clevr, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:

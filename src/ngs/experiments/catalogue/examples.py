@@ -7,7 +7,6 @@ from typing import Any
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import our_hwf, quick_clevr, quick_hwf
 from ngs.experiments.jobs.corrections import Corrections
-from ngs.experiments.jobs.question_corrections import QuestionCorrections
 from ngs.experiments.results.outcome import Outcome, Run
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import rows_of
@@ -23,16 +22,16 @@ def full_formulas(means: Means) -> list[Cell]:
 
 
 def quick_formulas(means: Means) -> list[Cell]:
-    return [Cell(*PLACE, (Corrections(quick_hwf(**EARLY_FORMULAS), formulas=300),))]
+    return [Cell(*PLACE, (Corrections(quick_hwf(**EARLY_FORMULAS), number=300),))]
 
 
 def full_questions(means: Means) -> list[Cell]:
     """Of embedded questions: the drawings show scenes, and those of a data set are not ours to publish."""
-    return [Cell(*PLACE, (QuestionCorrections(quick_clevr(**EARLY_QUESTIONS)),))]
+    return [Cell(*PLACE, (Corrections(quick_clevr(**EARLY_QUESTIONS)),))]
 
 
 def quick_questions(means: Means) -> list[Cell]:
-    return [Cell(*PLACE, (QuestionCorrections(quick_clevr(**EARLY_QUESTIONS), questions=200),))]
+    return [Cell(*PLACE, (Corrections(quick_clevr(**EARLY_QUESTIONS), number=200),))]
 
 
 def show(outcome: Outcome) -> Section:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import HWF_ROWS, paper_hwf, quick_hwf, seeds
+from ngs.experiments.catalogue.settings import HWF_ROWS, WHOLE, grid, paper_hwf, quick_hwf
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import released_curves
@@ -17,21 +19,14 @@ SHARES = {"calculation": 1, "symbol": 2}
 
 
 def full(means: Means) -> list[Cell]:
-    return [
-        Cell(
-            row,
-            "100%",
-            seeds(paper_hwf(means, **settings, steps=100_000, validate_every=2500), means.seeds),
-            instead=seeds(paper_hwf(means, **settings), means.seeds),
-        )
-        for row, settings in HWF_ROWS.items()
-    ]
+    config = partial(paper_hwf, means)
+    instead = grid(HWF_ROWS, WHOLE, config, means.seeds)
+    long = grid(HWF_ROWS, WHOLE, partial(config, steps=100_000, validate_every=2500), means.seeds)
+    return [replace(cell, instead=short.jobs) for cell, short in zip(long, instead, strict=True)]
 
 
 def quick(means: Means) -> list[Cell]:
-    return [
-        Cell(row, "100%", seeds(quick_hwf(**settings), means.seeds)) for row, settings in HWF_ROWS.items()
-    ]
+    return grid(HWF_ROWS, WHOLE, quick_hwf, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:

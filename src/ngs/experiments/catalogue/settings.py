@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ngs.experiments.catalogue.experiment import Means
+from ngs.experiments.catalogue.experiment import Cell, Means
 from ngs.experiments.config import Config, TrainCLEVR, TrainHWF
 from ngs.experiments.job import Trained
 
-FRACTIONS: Mapping[str, float] = {"25%": 0.25, "50%": 0.5, "75%": 0.75, "100%": 1.0}
+Rows = Mapping[str, Mapping[str, Any]]
+"""Settings by the name of a row or a column."""
 
-HWF_ROWS: Mapping[str, Mapping[str, Any]] = {
+FRACTIONS: Rows = {f"{percent}%": {"fraction": percent / 100} for percent in (25, 50, 75, 100)}
+WHOLE: Rows = {"100%": {}}
+
+HWF_ROWS: Rows = {
     "NGS-RL": {"method": "reinforce"},
     "NGS-MAPO": {"method": "mapo"},
     "NGS-RL-Pretrain": {"method": "reinforce", "pretrain": 0.6},
@@ -24,7 +28,7 @@ HWF_ROWS: Mapping[str, Mapping[str, Any]] = {
 """The methods of the paper's tables, ours, and the ceiling. The authors' released logs of pre-trained
 networks begin with 58 to 63% of symbols right."""
 
-CLEVR_ROWS: Mapping[str, Mapping[str, Any]] = {
+CLEVR_ROWS: Rows = {
     "NS-RL": {"method": "reinforce", "grammar": "none"},
     "NGS-RL": {"method": "reinforce"},
     "NGS-1-BS": {"method": "1-bs"},
@@ -105,6 +109,15 @@ def quick_clevr(**changes: Any) -> TrainCLEVR:
     """Embedded questions, a small network, and no more steps of m-bs than by default."""
     few = {**changes, "walk_steps": TrainCLEVR.walk_steps}
     return replace(TrainCLEVR(steps=100, validate_every=25, test_curve=True), **few)
+
+
+def grid(rows: Rows, columns: Rows, config: Callable[..., Config], number: int) -> list[Cell]:
+    """Every row with every column: `number` seeds of what `config` makes of the settings of both."""
+    return [
+        Cell(row, column, seeds(config(**how, **what), number))
+        for row, how in rows.items()
+        for column, what in columns.items()
+    ]
 
 
 def seeds(config: Config, number: int) -> tuple[Trained, ...]:

@@ -1,129 +1,58 @@
-"""What searches make of wrong answers, told apart by the labels.
+"""What 1-BS and m-BS make of wrong answers.
 
-Learning from answers never sees a label. Here they judge: a correction that gives the right answer and is
-not what is written is spurious, and only the labels can tell.
+Learning from answers never sees a label. Here labels judge: a correction that gives the right answer and does
+not mean what the label means is spurious, and only the label can tell.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from itertools import chain, islice, zip_longest
-from typing import Any
+from itertools import islice
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import torch
 from torch import Tensor
 
-from ngs.experiments.report.mistakes import Misreading, distribution, labels_of, misreading
+from ngs.experiments.report.readings import Readings, in_turn
 from ngs.grammar.padding import PAD
-from ngs.grammar.tree import Sentence
-from ngs.learning.metrics import Reading
-from ngs.parsing.independent import Independent
-from ngs.parsing.sentences import Sentences
-from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.back_search import ChainSettings, Corrections, State, back_search, sample_corrections
-from ngs.search.reasoner import Reasoner
-from ngs.search.support import posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
 
-ALTERNATIVES = 3
-"""Formulas of the posterior that are shown."""
-ONE_STEP, MULTI_STEP, POSTERIOR = "1-BS", "m-BS", "posterior"
+ONE_STEP, MULTI_STEP = "1-BS", "m-BS"
 
 
 class Fate(Enum):
-    """What became of a misread formula."""
+    """What became of a wrong answer."""
 
     TRUE = "true"
-    """corrected into what is written"""
+    """the correction means what the label means"""
     SPURIOUS = "spurious"
-    """corrected into something else with the same value"""
+    """the correction gives the answer, and means something else"""
+    UNJUDGED = "unjudged"
+    """the correction gives the answer, and nobody knows the label"""
     NONE = "none"
-    """not corrected: nothing that was looked at gives the answer"""
+    """nothing that was looked at gives the answer"""
 
 
-def judged(corrections: Corrections, labels: Tensor) -> list[Fate]:
-    """What became of each example, by its label [example, time]."""
-    true = (corrections.z == labels).all(1)
-    return [
-        (Fate.TRUE if same else Fate.SPURIOUS) if right else Fate.NONE
-        for same, right in zip(true.tolist(), corrections.found.tolist(), strict=True)
-    ]
+OF_MEANING = {True: Fate.TRUE, False: Fate.SPURIOUS, None: Fate.UNJUDGED}
+MORE_STEPS = "more steps"
+"""The kind of a wrong answer for which 1-BS finds nothing and m-BS something."""
 
-
-@dataclass(frozen=True)
-class Corrected:
-    """A wrong answer, what 1-BS made of it, and what the posterior thinks."""
-
-    misreading: Misreading
-    fate: Fate
-    """of the correction by 1-BS"""
-    correction: Sentence | None
-    alternatives: tuple[tuple[Sentence, float], ...]
-    """the likeliest formulas with the right answer, and p(z|x,y) of each"""
-    p_written: float
-    """p(z|x,y) of what is written"""
-
-    @property
-    def posterior_right(self) -> bool:
-        """Whether the likeliest of all formulas with the right answer is the one that is written."""
-        return bool(self.alternatives) and self.alternatives[0][0] == self.misreading.written
-
-
-@dataclass(frozen=True)
-class Fates:
-    """What different searches make of the wrong answers of some examples, judged by the labels."""
-
-    examples: int
-    lucky: int
-    """misread, but with the right answer: nothing to correct, as far as the answer tells"""
-    fates: Mapping[str, Counter[Fate]]
-    """of all wrong answers, by search"""
-    p_written: float
-    """p(z|x,y) of what is written, on average over the wrong answers"""
-    exact: bool
-    """whether the posterior is; otherwise its values are those of a beam"""
-    shown: Mapping[Fate, tuple[Corrected, ...]]
-    """some of them, by what 1-BS made of them"""
-
-    @property
-    def wrong(self) -> int:
-        """How many answers were wrong."""
-        return sum(next(iter(self.fates.values())).values())
-
-
-def corrections(
-    reading: Reading, part: Reasoner, settings: ChainSettings, generator: torch.Generator, limit: int
-) -> Fates:
-    """Correct every wrong answer in three ways; show at most `limit` for each fate under 1-BS.
-
-    Of each fate, the lengths take turns, and those that the posterior gets right with those it does not.
-    """
-    searches = Searches.of(reading, part, settings, generator)
-    counts = {name: Counter(found) for name, found in searches.fates.items()}
-    shown = {}
-    for fate in Fate:
-        those = (k for k, other in enumerate(searches.fates[ONE_STEP]) if other is fate)
-        shown[fate] = tuple(searches.corrected(k) for k in islice(in_turn(those, searches.kind), limit))
-    misread = (reading.symbols != labels_of(part.examples)).any(1)
-    lucky = int((misread & reading.right).sum())
-    p_written, exact = float(searches.p_written.mean()), searches.exact
-    return Fates(len(reading.right), lucky, counts, p_written, exact, shown)
+R = TypeVar("R", bound=Readings[Any])
 
 
 @dataclass(frozen=True, eq=False)
-class Searches:
-    """The wrong answers of a reading after every search; `k` counts them."""
+class Searches(ABC, Generic[R]):
+    """The wrong answers of some readings after both searches; `k` counts them."""
 
-    reading: Reading
-    part: Reasoner
-    numbers: Tensor
-    """[wrong]: which of the examples"""
-    p: Independent
-    """p(z|x) of these"""
+    kinds: ClassVar[Sequence[str]]
+    """what `kind` tells apart"""
+    possible: ClassVar[Sequence[Fate]] = tuple(Fate)
+
+    readings: R
     one: Corrections
     several: Corrections
     """[wrong]: what 1-BS and m-BS ended in"""
@@ -131,84 +60,86 @@ class Searches:
     """[state, wrong, time]: where m-BS was, from the first state to the last"""
 
     @classmethod
-    def of(
-        cls, reading: Reading, part: Reasoner, settings: ChainSettings, generator: torch.Generator
-    ) -> Searches:
-        numbers = torch.nonzero(~reading.right)[:, 0]
-        p = distribution(reading, part.examples, GRAMMAR).select(numbers)
-        z, judge = reading.symbols[numbers], part.judge_of(part.examples.batch(numbers.numpy()))
-        states: list[Tensor] = []
-
-        def visit(state: State) -> None:
-            states.append(state.z)
-
-        one = back_search(z, p.score, part.edits, judge)
-        several = sample_corrections(z, p.score, part.edits, judge, settings, generator, visit)
-        return cls(reading, part, numbers, p, one, several, torch.stack(states))
-
-    @cached_property
-    def labels(self) -> Tensor:
-        return labels_of(self.part.examples)[self.numbers]
-
-    @cached_property
-    def posterior(self) -> Independent:
-        answers = [self.part.examples.answers[k] for k in self.numbers.tolist()]
-        return posterior(GRAMMAR, Arithmetic, self.p.log_probs, self.p.lengths, answers)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the posterior is."""
-        return self.posterior.exact is None or bool(self.posterior.exact.all())
-
-    @cached_property
-    def likeliest(self) -> Sentences:
-        """[wrong, rank] of the posterior"""
-        return self.posterior.topk(ALTERNATIVES)
+    def of(cls, readings: R, chain: ChainSettings, generator: torch.Generator) -> Self:
+        wrong, none = torch.tensor(readings.wrong, dtype=torch.int64), readings.reading.symbols[:0]
+        nothing = Corrections(none, readings.reading.right[:0])
+        ends = [(nothing, nothing, none.expand(chain.steps + 1, -1, -1))]
+        for first in range(0, len(wrong), readings.at_once):
+            ends.append(_searched(readings, wrong[first : first + readings.at_once], chain, generator))
+        one, several, states = zip(*ends, strict=True)
+        return cls(readings, _joined(one), _joined(several), torch.cat(states, 1))
 
     @cached_property
     def fates(self) -> Mapping[str, list[Fate]]:
-        return {**self.back_search_fates, POSTERIOR: judged(self._mode, self.labels)}
-
-    @cached_property
-    def back_search_fates(self) -> Mapping[str, list[Fate]]:
-        """Those for which no posterior is needed."""
-        searches = {ONE_STEP: self.one, MULTI_STEP: self.several}
-        return {name: judged(found, self.labels) for name, found in searches.items()}
+        """[wrong], by search"""
+        return {ONE_STEP: self.judged(self.one), MULTI_STEP: self.judged(self.several)}
 
     @property
-    def _mode(self) -> Corrections:
-        return Corrections(self.likeliest.symbols[:, 0], self.posterior.found)
+    def compared(self) -> Mapping[str, list[Fate]]:
+        """`fates`, and those under whatever else a page compares with both searches."""
+        return self.fates
 
-    @cached_property
-    def p_written(self) -> Tensor:
-        """p(z|x,y) [wrong] of what is written: at most 1, also where a beam left some of p(y|x) out."""
-        log_p = self.p.score(torch.arange(len(self.p)), self.labels) - self.posterior.log_z.detach()
-        return log_p.exp().masked_fill(~self.posterior.found, 0.0).clamp(max=1.0)
+    def judged(self, ended: Corrections) -> list[Fate]:
+        meant = self.readings.means(self.readings.wrong, ended.z)
+        pairs = zip(ended.found.tolist(), meant, strict=True)
+        return [OF_MEANING[same] if found else Fate.NONE for found, same in pairs]
 
-    def kind(self, k: int) -> tuple[int, bool]:
-        """Longest first, and those first that the posterior gets right."""
-        return -int(self.part.examples.lengths[self.numbers[k]]), self.fates[POSTERIOR][k] is not Fate.TRUE
+    def kind(self, k: int) -> str:
+        """The kind of correction, as the paper tells them apart."""
+        one, several = self.fates[ONE_STEP][k], self.fates[MULTI_STEP][k]
+        if one is Fate.NONE:
+            return Fate.NONE.value if several is Fate.NONE else MORE_STEPS
+        return self.true_kind(k) if one is Fate.TRUE else one.value
 
-    def corrected(self, k: int) -> Corrected:
-        shares = (self.likeliest.log_probs[k] - self.posterior.log_z[k]).detach().exp().tolist()
-        return Corrected(
-            misreading(self.reading, self.part.examples, GRAMMAR, int(self.numbers[k])),
-            self.fates[ONE_STEP][k],
-            sentence(self.one.z[k]) if self.one.found[k] else None,
-            tuple((self.likeliest[k, rank], share) for rank, share in enumerate(shares) if share > 0),
-            float(self.p_written[k]),
-        )
+    def true_kind(self, k: int) -> str:
+        """The kind of a correction by 1-BS that is not spurious."""
+        return Fate.TRUE.value
+
+    def turn(self, k: int) -> tuple[Any, ...]:
+        return self.readings.turn(self.readings.wrong[k])
+
+    def page_turn(self, k: int) -> tuple[Any, ...]:
+        """The same for a page, which may tell more apart."""
+        return self.turn(k)
+
+    def some(
+        self, kinds: Sequence[object], kind: object, limit: int, turn: Callable[[int], tuple[Any, ...]]
+    ) -> Iterator[int]:
+        """At most `limit` of those that are of one of the `kinds` [wrong]: in turn, short ones first."""
+        lengths = (self.readings.reading.symbols[self.readings.wrong] != PAD).sum(1).tolist()
+        those = sorted((k for k, each in enumerate(kinds) if each == kind), key=lambda k: lengths[k])
+        return islice(in_turn(those, turn), limit)
+
+    def shown(self, limit: int) -> dict[Fate, list[Any]]:
+        """At most `limit` for each fate under 1-BS."""
+        fates = self.fates[ONE_STEP]
+        some = {fate: self.some(fates, fate, limit, self.page_turn) for fate in Fate}
+        return {fate: list(map(self.corrected, those)) for fate, those in some.items()}
+
+    @abstractmethod
+    def corrected(self, k: int) -> Any:
+        """A wrong answer with its correction by 1-BS, for a page."""
+
+    @abstractmethod
+    def example(self, k: int) -> tuple[dict[str, Any], str]:
+        """The same with that by m-BS, for JSON, and how 1-BS goes as a drawing (SVG)."""
 
 
-def sentence(z: Tensor) -> Sentence:
-    """The symbols of one row by name."""
-    return GRAMMAR.decode(symbol for symbol in z.tolist() if symbol != PAD)
+def _searched(
+    readings: Readings[Any], numbers: Tensor, chain: ChainSettings, generator: torch.Generator
+) -> tuple[Corrections, Corrections, Tensor]:
+    reasoner, z, p = readings.reasoner, readings.reading.symbols[numbers], readings.distribution(numbers)
+    judge = reasoner.judge_of(reasoner.examples.batch(numbers.numpy()))
+    states: list[Tensor] = []
+
+    def visit(state: State) -> None:
+        states.append(state.z)
+
+    with torch.inference_mode():
+        one = back_search(z, p.score, reasoner.edits, judge)
+        several = sample_corrections(z, p.score, reasoner.edits, judge, chain, generator, visit)
+        return one, several, torch.stack(states)
 
 
-def in_turn(numbers: Iterable[int], kind: Callable[[int], tuple[Any, ...]]) -> Iterator[int]:
-    """One of each kind, then another of each, and so on."""
-    kinds: dict[tuple[Any, ...], list[int]] = {}
-    for k in numbers:
-        kinds.setdefault(kind(k), []).append(k)
-    turns = zip_longest(*(kinds[each] for each in sorted(kinds)))
-    return (k for k in chain.from_iterable(turns) if k is not None)
+def _joined(parts: Sequence[Corrections]) -> Corrections:
+    return Corrections(torch.cat([part.z for part in parts]), torch.cat([part.found for part in parts]))

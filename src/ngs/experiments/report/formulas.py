@@ -10,9 +10,8 @@ import numpy as np
 from PIL import Image
 from torch import Tensor
 
-from ngs.experiments.report.corrections import Corrected
+from ngs.experiments.report.formula_readings import CorrectedFormula, Misreading
 from ngs.experiments.report.markup import Html, chance, element, equals, joined, number, percent, sign
-from ngs.experiments.report.mistakes import Misreading
 from ngs.grammar.tree import Sentence
 
 GRAYS = 16
@@ -50,7 +49,7 @@ def confusion_table(counts: Tensor, symbols: Sequence[str]) -> Html:
     return element("table", element("thead", head), element("tbody", *body), class_="confusion")
 
 
-def misread_formula(misreading: Misreading, images: Tensor) -> Html:
+def misread_formula(misreading: Misreading) -> Html:
     """The handwriting, what it says, what was read, and how sure the network was where it erred."""
     written, read = misreading.written, misreading.read
 
@@ -59,7 +58,7 @@ def misread_formula(misreading: Misreading, images: Tensor) -> Html:
         return _line(name, [element("td", text, class_="p") for text in shown])
 
     return _formula(
-        images,
+        misreading.images,
         _line("written", _signs(written), equals(misreading.answer)),
         _line("read", _signs(read, written), equals(misreading.value)),
         chances("p(read)", misreading.p_read),
@@ -67,7 +66,7 @@ def misread_formula(misreading: Misreading, images: Tensor) -> Html:
     )
 
 
-def corrected_formula(corrected: Corrected, images: Tensor) -> Html:
+def corrected_formula(corrected: CorrectedFormula) -> Html:
     """The handwriting, what was read, how 1-BS and the posterior would have it, and what it says."""
     misreading, length = corrected.misreading, len(corrected.misreading.written)
     written, read, fix = misreading.written, misreading.read, corrected.correction
@@ -81,7 +80,7 @@ def corrected_formula(corrected: Corrected, images: Tensor) -> Html:
         for rank, (other, p) in enumerate(corrected.alternatives)
     ]
     return _formula(
-        images,
+        misreading.images,
         _line("read", _signs(read, written), equals(misreading.value)),
         fixed,
         *alternatives,

@@ -1,99 +1,93 @@
-"""What the networks of a run misread, and what a search makes of it, for a page to show."""
+"""What the networks of a run misread, and what back-search makes of it, for a page to show."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
+from typing import Any
 
 import torch
-from torch import Tensor
 
-from ngs.experiments.config import TrainHWF
+from ngs.experiments import clevr, hwf
+from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.course import Marks
 from ngs.experiments.folder import BEST, EARLY, check_data, step_of
-from ngs.experiments.hwf import load_network, parts_of, reasoner_of
-from ngs.experiments.report.corrections import Fates, corrections
-from ngs.experiments.report.mistakes import Mistakes, confusion, mistakes
-from ngs.learning.examples import Examples
-from ngs.learning.metrics import Scores, read_all, scores_of
+from ngs.experiments.report.corrections import Searches
+from ngs.experiments.report.formula_readings import FormulaReadings, FormulaSearches
+from ngs.experiments.report.question_readings import QuestionReadings, QuestionSearches
+from ngs.experiments.report.readings import Mistakes, Readings
 from ngs.search.back_search import ChainSettings
-from ngs.search.reasoner import Reasoner
-from ngs.tasks.hwf.dataset import GRAMMAR
 
-SHOWN_MISTAKES, SHOWN_CORRECTIONS = 24, 6
-"""At most; of the corrections for each fate."""
-SAMPLE = 300
-"""Training formulas that are corrected."""
+PRACTICE = 300
+"""Training examples that are corrected, at most."""
 
 
-@dataclass(frozen=True, eq=False)
-class Exam:
-    """What the best network of a run reads on the test part."""
+@dataclass(frozen=True)
+class Ways:
+    """How the networks of a task are read anew."""
 
-    step: int
-    """of the network"""
-    examples: Examples
-    names: Sequence[str]
-    """[example]"""
-    scores: Scores
-    confusion: Tensor
-    """[true, read]"""
-    mistakes: Mistakes
+    parts_of: Callable[[Any, torch.device], Any]
+    readings: type[Readings[Any]]
+    searches: type[Searches[Any]]
+    exam: int | None
+    """test examples that are read, at most"""
+    shown: int
+    """mistakes, at most"""
+    lucky: int
+    """places among them for right answers"""
+
+    def corrected(self, readings: Readings[Any], chain: ChainSettings, seed: int) -> Searches[Any]:
+        return self.searches.of(readings, chain, torch.Generator().manual_seed(seed))
 
 
-@dataclass(frozen=True, eq=False)
-class Practice:
-    """What an early network reads in some training formulas, and how its answers are corrected."""
-
-    step: int
-    """of the network"""
-    formulas: int
-    """that were learned from"""
-    examples: Examples
-    """some of them"""
-    corrections: Fates | None
-    """None where there was nothing to correct"""
+WAYS = {
+    "hwf": Ways(hwf.parts_of, FormulaReadings, FormulaSearches, exam=None, shown=24, lucky=6),
+    "clevr": Ways(clevr.parts_of, QuestionReadings, QuestionSearches, exam=5_000, shown=12, lucky=4),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
     data: str
     """the name of the data set"""
-    exam: Exam
-    practice: Practice
+    step: int
+    """of the best network"""
+    exam: Any
+    """`Readings` of the test part by it"""
+    mistakes: Mistakes[Any]
+    early_step: int
+    """of a network that has much to learn"""
+    practice: Readings[Any]
+    """of training examples by it"""
+    corrections: Any
+    """`Searches` from there; None where there was nothing to correct"""
+
+    @property
+    def scores(self) -> Marks:
+        scores: Marks = self.exam.scores
+        return scores
 
 
-def gallery(folder: Path, config: TrainHWF) -> Gallery:
-    """Read the test part and some training formulas anew, with the networks of a run."""
-    parts = parts_of(config, torch.device("cpu"))
+def gallery(folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
+    """Read test and training examples anew, with the networks of a run.
+
+    Training examples by the network of the first validation; by the best if that has nothing to learn.
+    """
+    ways = WAYS[config.task]
+    parts = ways.parts_of(config, torch.device("cpu"))
     check_data(folder / BEST, config.data, parts.data.digest)
-    exam = _exam(folder, parts.test, parts.data.test.names)
-    return Gallery(parts.data.name, exam, _practice(folder, config, parts.train))
-
-
-def _exam(folder: Path, part: Reasoner, names: Sequence[str]) -> Exam:
-    reading = read_all(load_network(folder), part)
-    return Exam(
-        step_of(folder / BEST, "hwf"),
-        part.examples,
-        names,
-        scores_of(reading, part.examples),
-        confusion(reading, part.examples, len(GRAMMAR.symbols)),
-        mistakes(reading, part.examples, GRAMMAR, SHOWN_MISTAKES),
-    )
-
-
-def _practice(folder: Path, config: TrainHWF, part: Reasoner) -> Practice:
-    """With the network of the first validation, which has much to learn; with the best if it has not."""
-    formulas = len(part.examples)
-    chosen = sorted(Random(0).sample(range(formulas), min(SAMPLE, formulas)))
-    sample = reasoner_of(part.examples.select(chosen))
+    exam = ways.readings.read(folder, BEST, config, parts, "test", ways.exam)
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
-        step, reading = step_of(folder / name, "hwf"), read_all(load_network(folder, name), sample)
-        if not reading.right.all():
-            settings = ChainSettings(steps=config.walk_steps)
-            generator = torch.Generator().manual_seed(config.seed)
-            found = corrections(reading, sample, settings, generator, SHOWN_CORRECTIONS)
-            return Practice(step, formulas, sample.examples, found)
-    return Practice(step, formulas, sample.examples, None)
+        practice = ways.readings.read(folder, name, config, parts, "train", PRACTICE)
+        if practice.wrong:
+            break
+    return Gallery(
+        parts.data.name,
+        step_of(folder / BEST, config.task),
+        exam,
+        exam.mistakes(ways.shown, ways.lucky),
+        step_of(folder / name, config.task),
+        practice,
+        ways.corrected(practice, config.chain, config.seed) if practice.wrong else None,
+    )

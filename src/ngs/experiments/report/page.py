@@ -7,40 +7,29 @@ on the CPU, and judged by the labels, which learning from answers never saw.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from ngs.experiments.folder import BEST, REPORT, check_there
+from ngs.experiments.report.formula_sections import FormulaPage
 from ngs.experiments.report.gallery import Gallery, gallery
-from ngs.experiments.report.markup import Html, element, joined
+from ngs.experiments.report.markup import element, joined
 from ngs.experiments.report.outcome import Run, read_run
-from ngs.experiments.report.question_gallery import QuestionGallery, question_gallery
-from ngs.experiments.report.question_sections import question_head, question_sections
-from ngs.experiments.report.recorded import Section
+from ngs.experiments.report.question_sections import QuestionPage
 from ngs.experiments.report.scene_gallery import SceneGallery, scene_gallery
-from ngs.experiments.report.scene_sections import scene_head, scene_sections
-from ngs.experiments.report.sections import head, sections
+from ngs.experiments.report.scene_sections import ScenePage
+from ngs.experiments.report.sections import TaskPage
 from ngs.learning.whole_file import replacing
 
-
-@dataclass(frozen=True)
-class Report:
-    """How the runs of a task are shown; `Any` is the task's own configuration and gallery."""
-
-    gallery: Callable[[Path, Any], Any]
-    """what its networks make of the data, read anew"""
-    head: Callable[[Run[Any], str, Any], Iterator[Html]]
-    sections: Callable[[Run[Any], str, Any], Iterator[Section]]
-
-
-REPORTS: Mapping[str, Report] = {
-    "hwf": Report(gallery, head, sections),
-    "clevr": Report(question_gallery, question_head, question_sections),
-    "scenes": Report(scene_gallery, scene_head, scene_sections),
+Shower = Callable[[Path, Any], Any]
+"""From a folder and its configuration: what its networks make of the data, read anew."""
+PAGES: Mapping[str, tuple[Shower, type[TaskPage]]] = {
+    "hwf": (gallery, FormulaPage),
+    "clevr": (gallery, QuestionPage),
+    "scenes": (scene_gallery, ScenePage),
 }
 """By the task of a run."""
 
@@ -50,7 +39,8 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
     run = read_run(folder)
     if (folder / BEST).exists():
         check_there(folder, run.config)
-    shown = REPORTS[run.config.task].gallery(folder, run.config) if (folder / BEST).exists() else None
+    read, _ = PAGES[run.config.task]
+    shown = read(folder, run.config) if (folder / BEST).exists() else None
     text = page(run, shown)
     path = folder / REPORT if out is None else out
     with replacing(path) as stage:
@@ -58,20 +48,20 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
     return path
 
 
-def page(run: Run[Any], shown: Gallery | QuestionGallery | SceneGallery | None) -> str:
+def page(run: Run[Any], shown: Gallery | SceneGallery | None) -> str:
     """The whole document; without a gallery where there is no network yet."""
-    report = REPORTS[run.config.task]
-    data = run.config.data if shown is None else shown.data
-    below = list(report.sections(run, data, shown))
+    _, made = PAGES[run.config.task]
+    report = made(run, shown)
+    below = list(report.sections())
     contents = [element("a", title, href=f"#{name}") for name, title, _ in below]
     parts = [
-        element("header", *report.head(run, data, shown), element("nav", *contents, class_="contents")),
+        element("header", *report.head(), element("nav", *contents, class_="contents")),
         *(element("section", element("h2", title), *inside, id=name) for name, title, inside in below),
         element("footer", "Made by ", element("code", shlex.join(["ngs", "report", str(run.folder)]))),
     ]
     static = files("ngs.experiments.report").joinpath("data")
     return Template(static.joinpath("report.html").read_text(encoding="utf-8")).substitute(
-        title=joined(f"{run.config.method} on {data}"),
+        title=joined(f"{run.config.method} on {report.data}"),
         style=static.joinpath("report.css").read_text(encoding="utf-8"),
         body="\n".join(parts),
     )

@@ -41,7 +41,7 @@ class SceneGallery:
     """the name of the data set"""
     step: int
     """of the network"""
-    marks: SceneMarks
+    scores: SceneMarks
     confusions: Mapping[str, Tensor]
     """[true, seen] for each attribute, over the objects that were found"""
     mistaken: int

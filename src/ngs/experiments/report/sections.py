@@ -1,17 +1,15 @@
-"""What stands on the page of a run that reads handwritten formulas: a headline and sections."""
+"""What stands on the page of a run: a headline and sections, for all tasks; each says it in its own words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
 
-from torch import Tensor
-
-from ngs.experiments.config import TrainHWF
 from ngs.experiments.counted import COUNTED
-from ngs.experiments.hwf import PRETRAIN_STEPS
-from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, POSTERIOR, Corrected, Fate, Fates
-from ngs.experiments.report.formulas import confusion_table, corrected_formula, misread_formula
-from ngs.experiments.report.gallery import Exam, Gallery, Practice
+from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
+from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.headline import headline, title
 from ngs.experiments.report.markup import (
     Html,
@@ -20,265 +18,259 @@ from ngs.experiments.report.markup import (
     element,
     joined,
     note,
-    number,
     percent,
-    sign,
     table_head,
     table_line,
 )
-from ngs.experiments.report.mistakes import Misreading
 from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.recorded import Section, about, page_sections
-from ngs.explanations.drawing import as_svg
-from ngs.grammar.padding import PAD
-from ngs.learning.examples import Examples, Pool
-from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.one_step import one_step
-from ngs.tasks.hwf.dataset import GRAMMAR
 
-DRAWN = 5
-"""Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
+SHARES = ": what is right, with 95% intervals (Wilson)"
 
 
-def sections(run: Run[TrainHWF], data: str, shown: Gallery | None) -> Iterator[Section]:
-    """Those about a network only where there is one."""
-    if shown is None:
-        return page_sections(run, data, "formulas")
-    first = ("accuracy", "Accuracy by length", _accuracy(run, shown))
-    then = [
-        ("confusions", "Which symbols are confused", _confusions(run, shown)),
-        ("mistakes", "Mistakes", _mistakes(run, shown)),
-        ("corrections", "Corrections, right and spurious", _corrections(run, shown)),
-    ]
-    return page_sections(run, data, "formulas", [first], then)
+class TaskPage(ABC):
+    """The page about one run; what is about a network stands there only where there is one."""
+
+    task: ClassVar[str]
+    """what is learned"""
+    examples: ClassVar[str]
+    """what is learned from"""
+    right: ClassVar[str] = "answers right"
+    labels: ClassVar[Mapping[str, str]]
+    """shares in the headline, and what is right in each"""
+    accuracy_title: ClassVar[str]
+
+    def __init__(self, run: Run[Any], shown: Any) -> None:
+        """`shown` is what the networks of the run make of the data, read anew; None if there are none."""
+        self.run, self.shown = run, shown
+        self.data: str = run.config.data if shown is None else shown.data
+
+    def about(self, *more: str) -> Html:
+        return about(self.run, self.data, *more)
+
+    # The headline
+
+    def head(self) -> Iterator[Html]:
+        """What was learned how, and how well: the top of the page."""
+        yield from title(self.run, self.data, task=self.task, lede=self.supervision(), of=self.planned())
+        if self.shown is not None:
+            step = self.shown.step if self.run.result is None else self.run.result.chosen_step
+            yield headline(self.run, step, self.test, self.tested_on, self.labels, self.right)
+            yield element("p", self.remark(), class_="of")
+
+    @abstractmethod
+    def supervision(self) -> str:
+        """What the network was told in training, and what the labels do here."""
+
+    def planned(self) -> str:
+        """How many steps were to come."""
+        return f" of {self.run.config.steps:,}"
+
+    @property
+    def tested_on(self) -> str:
+        return self.examples
+
+    @abstractmethod
+    def remark(self) -> str:
+        """What counts as right."""
+
+    @cached_property
+    def now(self) -> Shares:
+        """As read anew for this page."""
+        return Shares.of(self.shown.scores.as_facts(), COUNTED[self.run.config.task])
+
+    @property
+    def test(self) -> Shares:
+        """As recorded, or as read now where the run is unfinished."""
+        return self.now if self.run.result is None else self.run.result.test
+
+    # Accuracy, and all sections
+
+    def sections(self) -> Iterator[Section]:
+        """In the order of the page."""
+        if self.shown is None:
+            return page_sections(self.run, self.data, self.examples)
+        first = ("accuracy", self.accuracy_title, self.accuracy())
+        return page_sections(self.run, self.data, self.examples, [first], self.more())
+
+    @abstractmethod
+    def more(self) -> Iterable[Section]:
+        """Those about the network that stand below its curves."""
+
+    def accuracy(self) -> Iterator[Html]:
+        yield self.about(*self.tested(), f"the network of step {self.shown.step:,}")
+        yield element(
+            "div", *(element("div", each, class_="card wide") for each in self.tables()), class_="pair"
+        )
+        yield from self.asides()
+        now, test = self.now, self.test
+        if self.is_all and (now.right != test.right or (now.examples == test.examples and now != test)):
+            yield note(
+                f"Read again for this page, on the CPU: {now.right:,} of {now.examples:,} {self.right} on "
+                f"the test part, and the sections below show these. The record says {test.right:,} of "
+                f"{test.examples:,}: another device or precision rounds otherwise, or the data has changed."
+            )
+
+    @property
+    def is_all(self) -> bool:
+        """Whether all of the test part was read anew."""
+        return True
+
+    def tested(self) -> Iterable[str]:
+        """What the tables are about."""
+        return ()
+
+    @abstractmethod
+    def tables(self) -> Iterable[Html]:
+        """What is right of what."""
+
+    def asides(self) -> Iterable[Html]:
+        """What else is to be said below the tables."""
+        return ()
 
 
-# The headline
+class AnswersPage(TaskPage):
+    """The page about a run that learned from answers: mistakes and corrections have the same form for all."""
 
+    shown: Gallery | None
+    cards: ClassVar[str] = "cards"
+    """the class of a list of cards"""
+    read_as: ClassVar[str]
+    """what a search proposes"""
+    lucky: ClassVar[str]
+    """right answers for wrong reasons"""
+    spurious: ClassVar[str]
+    """when a correction is"""
+    judge: ClassVar[str]
+    """what alone can tell, and that no search sees it"""
+    unlabelled: ClassVar[str] = ""
+    """what to say where no labels are known"""
+    how_to_read: ClassVar[str]
+    meanings: ClassVar[Mapping[Fate, str]]
+    """of the fates under 1-BS"""
+    few: ClassVar[int]
+    """corrections that are shown for each fate, at most"""
 
-def head(run: Run[TrainHWF], data: str, shown: Gallery | None) -> Iterator[Html]:
-    """What was learned how, and how well: the top of the page."""
-    of = ", pre-training included" if run.config.pretrain else f" of {run.config.steps:,}"
-    lede = _supervision(run.config)
-    yield from title(run, data, task="Reading handwritten formulas", lede=lede, of=of)
-    if shown is not None:
-        step = shown.exam.step if run.result is None else run.result.chosen_step
-        labels = {"formula": "whole formulas right", "symbol": "symbols right"}
-        yield headline(run, step, _test_shares(run, shown), "formulas", labels)
-    imported = (
-        f" Tolerance {run.tolerance:g}: how far a stated result was from the exact one on import, at most."
-    )
-    exactly = "Answers are exact fractions and are compared exactly."
-    yield element("p", exactly + (imported if run.tolerance else ""), class_="of")
+    @property
+    def gallery(self) -> Gallery:
+        assert self.shown is not None, "sections about a network are written where there is one"
+        return self.shown
 
+    @property
+    def is_all(self) -> bool:
+        return bool(self.gallery.exam.is_all)
 
-def _supervision(config: TrainHWF) -> str:
-    """What the network was told in training, and what the labels do here."""
-    if config.method == "supervised":
-        return "Trained with the label of every symbol: the ceiling of what answers alone can teach."
-    seen = "the network saw images and what each formula comes to, never which symbols it shows"
-    if config.pretrain:
+    def more(self) -> Iterator[Section]:
+        yield "mistakes", "Mistakes", self.mistakes()
+        yield "corrections", "Corrections, right and spurious", self.corrections()
+
+    def mistakes(self) -> Iterator[Html]:
+        exam, found = self.gallery.exam, self.gallery.mistakes
+        yield self.about(f"test part, {exam.counted}", f"{found.wrong:,} wrong answers")
+        if exam.labelled:
+            yield element("p", f"Wrong answers: {found.wrong:,}. {found.lucky:,} more are {self.lucky}.")
+        else:
+            yield note(self.unlabelled)
+        if not found.shown_wrong and not found.shown_lucky:
+            yield element("p", "There is no mistake to be shown.")
+            return
+        yield element("p", self.how_to_read)
+        wrong = badge("bad", "wrong answer"), found.shown_wrong, found.wrong
+        lucky = badge("warn", "right answer by luck"), found.shown_lucky, found.lucky
+        for name, (told, some, of) in {"Wrong answers": wrong, "Right by luck": lucky}.items():
+            cards = [card([told], *self.told(each)) for each in some]
+            yield from self._list(name, cards, of)
+
+    def _list(self, name: str, cards: Sequence[Html], of: int) -> Iterator[Html]:
+        if cards:
+            yield element("h3", f"{name} ", element("small", f"{len(cards)} of {of:,}"))
+            yield element("div", *cards, class_=self.cards)
+
+    def corrections(self) -> Iterator[Html]:
+        shown, found = self.gallery, self.gallery.corrections
+        step = f"the network of step {shown.early_step:,}"
+        yield self.about(f"training part, {shown.practice.counted}", step)
+        if found is None:
+            yield element("p", "No answer in this sample is wrong: there is nothing to correct.")
+            return
+        if not shown.practice.labelled:
+            yield note(self.unlabelled)
+        yield element("p", self._what_happens())
+        yield element("div", self._fates_table(), class_="card wide")
+        yield element("p", *self.searches())
+        some = found.shown(self.few)
+        for fate, few in some.items():
+            cards = [card([FATES[fate], *self.badges(each)], *self.told(each)) for each in few]
+            yield from self._list(self.meanings.get(fate, ""), cards, found.fates[ONE_STEP].count(fate))
+        yield from self.in_detail(some)
+
+    def _what_happens(self) -> str:
+        shown, practice = self.gallery, self.gallery.practice
+        lucky = f"; {len(practice.lucky):,} more are {self.lucky}" if practice.labelled else ""
         return (
-            f"Pre-trained with the labels of {config.pretrain_formulas:,} formulas, until "
-            f"{config.pretrain:.0%} of their symbols were right (or for {PRETRAIN_STEPS:,} steps); from then "
-            f"on {seen}. On this page, labels only judge."
-        )
-    return (
-        f"Trained from answers alone: {seen}. No label was used in training; on this page, labels only judge."
-    )
-
-
-def _test_shares(run: Run[TrainHWF], shown: Gallery) -> Shares:
-    """As recorded, or as read now where the run is unfinished."""
-    return _read_now(shown) if run.result is None else run.result.test
-
-
-def _read_now(shown: Gallery) -> Shares:
-    return Shares.of(shown.exam.scores.as_facts(), COUNTED[TrainHWF.task])
-
-
-# Accuracy
-
-
-def _accuracy(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
-    yield about(run, shown.data, f"the network of step {shown.exam.step:,}")
-    parts = {"test part": _test_shares(run, shown)}
-    if run.result is not None:
-        parts["validation part"] = run.result.validation
-    tables = [element("div", _shares_table(*part), class_="card wide") for part in parts.items()]
-    yield element("div", *tables, class_="pair")
-    now = _read_now(shown)
-    if now != parts["test part"]:
-        yield note(
-            f"Read again for this page, on the CPU, {now.right:,} of {now.examples:,} answers of the test "
-            f"part are right, and the sections below show these readings. The record says "
-            f"{parts['test part'].right:,} of {parts['test part'].examples:,}: another device or precision "
-            f"rounds otherwise, or the data has changed."
+            f"What learning from answers has to go by. At step {shown.early_step:,} the network gives "
+            f"{len(practice.wrong):,} wrong answers to these {len(practice):,} {self.examples}{lucky}. A "
+            f"search is told the network's probabilities and the answer, and proposes a {self.read_as} with "
+            f"that answer. Where it {self.spurious}, the correction is spurious: to train towards it is to "
+            f"learn a mistake. Only {self.judge}."
         )
 
+    def _fates_table(self) -> Html:
+        wrong, labelled = len(self.gallery.practice.wrong), self.gallery.practice.labelled
+        fates = [each for each in Fate if each is Fate.NONE or (each is Fate.UNJUDGED) != labelled]
 
-def _shares_table(name: str, shares: Shares) -> Html:
-    def line(length: str, part: Shares, class_: str | None = None) -> Html:
-        low, high = part.interval
-        answers = joined(percent(part.answers), element("small", f"{low:.1%} to {high:.1%}"))
-        cells = f"{part.examples:,}", answers, *map(percent, part.labels.values())
-        return table_line(length, cells, class_)
+        def line(search: str, found: Sequence[Fate]) -> Html:
+            counts = map(found.count, fates)
+            return table_line(
+                search, [joined(f"{n:,}", element("small", f"{n / wrong:.1%}")) for n in counts]
+            )
 
-    return element(
-        "table",
-        element("caption", name, element("small", ": what is right, with 95% intervals (Wilson)")),
-        table_head("length", "number", "answers", "formulas", "symbols"),
-        element(
-            "tbody", *(line(*part) for part in shares.groups["by_length"].items()), line("all", shares, "sum")
-        ),
-        class_="numbers",
-    )
+        names = {MULTI_STEP: f"{MULTI_STEP}, {self.run.config.walk_steps} steps"} | self.others
+        lines = [line(names.get(name, name), f) for name, f in self.gallery.corrections.compared.items()]
+        caption = element("caption", f"What becomes of {wrong:,} wrong answers")
+        head = table_head("search", *(FATES[each] for each in fates))
+        return element("table", caption, head, element("tbody", *lines), class_="numbers")
 
+    others: ClassVar[dict[str, str]] = {}
+    """what is compared with both searches, and its name in the table"""
 
-# Confusions and mistakes
+    @abstractmethod
+    def searches(self) -> Iterable[str]:
+        """What the searches do."""
 
+    @abstractmethod
+    def told(self, each: Any) -> tuple[str, *tuple[Html, ...]]:
+        """The name and the content of a card, about a mistake or a correction."""
 
-def _confusions(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
-    counts = shown.exam.confusion
-    total, wrong = int(counts.sum()), int(counts.sum() - counts.diag().sum())
-    yield about(run, shown.data, f"test part, {total:,} symbols", f"{wrong:,} misread")
-    yield element("p", "Rows: what is written. Columns: what was read, inside the grammar. ", _most(counts))
-    yield element("div", confusion_table(counts, GRAMMAR.symbols), class_="card wide")
+    def badges(self, each: Any) -> Iterable[Html]:
+        """What else is to be said of a correction."""
+        return ()
 
-
-def _most(counts: Tensor) -> str:
-    """The most frequent confusions in words."""
-    names = [sign(symbol) for symbol in GRAMMAR.symbols]
-    pairs = [
-        (n, names[k], names[j])
-        for k, row in enumerate(counts.tolist())
-        for j, n in enumerate(row)
-        if n and j != k
-    ]
-    most = sorted(pairs, key=lambda pair: -pair[0])[:5]
-    said = ", ".join(f"{true} as {read} ({n:,})" for n, true, read in most)
-    return f"Most often: {said}." if most else "No symbol was misread."
-
-
-def _mistakes(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
-    exam, found = shown.exam, shown.exam.mistakes
-    part = f"test part, {len(exam.examples):,} formulas"
-    yield about(run, shown.data, part, f"{found.total:,} misread")
-    if not found.total:
-        yield element("p", "Every formula of the test part was read as it is written.")
-        return
-    yield element(
-        "p",
-        f"Formulas of the test part that are not read as they are written: {found.total:,}, of which "
-        f"{found.lucky:,} with the right answer all the same. Shown: {len(found.shown)}, the most confident "
-        f"mistakes first. p is the network's probability of the symbol that was read, and of the one that is "
-        f"written.",
-    )
-    yield element("div", *(_mistake(each, exam) for each in found.shown), class_="cards")
-
-
-def _mistake(misreading: Misreading, exam: Exam) -> Html:
-    luck = badge("warn", "right answer by luck") if misreading.lucky else badge("bad", "wrong answer")
-    formula = misread_formula(misreading, images(exam.examples, misreading))
-    return card([luck], exam.names[misreading.number], formula)
-
-
-def images(examples: Examples, misreading: Misreading) -> Tensor:
-    """Of the symbols of a formula, [symbol, height, width]."""
-    assert isinstance(examples.inputs, Pool), "a formula's symbols are seen one by one"
-    rows = examples.inputs.where[misreading.number]
-    return examples.inputs.inputs[rows[rows != PAD]]
-
-
-# Corrections
+    def in_detail(self, some: Mapping[Fate, Sequence[Any]]) -> Iterable[Html]:
+        """What is shown below the corrections."""
+        return ()
 
 
 FATES = {
     Fate.TRUE: badge("good", "corrected"),
     Fate.SPURIOUS: badge("warn", "spurious"),
+    Fate.UNJUDGED: badge("warn", "answer found"),
     Fate.NONE: badge("bad", "none found"),
 }
-MEANINGS = {
-    Fate.TRUE: "1-BS finds what is written",
-    Fate.SPURIOUS: "1-BS finds the right answer, but not what is written",
-    Fate.NONE: "1-BS finds nothing",
-}
 
 
-def _corrections(run: Run[TrainHWF], shown: Gallery) -> Iterator[Html]:
-    practice, found = shown.practice, shown.practice.corrections
-    part = f"training part, {len(practice.examples):,} of {practice.formulas:,} formulas"
-    yield about(run, shown.data, part, f"the network of step {practice.step:,}")
-    if found is None:
-        yield element("p", "No answer in this sample is wrong: there is nothing to correct.")
-        return
-    yield element(
-        "p",
-        f"What learning from answers has to go by. At step {practice.step:,} the network gives "
-        f"{found.wrong:,} wrong answers to these {found.examples:,} formulas; {found.lucky:,} more are "
-        f"misread, but have the right answer. A search is told the network's probabilities and the answer, "
-        f"and proposes a formula with that answer. Where it is not what is written, the correction is "
-        f"spurious: to train towards it is to learn a mistake. Only the labels can tell, and no search sees "
-        f"them.",
-    )
-    yield element("div", _fates_table(found, run.config.walk_steps), class_="card wide")
-    kind = "exact" if found.exact else "approximate, with a beam of values"
-    yield element(
-        "p",
-        f"1-BS takes the likeliest change of one symbol, m-BS a random walk of such changes. The posterior "
-        f"({kind}) knows every formula with the right answer; to learn from it is to learn from all of "
-        f"them, weighted by p(formula | image, answer). For what is written, that is {found.p_written:.3f} "
-        f"on average over these wrong answers. Bars below show it.",
-    )
-    for fate, some in found.shown.items():
-        if some:
-            count = element("small", f"{len(some)} of {found.fates[ONE_STEP][fate]:,}")
-            yield element("h3", f"{MEANINGS[fate]} ", count)
-            yield element("div", *(_correction(each, practice) for each in some), class_="cards")
-    yield from _drawing(found)
+def shares_table(
+    caption: str, head: Sequence[str], groups: Mapping[str, Shares], total: Shares, labels: Sequence[str]
+) -> Html:
+    """What is right in each group, by the answer and by the labels."""
 
+    def line(name: str, part: Shares, class_: str | None = None) -> Html:
+        low, high = part.interval
+        bar = element("span", element("i", style=f"--share:{100 * (part.answers or 0):.1f}%"), class_="bar")
+        answers = joined(bar, percent(part.answers), element("small", f"{low:.1%} to {high:.1%}"))
+        others = [percent(part.labels[label]) for label in labels]
+        return table_line(name, [f"{part.examples:,}", answers, *others], class_)
 
-def _fates_table(found: Fates, walk_steps: int) -> Html:
-    names = {
-        ONE_STEP: "1-BS",
-        MULTI_STEP: f"m-BS, {walk_steps} steps",
-        POSTERIOR: "posterior, its likeliest",
-    }
-
-    def line(search: str) -> Html:
-        counts = [found.fates[search][fate] for fate in Fate]
-        cells = [joined(f"{n:,}", element("small", f"{n / found.wrong:.1%}")) for n in counts]
-        return table_line(names[search], cells)
-
-    return element(
-        "table",
-        element("caption", f"What becomes of {found.wrong:,} wrong answers"),
-        table_head("search", *FATES.values()),
-        element("tbody", *map(line, found.fates)),
-        class_="numbers",
-    )
-
-
-def _correction(corrected: Corrected, practice: Practice) -> Html:
-    badges = [FATES[corrected.fate]]
-    if corrected.fate is not Fate.TRUE and corrected.posterior_right:
-        badges += [Html(" "), badge("good", "posterior right")]
-    formula = corrected_formula(corrected, images(practice.examples, corrected.misreading))
-    return card(badges, f"answer {number(corrected.misreading.answer)}", formula)
-
-
-def _drawing(found: Fates) -> Iterator[Html]:
-    """One correction step by step: a spurious one where there is one, and not too long."""
-    fixed = [*found.shown[Fate.SPURIOUS], *found.shown[Fate.TRUE]]
-    short = [each for each in fixed if len(each.misreading.read) <= DRAWN]
-    for each in (short or fixed)[:1]:
-        misreading = each.misreading
-        correction = one_step(GRAMMAR, Arithmetic, misreading.log_probs, misreading.answer, misreading.read)
-        yield element("h3", "One correction, step by step ", FATES[each.fate])
-        yield element(
-            "p",
-            f"How 1-BS makes {number(misreading.answer)} of {''.join(map(sign, misreading.read))}: the "
-            f"answer enters at the top, every node is told what it should have been, and the likeliest "
-            f"change that gives the answer wins.",
-        )
-        yield element("div", Html(as_svg(correction)), class_="card wide drawing")
+    body = element("tbody", *(line(*group) for group in groups.items()), line("all", total, "sum"))
+    top = element("caption", caption, element("small", SHARES))
+    return element("table", top, table_head(*head), body, class_="numbers shares")

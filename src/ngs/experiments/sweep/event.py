@@ -9,55 +9,44 @@ from ngs.experiments.run import Progress
 
 
 @dataclass(frozen=True)
-class Began:
-    """Somebody here took it up, from its start or from where an earlier attempt stopped."""
+class Event:
+    """Something that happened to a job."""
 
     job: Job
+
+
+class Began(Event):
+    """Somebody here took it up, from its start or from where an earlier attempt stopped."""
 
 
 @dataclass(frozen=True)
-class WentOn:
+class WentOn(Event):
     """It is being done here."""
 
-    job: Job
     progress: Progress
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Event):
     """It was done here."""
 
-    job: Job
 
-
-@dataclass(frozen=True)
-class Found:
+class Found(Event):
     """It need not be done here: its result was there before, or somebody else has made it meanwhile."""
 
-    job: Job
 
-
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(Event):
     """Somebody else is doing it; told once."""
 
-    job: Job
-
 
 @dataclass(frozen=True)
-class Died:
+class Died(Event):
     """The process that did it died; another goes on with it."""
 
-    job: Job
     reason: str
 
 
 @dataclass(frozen=True)
-class Failed:
+class Failed(Event):
     """It will not be done in this sweep. The first line of `error` says why."""
 
-    job: Job
     error: str
-
-
-Event = Began | WentOn | Done | Found | Waiting | Died | Failed

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
-from math import exp, log
+from math import exp
+from operator import attrgetter
 
 import torch
 
@@ -111,6 +112,11 @@ class SpokenSemantics(ProgramSemantics):
         return spoken(super().compare(module, left, right))
 
 
+def value_of(answer: str) -> Value:
+    """What a program with this answer gives under `SpokenSemantics`."""
+    return int(answer) if answer.isdecimal() else answer
+
+
 def correct(
     reader: QuestionReader,
     text: str,
@@ -129,7 +135,7 @@ def correct(
         GRAMMAR,
         SpokenSemantics(scene, reader.unique),
         lambda programs: _log_probs(p, programs),
-        int(answer) if answer.isdecimal() else answer,
+        value_of(answer),
         first,
         (edits or edits_of(reader))(first),
     )
@@ -260,15 +266,13 @@ def _by_meaning(programs: Iterator[LikelyProgram]) -> tuple[LikelyProgram, ...]:
     groups: dict[Form, list[LikelyProgram]] = {}
     for each in programs:
         groups.setdefault(normal(each.program), []).append(each)
-    likeliest = (max(group, key=lambda each: each.log_prob) for group in groups.values())
     summed = [
-        LikelyProgram(one.program, _log_sum(group))
-        for one, group in zip(likeliest, groups.values(), strict=True)
+        LikelyProgram(max(group, key=attrgetter("log_prob")).program, _log_sum(group))
+        for group in groups.values()
     ]
-    return tuple(sorted(summed, key=lambda each: -each.log_prob))
+    return tuple(sorted(summed, key=attrgetter("log_prob"), reverse=True))
 
 
 def _log_sum(programs: Sequence[LikelyProgram]) -> float:
     """log of the sum of their probabilities; there is at least one"""
-    highest = max(each.log_prob for each in programs)
-    return highest + log(sum(exp(each.log_prob - highest) for each in programs))
+    return torch.tensor([each.log_prob for each in programs], dtype=torch.float64).logsumexp(0).item()

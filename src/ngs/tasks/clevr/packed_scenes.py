@@ -9,25 +9,31 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from ngs.learning import packed_file
+from ngs.learning.packed_file import Column, as_bytes, as_texts, texts
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
 
-LAYOUT: Mapping[str, tuple[torch.dtype, int]] = {
-    "scenes.counts": (torch.int8, 1),
-    "scenes.names": (torch.uint8, 1),
-    "scenes.directions": (torch.uint8, 1),
-    "scenes.seen_from": (torch.int32, 1),
-    "things.attributes": (torch.int8, 2),
-    "things.relations": (torch.int16, 2),
-    "things.positions": (torch.float64, 2),
-    "things.rotations": (torch.float64, 1),
-    "things.pixels": (torch.float64, 2),
-}
-"""Each tensor with its type and number of dimensions. `counts` has the number of objects of each scene,
-`attributes` number the values in the order of ATTRIBUTES, `relations` has a bit for each related object.
-Names and distinct directions are JSON in UTF-8; `seen_from` numbers the directions."""
 
-_COLUMNS = {"things.attributes": len(ATTRIBUTES), "things.relations": len(RELATIONS)}
-_COLUMNS |= {"things.positions": 3, "things.pixels": 3}
+def layout(part: str = "") -> packed_file.Layout:
+    """Of the tensors with the scenes of a part, which its name begins.
+
+    `counts` has the number of objects of each scene, `attributes` number the values in the order of
+    ATTRIBUTES, `relations` has a bit for each related object; `seen_from` numbers the distinct directions,
+    which are JSON.
+    """
+    scenes, objects, directions = f"{part}scenes", f"{part}objects", f"{part}directions"
+    columns = {
+        "scenes.counts": Column(torch.int8, (scenes,), 0, MOST_OBJECTS + 1),
+        "scenes.names": texts(scenes),
+        "scenes.directions": texts(directions),
+        "scenes.seen_from": Column(torch.int32, (scenes,), 0, directions),
+        "things.attributes": Column(torch.int8, (objects, len(ATTRIBUTES))),
+        "things.relations": Column(torch.int16, (objects, len(RELATIONS))),
+        "things.positions": Column(torch.float64, (objects, 3)),
+        "things.rotations": Column(torch.float64, (objects,)),
+        "things.pixels": Column(torch.float64, (objects, 3)),
+    }
+    return {f"{part}{name}": column for name, column in columns.items()}
 
 
 def tensors_of(scenes: Sequence[Scene]) -> dict[str, Tensor]:
@@ -75,25 +81,19 @@ def scenes_of(tensors: Mapping[str, Tensor]) -> Iterator[Scene]:
 
 
 def faults(tensors: Mapping[str, Tensor]) -> Iterator[str]:
-    """What keeps tensors of the right types from being scenes."""
+    """What keeps tensors that have the layout from being scenes."""
     counts, attributes = tensors["scenes.counts"].long(), tensors["things.attributes"]
-    if len(counts) and not 0 <= int(counts.min()) <= int(counts.max()) <= MOST_OBJECTS:
-        given = f"{int(counts.min())} to {int(counts.max())}"
-        yield f"the scenes have {given} objects, and 0 to {MOST_OBJECTS} can be"
-    for name in LAYOUT:
-        rows = int(counts.sum()) if name.startswith("things.") else len(counts)
-        if name == "scenes.directions":
-            continue
-        found = count(tensors[name]) if name == "scenes.names" else len(tensors[name])
-        if found != rows:
-            yield f"{name} has {found} entries, and {rows} are needed"
-        if name in _COLUMNS and tensors[name].shape[1] != _COLUMNS[name]:
-            yield f"{name} has {tensors[name].shape[1]} columns, and {_COLUMNS[name]} are needed"
+    if int(counts.sum()) != len(attributes):
+        yield f"the scenes have {int(counts.sum())} objects, but there are {len(attributes)}"
     limits = torch.tensor([len(values) for values in ATTRIBUTES.values()])
     if ((attributes < 0) | (attributes >= limits)).any():
         yield "an object has an attribute without a name"
     yield from _faults_of_relations(counts, tensors["things.relations"].long())
-    yield from _faults_of_directions(tensors)
+    try:
+        for text in as_texts(tensors["scenes.directions"]):
+            _directions(text)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        yield "the directions are no vectors"
 
 
 def _faults_of_relations(counts: Tensor, relations: Tensor) -> Iterator[str]:
@@ -102,37 +102,6 @@ def _faults_of_relations(counts: Tensor, relations: Tensor) -> Iterator[str]:
     outside = (relations < 0) | (relations >= (1 << limits)[:, None])
     if outside.any() or (relations >> own[:, None] & 1).any():
         yield "an object is related to one that is not in its scene, or to itself"
-
-
-def _faults_of_directions(tensors: Mapping[str, Tensor]) -> Iterator[str]:
-    number, seen_from = count(tensors["scenes.directions"]), tensors["scenes.seen_from"]
-    try:
-        for text in as_texts(tensors["scenes.directions"]):
-            _directions(text)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        yield "the directions are no vectors"
-    if number is None or (len(seen_from) and not 0 <= int(seen_from.min()) <= int(seen_from.max()) < number):
-        yield "a scene has directions that are not there"
-
-
-# Texts in a tensor
-
-
-def as_bytes(texts: Sequence[str]) -> Tensor:
-    return torch.frombuffer(bytearray(json.dumps(texts), "utf-8"), dtype=torch.uint8)
-
-
-def as_texts(tensor: Tensor) -> tuple[str, ...]:
-    return tuple(json.loads(tensor.numpy().tobytes()))
-
-
-def count(texts: Tensor) -> int | None:
-    """How many texts there are; None where these bytes are no list of texts."""
-    try:
-        found = json.loads(texts.numpy().tobytes())
-    except (ValueError, RecursionError):
-        return None
-    return len(found) if isinstance(found, list) and all(isinstance(text, str) for text in found) else None
 
 
 # One object

@@ -77,16 +77,18 @@ def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outc
         true = questions.program(k)
         read = program_of(programs[k].tolist())
         same = None if true is None else read == true
-        alike = None if true is None else read == true or _means(read, true)
-        return Outcome(questions.kind(k), len(read), bool(right[k]), same, alike)
+        return Outcome(questions.kind(k), len(read), bool(right[k]), same, same_meaning(read, true))
 
     return [outcome(k) for k in range(len(questions))]
 
 
-def _means(read: Program, true: Program) -> bool:
-    """Whether two programs are equivalent; one without a form (a policy without grammar) is not."""
+def same_meaning(read: Program, true: Program | None) -> bool | None:
+    """Whether a program is equivalent to the true one, if that is known.
+
+    One without a form (a policy without grammar) is not.
+    """
     try:
-        return equivalent(read, true)
+        return None if true is None else read == true or equivalent(read, true)
     except ParseError:
         return False
 

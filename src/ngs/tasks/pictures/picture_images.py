@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol
+from typing import Self
 
 import numpy as np
 import torch
@@ -24,25 +25,30 @@ BYTES = 3 * HEIGHT * WIDTH
 """Of a decoded image."""
 
 
-class Images(Protocol):
+@dataclass(frozen=True, eq=False)
+class Images(ABC):
     """Images that can be had by their numbers."""
 
-    def __len__(self) -> int: ...
+    rows: Numbers
+    """which of those that all selections share"""
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @abstractmethod
     def decoded(self, numbers: Numbers) -> Tensor:
         """uint8 [image, 3, 320, 480], on the device where they are kept"""
 
-    def select(self, numbers: Numbers) -> Images: ...
+    def select(self, numbers: Numbers) -> Self:
+        return replace(self, rows=self.rows[numbers])
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedImages:
+class EncodedImages(Images):
     """Image files as they came; a file may be mapped and not be read yet."""
 
     files: Ragged
     """uint8"""
-    rows: Numbers
-    """which of the files"""
 
     @classmethod
     def of(cls, contents: Iterable[bytes]) -> EncodedImages:
@@ -52,10 +58,7 @@ class EncodedImages:
             flat += content
             ends.append(len(flat))
         files = torch.frombuffer(flat, dtype=torch.uint8) if flat else torch.empty(0, dtype=torch.uint8)
-        return cls(Ragged(files, torch.tensor(ends)), np.arange(len(ends) - 1))
-
-    def __len__(self) -> int:
-        return len(self.rows)
+        return cls(np.arange(len(ends) - 1), Ragged(files, torch.tensor(ends)))
 
     def content(self, number: int) -> bytes:
         return self.files.row(int(self.rows[number])).numpy().tobytes()
@@ -71,47 +74,33 @@ class EncodedImages:
             return torch.empty((0, 3, HEIGHT, WIDTH), dtype=torch.uint8)
         return torch.stack(list(_threads().map(lambda k: decoded(self.content(k)), numbers.tolist())))
 
-    def select(self, numbers: Numbers) -> EncodedImages:
-        return EncodedImages(self.files, self.rows[numbers])
-
 
 @dataclass(frozen=True, eq=False)
-class RawImages:
+class RawImages(Images):
     """Pixels in memory, on a device."""
 
     pixels: Tensor
     """uint8 [image, 3, 320, 480], shared by all selections"""
-    rows: Numbers
 
     @classmethod
     def of(cls, pixels: Tensor) -> RawImages:
-        return cls(pixels, np.arange(len(pixels)))
-
-    def __len__(self) -> int:
-        return len(self.rows)
+        return cls(np.arange(len(pixels)), pixels)
 
     def decoded(self, numbers: Numbers) -> Tensor:
         rows = torch.from_numpy(self.rows[numbers])
         return self.pixels[rows.to(self.pixels.device, non_blocking=True)]
 
-    def select(self, numbers: Numbers) -> RawImages:
-        return RawImages(self.pixels, self.rows[numbers])
-
 
 @dataclass(frozen=True, eq=False)
-class JoinedImages:
+class JoinedImages(Images):
     """Two kinds of images, the second numbered behind the first."""
 
     first: Images
     second: Images
-    rows: Numbers
 
     @classmethod
     def of(cls, first: Images, second: Images) -> JoinedImages:
-        return cls(first, second, np.arange(len(first) + len(second)))
-
-    def __len__(self) -> int:
-        return len(self.rows)
+        return cls(np.arange(len(first) + len(second)), first, second)
 
     def decoded(self, numbers: Numbers) -> Tensor:
         rows, size = self.rows[numbers], len(self.first)
@@ -121,9 +110,6 @@ class JoinedImages:
         device = next((part.device for part in parts if part.is_cuda), parts[0].device)
         back = torch.from_numpy(np.argsort(np.concatenate([of_first, of_second])))
         return torch.cat([part.to(device) for part in parts])[back.to(device)]
-
-    def select(self, numbers: Numbers) -> JoinedImages:
-        return JoinedImages(self.first, self.second, self.rows[numbers])
 
 
 def loaded(images: Images, device: torch.device, most_bytes: int) -> Images:
