@@ -4,14 +4,9 @@ Grammars as text, parsing of neural probabilities inside them, reasoning trees w
 and multi-step back-search, exact posteriors. After Li et al., "Closed Loop Neural-Symbolic Learning via
 Integrating Neural Perception, Grammar Parsing, and Symbolic Reasoning", ICML 2020.
 
-<<<<<<< HEAD
 `__init__.pyi` lists the public names. Each folder is a layer, and its `__init__.py` says what is in it:
 `grammar`, `parsing`, `reasoning`, `search`, `learning`, `networks`, `tasks`, `experiments`,
 `apps`. A layer imports only from those before it.
-=======
-`__init__.pyi` lists the public names by layer: `grammar`, `parsing`, `reasoning`, `search`, `learning`. A
-layer imports only from those before it. Ready-made networks are in `networks`, whole tasks in `tasks`.
->>>>>>> engine
 """
 
 import ast

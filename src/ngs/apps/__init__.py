@@ -1,3 +1,35 @@
+"""The command line `ngs` and the playground in a browser: the only layer that prints.
+
+Read first: `cli.py`, the list of commands; each is in the file that its name suggests.
+
+    cli.py                 the commands, each imported when it is called
+    train_commands.py      ngs train, evaluate, report, compare
+    reading_commands.py    ngs predict and explain: formulas in pictures
+    asking_commands.py     ngs ask: questions about scenes
+    seeing_commands.py     ngs see and weights: scenes in pictures
+    data_commands.py       ngs data: import and inspect data sets
+    render_commands.py     ngs data render: pictures of our own
+    reproduce_commands.py  ngs reproduce and results: the experiments of the catalogue
+    bench_commands.py      ngs bench and its like: how fast it is here
+    tour_command.py        ngs tour
+    serve                  ngs serve: the playground
+    tour.py                the whole loop of the paper on one formula
+    formula_reading.py     what a network makes of the symbols of a formula
+    embedded_scenes.py     the scenes to ask about
+    seen_pictures.py       a picture, seen and drawn on
+    step_facts.py          the steps of a program as data
+    hwf_data.py            handwritten formulas for ngs data
+    clevr_data.py          questions about scenes for ngs data
+    picture_data.py        pictures of scenes for ngs data
+    data_reports.py        what ngs data prints of any data set
+    options.py             a configuration as options of a command
+    errors.py              how a command fails
+    plain_text.py          text printed without markup
+    written_files.py       files that a command writes, never over what it reads
+
+Nothing imports from here. The settings in this file must be made before PyTorch is loaded.
+"""
+
 import ctypes
 import os
 from contextlib import suppress

@@ -1,8 +1,10 @@
 """Kernels for GPUs in Triton. All of them are optional: a plain engine beside each gives the same.
 
+Read first: `legal_symbols.py`, the smallest.
+
 | module | what its kernels do | called by |
 |---|---|---|
-| `chart` | totals, marginals, best sentence and samples of a small chart | `ngs.parsing.chart` |
+| `chart` | totals, marginals, best sentence and samples of a small chart | `ngs.parsing.derivations` |
 | `legal_symbols` | which symbols may come next in given sentences | `ngs.grammar.constraint` |
 | `program_rules` | the same for CLEVR, as functions for other kernels | `ngs.tasks.clevr.language` |
 | `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |

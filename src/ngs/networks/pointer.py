@@ -1,4 +1,4 @@
-"""The pointer network (Vinyals et al. 2015; Li et al. 2020, supplement): puts the modules of a question in order.
+"""The pointer network (Vinyals et al. 2015; Li et al. 2020, supplement): it puts given modules in order.
 
 An encoder reads the words, a decoder names one module after another. At each step it looks at the words,
 

@@ -3,11 +3,7 @@
 A semiring says what a chart does with rival derivations: add them, take the best, or draw one. It is a pair
 of functions on the edges of a circuit (Goodman 1999, "Semiring parsing"). `plus` reduces the edge scores of
 each segment to one score, and `share` says which part of that score comes from each edge. The pass up uses
-<<<<<<< HEAD
 `plus`, the pass down `share`. With log-sum-exp the shares are the softmax, which is the gradient and so the
-=======
-`plus`, the pass down `share`. With log-sum-exp the shares are the softmax: the gradient, and so the
->>>>>>> engine
 posterior.
 """
 

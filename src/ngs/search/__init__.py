@@ -1,10 +1,11 @@
-"""Search for sentences that give the right answer.
+"""Search for sentences that give the right answer: back-search, and exact posteriors.
 
 Read first: `edits.py`, what one step may change and the contract it keeps; then `back_search.py`.
 
     edits.py        Edits, Substitute (those of the paper), Switch
     back_search.py  1-BS and m-BS for a whole batch and any edits; `log_ratio` derives the acceptance ratio
     one_step.py     Algorithm 1 of Li et al. (2020), with its queue and a trace: the reference of 1-BS
+    correction.py   the correction of one sentence as a value, with every step of its search
     multi_step.py   Algorithm 2, one sentence at a time in plain Python: the reference of m-BS
     judges.py       is f(z) = y? By tables for a batch, or by parsing and executing each sentence
     compiled.py     the tables of all values of a grammar with its semantics, compiled once and cached
@@ -17,4 +18,6 @@ The engines know no task. To add a kind of edits, write a subclass of `Edits` wi
 what each edit makes of a sentence, and `contains`, whether a result is in the language. As many edits must
 lead from one sentence to another as lead back. In a test, call `check_all` of
 `tests/search/edits_contract.py`. A judge is any function of (rows, sentences), and so is a score log p(z|x).
+
+Losses do not belong here, but to `learning`; what a task may edit lies with the task.
 """

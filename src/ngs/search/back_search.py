@@ -199,11 +199,7 @@ class State:
 
 
 def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Candidates, Tensor]:
-<<<<<<< HEAD
-    """Whether each sentence [row, time] is right, the right neighbours of the others, and all counts."""
-=======
     """Whether each sentence [row, time] is right, right neighbours of the others, and counts."""
->>>>>>> engine
     right = judge(torch.arange(len(z), device=z.device), z)
     near, count = edits.around(z)
     wrong = ~right[near.rows]

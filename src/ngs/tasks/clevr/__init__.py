@@ -1,1 +1,45 @@
-"""Questions about scenes of simple objects (CLEVR): programs learned from answers."""
+"""Questions about scenes (CLEVR; Li et al. 2020, Sec. 4.2): programs learned from answers.
+
+Read first: `program.py`, what a program is; `semantics.py`, what it means; `examples.py`, how questions
+become examples.
+
+    program.py            modules in prefix notation, and the kinds of question
+    grammars.py           the grammars of programs
+    language.py           which module may come next, for a batch with known modules
+    noun_phrases.py       where filters are, what moving one gives, which programs mean the same
+    equivalence.py        a normal form of programs that mean the same
+    scenes.py             objects with attributes and positions
+    semantics.py          what each module means for a scene
+    execution.py          the value of one program on one scene: the reference
+    batched_execution.py  the same for a batch of tensors
+    words.py              the words of a question
+    cues.py               the words and phrases that the dictionary knows
+    cued_question.py      how the cues of a question stand to each other
+    dictionary.py         from the words of a question to the multiset of its modules
+    examples.py           questions as examples, and their reasoner
+    dataset.py            questions and scenes in compact arrays
+    source.py             the embedded generator, a packed file, or official files
+    embedded.py           data that need no download
+    scene_sampling.py     random scenes by CLEVR's rules
+    question_sampling.py  random questions with programs and answers
+    question_kinds.py     the nine kinds of question, composed for a scene
+    question_phrases.py   their noun phrases, and the programs of these
+    question_places.py    where noun phrases may be put in a question
+    question_wording.py   questions in words
+    answer_balance.py     keeps answers from being guessable
+    official.py           the official files, read as a stream
+    official_program.py   programs as these files write them
+    official_scene.py     scenes as these files write them
+    json_list.py          a long list in a JSON file, element by element
+    packed.py             a data set in one file
+    packed_scenes.py      scenes as tensors and back
+    inspection.py         what a data set holds
+    reading.py            one question read by a trained network
+    correction.py         back-search for one question, step by step
+    explanation.py        programs and corrections in words and as pictures
+    program_text.py       programs in words, with the value of every step
+    scores.py             answers and programs right, by kind and length
+    data                  grammars, the dictionary, and the wording of questions
+
+How a run trains on questions is in `ngs.experiments.clevr`; pictures of scenes are in `ngs.tasks.pictures`.
+"""

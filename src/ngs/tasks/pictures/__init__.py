@@ -1,0 +1,30 @@
+"""Pictures of scenes: rendered or imported, and a network that sees the objects in them.
+
+Read first: `pictures.py`, the data in memory; then `scene_network.py` and `scene_loss.py`, how objects are
+seen.
+
+    pictures.py              images, and what is true of each
+    picture_data.py          a data set: pictures to learn from and to be tested on
+    picture_images.py        many images, decoded when they are asked for
+    picture_examples.py      pictures as examples for the training loop
+    picture_source.py        imported pictures from a packed file
+    picture_folder.py        a folder of CLEVR images with their scenes
+    picture_packed.py        pictures in one file
+    picture_file.py          one picture from a file, checked
+    picture_augmentation.py  the same scene in another light
+    picture_drawing.py       boxes drawn around the objects that were seen
+    mirrored_pictures.py     every picture twice: as it is, and in a mirror
+    rendered_pictures.py     pictures of sampled scenes, rendered from a seed
+    rendering                the renderer: camera rays, solids, surfaces, lamps; and Blender
+    camera.py                from places in a scene to pixels, and back
+    scene_masks.py           sets of objects as bit masks
+    scene_network.py         a convolutional network from a picture to maps of objects
+    scene_loss.py            the loss of these maps
+    seen_objects.py          objects from the peaks of the maps
+    seen_scene.py            from seen objects to a scene with relations
+    scene_reading.py         a picture to its scene, by a trained network
+    scene_scores.py          how well scenes are seen
+
+What scenes and questions are is in `ngs.tasks.clevr`; how a run trains to see is in
+`ngs.experiments.scenes`.
+"""
