@@ -12,16 +12,14 @@ from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import rows_of, share
 
 SHARES = {"answers": "answers", "equivalent": "true programs, up to equivalence"}
-RATES: Rows = {
-    row: {**CLEVR_ROWS["NGS-m-BS"], **change}
-    for row, change in {
-        "1e-5": {"learning_rate": 1e-5},
-        "1e-5, from the likeliest": {"learning_rate": 1e-5, "start": "likeliest"},
-        "1e-4": {"learning_rate": 1e-4},
-        "3e-4": {"learning_rate": 3e-4},
-        "1e-3": {"learning_rate": 1e-3},
-    }.items()
+_RATES: Rows = {
+    "1e-5": {"learning_rate": 1e-5},
+    "1e-5, from the likeliest": {"learning_rate": 1e-5, "start": "likeliest"},
+    "1e-4": {"learning_rate": 1e-4},
+    "3e-4": {"learning_rate": 3e-4},
+    "1e-3": {"learning_rate": 1e-3},
 }
+RATES: Rows = {row: {**CLEVR_ROWS["NGS-m-BS"], **rate} for row, rate in _RATES.items()}
 
 
 def _experiment(name: str, title: str, about: str, rows: Rows, by: str) -> Experiment:
