@@ -52,7 +52,7 @@ class Training:
     """What every training run is configured by."""
 
     task: ClassVar[str]
-    choices: ClassVar[Mapping[str, Collection[str]]]
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"schedule": SCHEDULES, "precision": PRECISIONS}
     """for the settings that are names"""
 
     data: str = setting(EMBEDDED, f"`{EMBEDDED}`, or a file made by `ngs data import`.")
@@ -144,8 +144,7 @@ class TrainHWF(Training):
     choices: ClassVar[Mapping[str, Collection[str]]] = {
         "method": METHODS,
         "network": NETWORKS,
-        "schedule": SCHEDULES,
-        "precision": PRECISIONS,
+        **Training.choices,
     }
 
     method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
@@ -221,8 +220,7 @@ class TrainCLEVR(Training):
         "grammar": LANGUAGES,
         "unique": UNIQUE,
         "start": STARTS,
-        "schedule": SCHEDULES,
-        "precision": PRECISIONS,
+        **Training.choices,
     }
 
     method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
@@ -299,8 +297,7 @@ class TrainScenes(Training):
     choices: ClassVar[Mapping[str, Collection[str]]] = {
         "method": (SUPERVISED,),
         "network": SCENE_NETWORKS,
-        "schedule": SCHEDULES,
-        "precision": PRECISIONS,
+        **Training.choices,
     }
 
     data: str = setting(RENDERED, f"`{RENDERED}`, or a file made by `ngs data import FOLDER --scenes FILE`.")

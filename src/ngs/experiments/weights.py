@@ -16,6 +16,7 @@ from typing import Any
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainScenes, read_facts
 from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, load_config
+from ngs.experiments.results.tables import rows_of
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
 from ngs.tasks.pictures.rendered_pictures import RENDERED
@@ -84,11 +85,20 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
     """What one should know before using the file, in Markdown."""
     config, result, environment = kept["config"], kept["result"], kept["environment"]
     test = result["test"]
-    shares = [f"| {what} | {_percent(test[share])} |" for share, what in MEASURES.items()]
+    shares = [[what, _percent(test[share])] for share, what in MEASURES.items()]
     if test["position_error"] is not None:
-        mean, most = test["position_error"], test["position_error_95"]
-        shares.append(f"| distance from where an object stands: mean; 95% within | {mean:.3f}; {most:.3f} |")
-    settings = [f"| {key.replace('_', ' ')} | {value} |" for key, value in config.items()]
+        near = f"{test['position_error']:.3f}; {test['position_error_95']:.3f}"
+        shares.append(["distance from where an object stands: mean; 95% within", near])
+    about = {
+        "file": f"{size / 1e6:.1f} MB, safetensors, {parameters:,} numbers in float32",
+        "SHA-256": sha256,
+        "data": _data(result),
+        "digest of the data": result["digest"],
+        "trained": f"{result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
+        f"{environment.get('device')}; the network of step {step:,}",
+        "commit": environment.get("commit") or "unknown",
+    }
+    settings = [[key.replace("_", " "), str(value)] for key, value in config.items()]
     lines = [
         f"# {name}",
         "",
@@ -100,28 +110,16 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
         f"ngs see {name} picture.png",
         "```",
         "",
-        "| | |",
-        "|---|---|",
-        f"| file | {size / 1e6:.1f} MB, safetensors, {parameters:,} numbers in float32 |",
-        f"| SHA-256 | {sha256} |",
-        f"| data | {_data(result)} |",
-        f"| digest of the data | {result['digest']} |",
-        f"| trained | {result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
-        f"{environment.get('device')}; the network of step {step:,} |",
-        f"| commit | {environment.get('commit') or 'unknown'} |",
+        rows_of(["", ""], list(map(list, about.items()))),
         "",
         *_command(environment.get("command")),
         f"## Measured on the test part ({test['pictures']:,} pictures, {test['objects']:,} objects)",
         "",
-        "| | |",
-        "|---|---|",
-        *shares,
+        rows_of(["", ""], shares),
         "",
         "## Settings",
         "",
-        "| | |",
-        "|---|---|",
-        *settings,
+        rows_of(["", ""], settings),
         "",
         "## Limits",
         "",

@@ -12,7 +12,6 @@ import pytest
 from ngs.errors import DataError, NGSError
 from ngs.experiments.catalogue import (
     clevr_curves,
-    clevr_rates,
     clevr_table,
     hwf_curves,
     hwf_leak,
@@ -180,7 +179,7 @@ def test_the_curve_of_five_steps_is_that_of_m_bs(data: Data) -> None:
 @pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
 def test_curves_of_questions_are_those_of_the_table(quick: bool, data: Data) -> None:
     table, curves = (
-        each.EXPERIMENT.cells(data.means(3), quick=quick) for each in (clevr_table, clevr_curves)
+        each.cells(data.means(3), quick=quick) for each in (clevr_table.EXPERIMENT, clevr_curves.CURVES)
     )
     both = [(cell, other) for cell in curves for other in table if places([cell]) == places([other])]
     assert [cell.row for cell, _ in both] == ["NS-RL", "NGS-RL", "NGS-m-BS"]
@@ -192,7 +191,7 @@ def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
     (paper,) = [
         cell for cell in clevr_table.full(data.means(3)) if (cell.row, cell.column) == ("NGS-m-BS", "100%")
     ]
-    same, *others = clevr_rates.full(data.means(3))
+    same, *others = clevr_curves.LEARNING_RATES.full(data.means(3))
     assert addresses(same.jobs) == addresses(paper.jobs)
     for cell in others:
         for config, theirs in zip(configs([cell]), configs([paper]), strict=True):

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from ngs.errors import NGSError
 from ngs.experiments.catalogue import (
     clevr_curves,
-    clevr_rates,
     clevr_table,
     cost,
     hwf_curves,
@@ -28,8 +27,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         hwf_steps.EXPERIMENT,
         HWF_EXAMPLES,
         clevr_table.EXPERIMENT,
-        clevr_curves.EXPERIMENT,
-        clevr_rates.EXPERIMENT,
+        clevr_curves.CURVES,
+        clevr_curves.LEARNING_RATES,
         CLEVR_EXAMPLES,
         hwf_lengths.EXPERIMENT,
         hwf_leak.EXPERIMENT,
