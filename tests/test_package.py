@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 import subprocess
 import sys
 import zipfile
@@ -187,3 +189,43 @@ def test_importing_ngs_loads_nothing_yet() -> None:
     """The command line sets up its process before PyTorch is loaded; the facade must not be in its way."""
     code = "import sys, ngs, ngs.apps; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+USED = (
+    *("Grammar", "arithmetic_grammar", "prefix_automaton", "Automaton", "Given", "Multiset", "pretty"),
+    *("parse", "recognises", "parse_aligned", "parse_unsegmented", "sentences_by_probability", "independent"),
+    *("Semantics", "evaluate", "inverses", "OneOf", "exact", "as_svg", "as_text"),
+    *("ChainSettings", "Substitute", "Switch", "back_search", "sample_corrections", "one_step", "multi_step"),
+    *("one_step_among", "reasoner", "posterior", "Examples", "Settings", "Trainer", "fit", "score"),
+)
+"""Functions and constructors that people call: their docstrings have an example."""
+WITHOUT_DOCSTRING = ("PAD", "Tree")
+"""A number and a union of types, which cannot have one of their own."""
+
+
+@pytest.mark.parametrize("name", [name for name in ngs.__all__ if name not in WITHOUT_DOCSTRING])
+def test_every_public_name_has_a_docstring(name: str) -> None:
+    """Whole sentences, and an example where people call it; `pytest src` runs the examples."""
+    found = getattr(ngs, name)
+    text = inspect.cleandoc(vars(found).get("__doc__") or "") if isinstance(found, type) else found.__doc__
+    assert text, f"{name} has no docstring"
+    assert ">>>" in text or name not in USED, f"{name} has no example"
+    assert ">>>" in text or text.rstrip().endswith("."), f"{name}: the docstring ends without a full stop"
+
+
+MAPS = (
+    *("grammar", "parsing", "reasoning", "search", "learning", "networks", "kernels", "explanations"),
+    *("tasks", "tasks/hwf", "tasks/clevr", "tasks/pictures", "experiments", "apps"),
+)
+
+
+@pytest.mark.parametrize("folder", MAPS)
+def test_every_folder_has_a_map(folder: str) -> None:
+    """The docstring of its `__init__.py` names every file and folder of it, and nothing else."""
+    text = ast.get_docstring(ast.parse((SOURCE / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert "Read first:" in text
+    named = {word.strip("`") for word in re.findall(r"^(?:    |\| )(`\w+`|[\w.]+)  *\S", text, re.MULTILINE)}
+    there = {path.name for path in (SOURCE / folder).iterdir()} - {"__init__.py", "__pycache__"}
+    assert {name.removesuffix(".py") for name in named} - {"module"} == {
+        name.removesuffix(".py") for name in there
+    }

@@ -65,9 +65,15 @@ class Panel:
 
 
 def as_svg(correction: Correction, look: Look | None = None) -> str:
-    """The tree, what was expected of each node, and the history of the queue as an SVG.
+    """Return the tree, what was expected of each node, and the history of the queue as an SVG.
 
-    Where more than one symbol was replaced, the corrected tree stands beside it.
+    Where more than one symbol was replaced, the corrected tree is beside it.
+
+    >>> import torch
+    >>> from ngs import Arithmetic, arithmetic_grammar, one_step
+    >>> log_probs = torch.zeros(3, 14).log_softmax(-1)
+    >>> as_svg(one_step(arithmetic_grammar(), Arithmetic, log_probs, target=2, sentence="1+2"))[:4]
+    '<svg'
     """
     look, edit = look or PLAIN, correction.edit
     box, corrected = look.box(correction.read), correction.corrected

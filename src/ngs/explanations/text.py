@@ -60,7 +60,7 @@ class Look:
 
 
 def as_text(correction: Correction, look: Look | None = None) -> str:
-    """The tree with its values, the queue's history line by line, the result, and the tree after it.
+    """Return the tree with its values, the queue's history line by line, the result, and the tree after it.
 
     That is only shown where more than one symbol was replaced; what was moved has a star in both trees.
 

@@ -32,12 +32,25 @@ MOST_STATES = 2_000
 
 @lru_cache(maxsize=32)
 def prefix_automaton(grammar: Grammar) -> PrefixAutomaton:
-    """The automaton of `grammar`, shared by all who ask for it."""
+    """Return the automaton of `grammar`, shared by all who ask for it.
+
+    >>> from ngs import arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> automaton = prefix_automaton(grammar)
+    >>> state = automaton.run(grammar.encode("1+"))
+    >>> " ".join(grammar.decode(automaton.legal(state)))
+    '0 1 2 3 4 5 6 7 8 9'
+    >>> automaton.count(3)  # sentences of three symbols
+    400
+    """
     return PrefixAutomaton(grammar)
 
 
 class PrefixAutomaton:
-    """States are numbers; `start` is the empty prefix. Symbols are given by their ids."""
+    """The prefixes of a grammar as states, which are numbers; `start` is the empty prefix.
+
+    Symbols are given by their ids. `prefix_automaton(grammar)` shares one automaton for each grammar.
+    """
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar

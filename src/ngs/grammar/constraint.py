@@ -44,7 +44,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Given(Rows):
-    """What is known about each sentence; where nothing is, `Given()` is one row that stands for all."""
+    """What is known about each sentence; where nothing is, `Given()` is one row that stands for all.
+
+    >>> given = Given(lengths=torch.tensor([1, 3]))
+    >>> len(given), given.longest
+    (2, 3)
+    """
 
     lengths: Tensor | None = None
     """int64 [example]"""
@@ -95,7 +100,10 @@ class KernelRule:
 
 
 class Constraint(nn.Module, ABC, Generic[S]):
-    """A language whose sentences are written symbol by symbol. `.to(device)` moves its tables."""
+    """A language whose sentences are written symbol by symbol. `.to(device)` moves its tables.
+
+    A subclass says with `start`, `mask`, `advance` and `accepts` which symbols may come next.
+    """
 
     def __init__(self, symbols: int) -> None:
         super().__init__()
@@ -191,6 +199,12 @@ class Automaton(Constraint[Prefix]):
     """The sentences of a grammar, of a known length or of any; a multiset is not looked at.
 
     States of the prefix automaton are looked up in tables that grow when a state is first met.
+
+    >>> from ngs import arithmetic_grammar
+    >>> constraint = Automaton(arithmetic_grammar())
+    >>> state = constraint.start(Given(lengths=torch.tensor([3])))
+    >>> int(constraint.mask(state).sum())  # one of ten digits comes first
+    10
     """
 
     transitions: Tensor
@@ -303,7 +317,13 @@ class Multiset(Constraint[MultisetState]):
     """The sentences of a grammar that use a known multiset up: the exact reference, row by row, on the CPU.
 
     Whether there is one is NP-complete in general, and found by a search among the parts of the multiset. A
-    BudgetError where there are more than MOST_MULTISETS of them.
+    BudgetError says where there are more than MOST_MULTISETS of them.
+
+    >>> grammar = Grammar.parse('start: "1" "+" "2" | "2" "-" "1"')
+    >>> constraint = Multiset(grammar)  # symbols: 1 + 2 -
+    >>> state = constraint.start(Given(multiset=torch.tensor([[1, 1, 1, 0], [1, 0, 1, 1]])))
+    >>> constraint.mask(state).tolist()
+    [[True, False, False, False], [False, False, True, False]]
     """
 
     classes: Tensor

@@ -10,5 +10,11 @@ from ngs.grammar.grammar import Grammar
 
 @cache
 def arithmetic() -> Grammar:
-    """Sums and products over the digits 0-9. Products bind tighter; equals group to the left."""
+    """Return the grammar of sums and products over the digits 0-9.
+
+    Products bind tighter; equals group to the left.
+
+    >>> arithmetic().symbols[:4]
+    ('+', '-', '*', '/')
+    """
     return Grammar.parse(files("ngs.grammar").joinpath("data", "arithmetic.lark").read_text(encoding="utf-8"))

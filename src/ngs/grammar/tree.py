@@ -25,7 +25,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Node:
-    """One use of `rule`; `children` stand in the order of `rule.body`.
+    """One use of `rule`; its `children` are in the order of `rule.body`.
 
     Rules that only rename (`expr: term`) leave no node, so a tree has one node for each step of
     reasoning and one leaf for each symbol.
@@ -55,10 +55,14 @@ def sentence_of(tree: Tree) -> Sentence:
 
 
 def pretty(tree: Tree, indent: str = "") -> str:
-    """The tree as indented text, one node a line.
+    """Return the tree as indented text, one node a line.
 
-    >>> print(pretty(Leaf(0, "7")))
-    7
+    >>> from ngs import arithmetic_grammar, parse
+    >>> print(pretty(parse(arithmetic_grammar(), "1+2")))
+    add
+      1
+      +
+      2
     """
     if isinstance(tree, Leaf):
         return indent + tree.symbol

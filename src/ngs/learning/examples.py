@@ -92,7 +92,11 @@ class Pool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examples:
-    """What is learned from: inputs, the answers, and what is known about each hidden sentence."""
+    """What is learned from: inputs, the answers, and what is known about each hidden sentence.
+
+    >>> Examples.of([torch.zeros(1, 4), torch.zeros(3, 4)], answers=[7, 2])
+    Examples(2 of 1 to 3 symbols, without labels)
+    """
 
     inputs: Pool | Inputs
     answers: tuple[Value, ...]

@@ -36,11 +36,25 @@ def fit(
 ) -> nn.Module:
     """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
 
-    The network maps inputs [input, ...] to scores [input, symbol], one for each of
-    `grammar.symbols`. `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and
-    seed; PyTorch's global random numbers are left as they were. `judge` judges sentences that are too long
-    for tables. `on_step` is called after each step, with its loss. Returns the network that was learned: the
-    moving average, where `settings` ask for one.
+    The network maps inputs [input, ...] to scores [input, symbol], one for each of `grammar.symbols`.
+    `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and seed. PyTorch's
+    global random numbers are left as they were. `judge` judges sentences that are too long for tables.
+    `on_step` is called after each step, with its loss.
+
+    Returns the network that was learned: the moving average, where `settings` ask for one. A ShapeError says
+    where network, grammar and examples do not fit together.
+
+    >>> from ngs import Arithmetic, arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> images = [torch.eye(14)[grammar.encode(sentence)] for sentence in ("1+2", "7")]
+    >>> examples = Examples.of(images, answers=[3, 7])
+    >>> steps = []
+    >>> settings = Settings(batch_size=2)
+    >>> network = fit(
+    ...     nn.Linear(14, 14), grammar, Arithmetic, examples, steps=3, settings=settings, on_step=steps.append
+    ... )
+    >>> [step.number for step in steps]
+    [1, 2, 3]
     """
     if settings is not None and not isinstance(settings, Settings):
         raise NGSError(f"the settings are {settings!r}; give ngs.Settings(...)")
@@ -73,7 +87,14 @@ def score(
     *,
     judge: MakeJudge | None = None,
 ) -> Scores:
-    """How many answers (and, where `examples` have labels, sentences and symbols) the network gets right."""
+    """Return how many answers the network gets right; with labels, also how many sentences and symbols.
+
+    >>> from ngs import Arithmetic, arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> images = [torch.eye(14)[grammar.encode(sentence)] for sentence in ("1+2", "7")]
+    >>> score(nn.Identity(), grammar, Arithmetic, Examples.of(images, answers=[3, 8])).accuracy
+    0.5
+    """
     _check_labels(grammar, examples)
     parameter = next(network.parameters(), None)
     device = torch.device("cpu") if parameter is None else parameter.device

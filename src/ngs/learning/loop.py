@@ -26,7 +26,11 @@ Augmentation = Callable[[Tensor, torch.Generator], Tensor]
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train, whatever is learned."""
+    """How to train, whatever is learned; an NGSError refuses values that cannot be.
+
+    >>> Settings(batch_size=32, averaging=0.99).learning_rate
+    0.002
+    """
 
     batch_size: int = 64
     """examples in a step, over all processes"""
@@ -170,9 +174,19 @@ class Order:
 class Trainer:
     """A network in training: everything a step reads and changes, to be stopped and resumed anywhere.
 
-    Each process takes every n-th example of a batch and the gradients are averaged, so that a loss that is
-    a mean over examples is the same for any number of processes. One that is a mean over something else, such
-    as the objects in pictures, is not exactly so where the processes have different numbers of these.
+    Iterate over it to train. Each process takes every n-th example of a batch and the gradients are averaged,
+    so that a loss that is a mean over examples is the same for any number of processes. One that is a mean
+    over something else, such as the objects in pictures, is not exactly so where the processes have different
+    numbers of these.
+
+    >>> from ngs import Arithmetic, Examples, Objective, arithmetic_grammar, methods, reasoner
+    >>> grammar = arithmetic_grammar()
+    >>> examples = Examples.of([torch.eye(14)[grammar.encode("1+2")]], answers=[3])
+    >>> task = reasoner(grammar, Arithmetic, examples)
+    >>> objective = Objective(methods.posterior(examples), task, torch.Generator())
+    >>> trainer = Trainer(nn.Linear(14, 14), [Lesson("all", examples, objective, steps=2)], Settings())
+    >>> [step.number for step in trainer]
+    [1, 2]
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Loss:
-    """The number to make smaller, and what else a step found out (scalars, for the record)."""
+    """The number to make smaller, and what else a step found out, as scalars for the record."""
 
     value: Tensor
     measures: Mapping[str, Tensor] = field(default_factory=dict)

@@ -270,38 +270,38 @@ MakeMethod = Callable[[Any], Method]
 
 
 def supervised(examples: Any) -> Method:
-    """Labels: the ceiling."""
+    """Learn from the labels: the ceiling of what answers can teach."""
     _check_labels(examples)
     return Supervised()
 
 
 def posterior(_: Any) -> Method:
-    """All sentences with the right answer, weighted by their posterior (Eq. 7, 8)."""
+    """Learn from all sentences with the right answer, weighted by their posterior (Eq. 7, 8)."""
     return Posterior()
 
 
 def k_best(k: int) -> MakeMethod:
-    """The k most likely sentences with the right answer; one is a hard label."""
+    """Learn from the k most likely sentences with the right answer; one is a hard label."""
     return lambda examples: KBest(k)
 
 
 def one_step(start: Start = most_likely) -> MakeMethod:
-    """1-BS (Algorithm 1)."""
+    """Learn from the corrections of 1-BS (Algorithm 1)."""
     return lambda examples: OneStep(start)
 
 
 def multi_step(chain: ChainSettings | None = None, start: Start = most_likely) -> MakeMethod:
-    """m-BS (Algorithm 2) with these hyperparameters."""
+    """Learn from the corrections of m-BS (Algorithm 2) with these hyperparameters."""
     return lambda examples: MultiStep(ChainSettings() if chain is None else chain, start)
 
 
 def reinforce(decay: float = 0.99, samples: int = 1) -> MakeMethod:
-    """NGS-RL (Eq. 18), with a moving average of the reward as baseline."""
+    """Learn by NGS-RL (Eq. 18), with a moving average of the reward as baseline."""
     return lambda examples: Reinforce(examples.device, decay, samples)
 
 
 def mapo(decay: float = 0.99, clip: float = 0.1, size: int = 8) -> MakeMethod:
-    """NGS-MAPO (Liang et al. 2018), with a memory of `size` sentences for each example."""
+    """Learn by NGS-MAPO (Liang et al. 2018), with a memory of `size` sentences for each example."""
     return lambda examples: Mapo(Memory(len(examples), size, examples.time, examples.device), decay, clip)
 
 

@@ -22,10 +22,10 @@ halves its images late, that is 0.6 GB a layer: several runs have to share a GPU
 
 @dataclass(frozen=True)
 class Score:
-    """Counts over some examples; sentences and symbols are None where nobody knows the labels.
+    """Counts of what is right in some examples; sentences and symbols are None where nobody knows the labels.
 
-    What is judged is the most likely sentence of the grammar, and answers are equal or not: they are exact
-    values, and a tolerance belongs where decimals enter from a data set.
+    The most likely sentence of the grammar is judged. Answers are equal or not: they are exact values, and a
+    tolerance belongs where decimals enter from a data set.
     """
 
     examples: int
@@ -73,7 +73,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scores:
-    """A score for each length."""
+    """A score for each length of sentences, and their sum."""
 
     by_length: Mapping[int, Score]
 

@@ -23,7 +23,7 @@ from ngs.parsing.sentences import Sentences
 
 
 class Decoder(Protocol):
-    """A network that has read a batch, and is about to write."""
+    """A network that has read a batch, and is about to write: what `Autoregressive` asks of it."""
 
     def select(self, rows: Tensor) -> Self:
         """The decoder of some rows, in any order and number."""
@@ -37,7 +37,10 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Autoregressive:
-    """What a decoder says about the sentences that a constraint allows."""
+    """The distribution of a decoder over the sentences that a constraint allows, for the rows of a batch.
+
+    Its `log_z` is 0, since it writes nothing outside of the language.
+    """
 
     grammar: Grammar
     decoder: Decoder

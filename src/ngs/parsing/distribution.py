@@ -30,7 +30,10 @@ from ngs.parsing.sentences import Sentences
 
 
 class Distribution(Protocol):
-    """p(z|x) of a batch. Sentences are symbol ids [row, time], with PAD after the end."""
+    """p(z|x) of the rows of a batch: what every kind of distribution offers.
+
+    Sentences are symbol ids [row, time], with PAD after the end.
+    """
 
     @property
     def grammar(self) -> Grammar: ...

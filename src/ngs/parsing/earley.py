@@ -59,22 +59,42 @@ class Segmentation:
 
 
 def parse_aligned(grammar: Grammar, log_probs: Scores) -> Parsed:
-    """The most likely sentence of as many symbols as `log_probs` [time, symbol] has rows."""
+    """Return the most likely sentence of as many symbols as `log_probs` [time, symbol] has rows.
+
+    A ParseError says where there is none.
+
+    >>> import torch
+    >>> from ngs import arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> log_probs = torch.full((3, 14), 0.01)
+    >>> log_probs[[0, 1, 2], grammar.encode("1+2")] = 0.87
+    >>> parse_aligned(grammar, log_probs.log()).sentence
+    ('1', '+', '2')
+    """
     for symbols, log_prob in sentences_by_probability(grammar, log_probs):
         return Parsed(grammar.decode(symbols), log_prob)
     raise ParseError(_no_sentence(prefix_automaton(grammar), len(log_probs)))
 
 
 def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tuple[Symbols, float]]:
-    """The sentences under scores [time, symbol] and their log-probabilities, in falling order.
+    """Yield the sentences of as many symbols as `log_probs` [time, symbol] has rows, most likely first.
 
-    A prefix is queued under log p(prefix) + h, where h bounds the score of all its completions: so whole
-    sentences leave the queue in order. Prefixes that end in the same state of the automaton share one h,
+    Each comes as symbol ids with its log-probability. A prefix is queued under log p(prefix) + h, where h
+    bounds the score of all its completions, so that whole sentences leave the queue in order. Prefixes that
+    end in the same state of the automaton share one h,
 
         h_T = 0,    h_t(state) = max over symbols k that may follow of  log y_t(k) + h_t+1(state after k),
 
     and no prefix is opened in vain. Where the states are too many, as in nested brackets of several
     kinds, h_t is the sum of each later row's maximum. Sentences of probability zero never come.
+
+    >>> import torch
+    >>> from ngs import arithmetic_grammar
+    >>> log_probs = torch.tensor([[0.0] * 4 + [0.0, 0.6, 0.4] + [0.0] * 7]).log()  # a 1 or a 2
+    >>> for z, log_p in sentences_by_probability(arithmetic_grammar(), log_probs):
+    ...     print(arithmetic_grammar().decode(z), round(log_p, 2))
+    ('1',) -0.51
+    ('2',) -0.92
     """
     return _best_first(grammar, _checked(grammar, log_probs).tolist())  # checked now, not at the first next
 
@@ -134,7 +154,7 @@ def _layers(automaton: PrefixAutomaton, length: int) -> tuple[frozenset[int], ..
 
 
 def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_000) -> Segmentation:
-    """The most likely sentence over frames [frame, symbol], each symbol covering one frame or more.
+    """Return the most likely sentence over frames [frame, symbol], each symbol covering one frame or more.
 
     With y_t the probabilities of frame t, and l the prefix l' followed by the symbol k (the parsing and
     prefix probabilities of Qi et al. 2018):
@@ -146,7 +166,16 @@ def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_0
     symbol b is y_u(a) + y_u(b), so m_u is the largest such sum over neighbours a, b of the language. For
     a != b that is at most the 1 of the paper. But the same symbol twice in a row is two symbols here
     ("11"), many boundaries between them give the same frames, and 2 y_u(a) may exceed 1: p(l | x) is
-    then a weight rather than a probability, and 1 would be no bound.
+    then a weight rather than a probability, and 1 would be no bound. A BudgetError says where more than
+    `limit` prefixes would have to be opened.
+
+    >>> import torch
+    >>> from ngs import arithmetic_grammar
+    >>> log_probs = torch.full((4, 14), 0.01)
+    >>> log_probs[[0, 1, 2, 3], arithmetic_grammar().encode("11+2")] = 0.87
+    >>> found = parse_unsegmented(arithmetic_grammar(), log_probs.log())
+    >>> found.sentence, found.spans
+    (('1', '+', '2'), ((0, 2), (2, 3), (3, 4)))
     """
     scores = _checked(grammar, log_probs)
     check_normalised(scores)

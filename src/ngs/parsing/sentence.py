@@ -23,7 +23,12 @@ def find_tree(grammar: Grammar, sentence: Sequence[str]) -> Tree | None:
 
 
 def parse(grammar: Grammar, sentence: Sequence[str]) -> Tree:
-    """The tree of `sentence`; a ParseError where it is outside the language."""
+    """Return the tree of `sentence`; a ParseError says where it is outside the language.
+
+    >>> from ngs import arithmetic_grammar
+    >>> print(parse(arithmetic_grammar(), "1+2*3"))
+    add(1, +, multiply(2, *, 3))
+    """
     tree = find_tree(grammar, sentence)
     if tree is None:
         grammar.encode(sentence)  # names a symbol that the grammar does not have
@@ -35,6 +40,12 @@ def parse(grammar: Grammar, sentence: Sequence[str]) -> Tree:
 
 
 def recognises(grammar: Grammar, sentence: Sequence[str]) -> bool:
+    """Return whether `sentence` is in the language of `grammar`.
+
+    >>> from ngs import arithmetic_grammar
+    >>> recognises(arithmetic_grammar(), "1+2"), recognises(arithmetic_grammar(), "1+")
+    (True, False)
+    """
     return find_tree(grammar, sentence) is not None
 
 

@@ -15,7 +15,10 @@ TOLERANCE = 1e-6
 
 
 class Arithmetic(Semantics):
-    """`add`, `subtract`, `multiply`, `divide`; digits are their own value. Division by zero is UNDEFINED."""
+    """The meaning of arithmetic: `add`, `subtract`, `multiply` and `divide`, over exact fractions.
+
+    Digits are their own value. Division by zero is UNDEFINED.
+    """
 
     @staticmethod
     def symbol(name: str) -> Fraction:
@@ -52,7 +55,7 @@ def _quotient(a: Fraction, b: Fraction) -> Value:
 
 
 def exact(decimal: float | str | Fraction, tolerance: float = TOLERANCE) -> Fraction:
-    """The fraction with the smallest denominator within `tolerance` of a decimal from a data set.
+    """Return the fraction with the smallest denominator within `tolerance` of a decimal from a data set.
 
     >>> exact(0.3333333), exact(2.0)
     (Fraction(1, 3), Fraction(2, 1))

@@ -24,7 +24,10 @@ SOUND = frozenset([bool, int, str, Fraction])
 
 
 class Special(Enum):
-    """The two values that are not a user's own."""
+    """The two values that are not a user's own.
+
+    UNDEFINED is what a function has no answer for. An inverse returns ANY when every argument will do.
+    """
 
     UNDEFINED = "undefined"
     """What a function has no answer for: 1 / 0, the unique object of two. Undefined in, undefined out."""
@@ -47,7 +50,12 @@ def is_expected(value: Value, expected: Expected) -> bool:
 
 @dataclass(frozen=True)
 class OneOf:
-    """Several answers of one inverse: `OneOf([2, -2])` for the square root of 4."""
+    """Several answers of one inverse.
+
+    >>> @inverses(lambda target: OneOf([target**0.5, -(target**0.5)]))
+    ... def square(x):
+    ...     return x * x
+    """
 
     values: Collection[Value]
 
@@ -80,11 +88,11 @@ Function = TypeVar("Function", bound=Callable[..., Value])
 
 
 def inverses(*solvers: Callable[..., Value] | None) -> Callable[[Function], Function]:
-    """Attach inverses to a function: solver i gets (target, *other arguments) and gives argument i.
+    """Return a decorator that attaches inverses to a function: solver i gives argument i.
 
-    A solver returns the one solution, `OneOf` several, ANY, or UNDEFINED (or divides by zero) when
-    there is none. It must name every solution; what does not fit is dropped by running the function
-    forwards. None stands for an argument without an inverse.
+    Solver i is called with (target, *other arguments). It returns the one solution, `OneOf` several, ANY, or
+    UNDEFINED (or divides by zero) when there is none. It must name every solution; what does not fit is
+    dropped by running the function forwards. None means that an argument has no inverse.
 
     >>> @inverses(lambda target, b: target - b, lambda target, a: target - a)
     ... def add(a, b):

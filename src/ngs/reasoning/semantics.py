@@ -16,15 +16,19 @@ from ngs.reasoning.operation import Operation, Value
 
 
 class Semantics:
-    """Subclass it and write one function for each name in the grammar.
+    """What a grammar means: subclass it and write one function for each name in the grammar.
 
     Pass the class itself, and its functions are called as written; pass an instance, and they are
-    methods that can use what the instance knows (a scene, a table).
+    methods that can use what the instance knows (a table of words, say).
 
+    >>> from ngs import Grammar, evaluate, parse
+    >>> grammar = Grammar.parse('start: digit "+" digit -> add' + chr(10) + 'digit: "1" | "2"')
     >>> class Sums(Semantics):
     ...     symbol = int
     ...     def add(a, b):
     ...         return a + b
+    >>> evaluate(parse(grammar, "1+2"), Sums)
+    3
     """
 
     @staticmethod
@@ -107,7 +111,16 @@ def splice(values: Any) -> tuple[Value, ...]:
 
 
 def evaluate(tree: Tree, semantics: Meaning) -> Value:
-    """f(z): the value of the reasoning tree (Li et al. 2020, Eq. 5), UNDEFINED where it has none."""
+    """Return f(z): the value of the reasoning tree (Li et al. 2020, Eq. 5), UNDEFINED where it has none.
+
+    A SemanticsError says which function is missing or failed.
+
+    >>> from ngs import Arithmetic, arithmetic_grammar, parse
+    >>> evaluate(parse(arithmetic_grammar(), "1+2*3"), Arithmetic)
+    Fraction(7, 1)
+    >>> evaluate(parse(arithmetic_grammar(), "1/0"), Arithmetic)
+    UNDEFINED
+    """
     algebra = Interpretation(semantics)
     return algebra.value(fold(tree, algebra))
 

@@ -34,7 +34,11 @@ Judge = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """The hyperparameters of Algorithm 2."""
+    """The hyperparameters of Algorithm 2; an NGSError refuses values that make no chain.
+
+    >>> ChainSettings(steps=10, back_search=0.5).epsilon
+    1e-30
+    """
 
     steps: int = 5
     """T"""
@@ -62,7 +66,7 @@ class ChainSettings:
 
 @dataclass(frozen=True)
 class Corrections:
-    """Where back-search from each sentence ended."""
+    """Where back-search from each sentence of a batch ended."""
 
     z: Tensor
     """[row, time]: the sentence itself where 1-BS found nothing; the last state of m-BS"""
@@ -71,7 +75,21 @@ class Corrections:
 
 
 def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
-    """1-BS of each sentence [row, time]. A sentence that gives its answer is its own correction."""
+    """Return 1-BS of each sentence [row, time]: its most likely neighbour that gives the answer.
+
+    `score` gives log p(z|x), `edits` the neighbours, and `judge` says which sentences give their answer. A
+    sentence that does so already is its own correction.
+
+    >>> from ngs import Arithmetic, Examples, arithmetic_grammar, independent, reasoner
+    >>> grammar = arithmetic_grammar()
+    >>> log_probs = torch.full((1, 3, 14), 0.01)
+    >>> log_probs[0, [0, 1, 2], grammar.encode("1+2")] = 0.87
+    >>> p = independent(grammar, log_probs.log())
+    >>> task = reasoner(grammar, Arithmetic, Examples.of([torch.zeros(3, 1)], [-1]))  # answer: -1
+    >>> fixed = back_search(p.best().symbols, p.score, task.edits, task.judge)
+    >>> grammar.decode(fixed.z[0].tolist())
+    ('1', '-', '2')
+    """
     right, near, _ = right_neighbours(z, edits, judge)
     return most_likely(z, right, near, score(near.rows, near.symbols))
 
@@ -85,11 +103,23 @@ def sample_corrections(
     generator: torch.Generator,
     visit: Callable[[State], None] = lambda state: None,
 ) -> Corrections:
-    """m-BS: the last state of a chain of `chain.steps` steps from each sentence [row, time].
+    """Return m-BS of each sentence [row, time]: the last state of a chain of `chain.steps` steps.
 
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
     of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
     `visit` is called with the states of all chains, first and after every step.
+
+    >>> from ngs import Arithmetic, Examples, arithmetic_grammar, independent, reasoner
+    >>> grammar = arithmetic_grammar()
+    >>> log_probs = torch.full((1, 3, 14), 0.01)
+    >>> log_probs[0, [0, 1, 2], grammar.encode("1+2")] = 0.87
+    >>> p = independent(grammar, log_probs.log())
+    >>> task = reasoner(grammar, Arithmetic, Examples.of([torch.zeros(3, 1)], [-1]))  # answer: -1
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> z = p.best().symbols
+    >>> found = sample_corrections(z, p.score, task.edits, task.judge, ChainSettings(), generator)
+    >>> found.z.shape, bool(found.found)
+    (torch.Size([1, 3]), True)
     """
     now = State.of(z, score, edits, judge)
     visit(now)

@@ -74,6 +74,8 @@ def switches(sentence: Sentence, classes: Mapping[str, int]) -> Iterator[Edit]:
 
 
 class Action(Enum):
+    """What can happen to an entry of the queue."""
+
     PUSH = "push"
     POP = "pop"
     DISCARD = "discard"

@@ -27,7 +27,10 @@ from ngs.parsing.candidates import Candidates
 
 
 class Edits(nn.Module, ABC):
-    """Edits of sentences [row, time], given as a list of results: each is as likely as any other."""
+    """Edits of sentences [row, time], given as a list of results: each is as likely as any other.
+
+    Write a subclass to add a kind of edits.
+    """
 
     @abstractmethod
     def results(self, z: Tensor) -> Candidates:
@@ -88,6 +91,10 @@ class Switch(Edits):
     """Two different symbols of one class change places, and the sentence stays in the language.
 
     For sentences that are made of known symbols in an unknown order (Li et al. 2020, supplement, Sec. 3.2).
+
+    >>> edits = Switch(torch.tensor([0, 0, 1, 1]))
+    >>> edits.neighbours(torch.tensor([[0, 2, 1, 3]])).symbols.tolist()
+    [[1, 2, 0, 3], [0, 3, 1, 2]]
     """
 
     classes: Tensor
@@ -130,6 +137,10 @@ class Substitute(Edits):
     length has there. With n positions that have alternatives, and a(t) alternatives at position t:
 
         ways(z, z') = 1 / a(t) where they differ at t alone,    count(z) = n
+
+    >>> edits = Substitute(Grammar.parse('start: "1" | "2" | "3"'), 1)
+    >>> edits.neighbours(torch.tensor([[0]])).symbols.tolist()
+    [[1], [2]]
     """
 
     usable: Tensor

@@ -137,7 +137,7 @@ def log_ratio(now: State, new: State, distance: int, edits: ReferenceEdits, chai
 
 @dataclass(frozen=True)
 class Visited:
-    """The states that a chain went through."""
+    """The states that one chain went through, and whether the last one gives the target."""
 
     states: tuple[Sentence, ...]
     """z(0) to z(T)"""
@@ -183,9 +183,18 @@ def multi_step(
     chain: ChainSettings | None = None,
     generator: torch.Generator,
 ) -> Visited:
-    """m-BS(z, y): a correction of `sentence`, by default the most likely one, sampled towards `target`.
+    """Return the states of m-BS(z, y) from `sentence`, by default the most likely one, towards `target`.
 
     `log_probs` is [time, symbol], log-normalised.
+
+    >>> from ngs import Arithmetic, arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> log_probs = torch.full((3, 14), 0.01)
+    >>> log_probs[[0, 1, 2], grammar.encode("1+2")] = 0.87
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> visited = multi_step(grammar, Arithmetic, log_probs.log(), target=2, generator=generator)
+    >>> len(visited.states), visited.right
+    (6, True)
     """
     check_answer(target)
     start = first_sentence(grammar, log_probs, sentence)

@@ -53,10 +53,18 @@ def one_step(
     target: Value,
     sentence: Sequence[str] | None = None,
 ) -> Correction:
-    """1-BS(z, y): the correction of `sentence`, by default the most likely one, towards `target`.
+    """Return 1-BS(z, y): the correction of `sentence`, by default the most likely one, towards `target`.
 
     `log_probs` is [time, symbol], log-normalised. A sentence that gives the target already comes back
     unchanged, as it would from Algorithm 1. Changes of probability zero are not considered.
+
+    >>> import torch
+    >>> from ngs import Arithmetic, arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> log_probs = torch.full((3, 14), 0.01)
+    >>> log_probs[[0, 1, 2], grammar.encode("1+2")] = 0.87
+    >>> one_step(grammar, Arithmetic, log_probs.log(), target=-1).sentence
+    ('1', '-', '2')
     """
     check_answer(target)
     start = first_sentence(grammar, log_probs, sentence)
@@ -71,10 +79,16 @@ def one_step_among(
     sentence: Sequence[str],
     edits: Iterable[Edit],
 ) -> Correction:
-    """1-BS(z, y) among `edits` of a sentence: the most likely that gives the target, of equals the first.
+    """Return 1-BS(z, y) among `edits` of a sentence: the most likely that gives the target.
 
     `log_p` gives log p(z|x) of many sentences. The sentence may be outside the language, and so may what the
-    edits make, which is refused. Edits of probability zero are not considered.
+    edits make, which is refused. Edits of probability zero are not considered; of equals the first counts.
+
+    >>> from ngs import Arithmetic, Edit, arithmetic_grammar
+    >>> edits = [Edit(("3", "-", "1"), (0, 2), (2, 0), "1 and 3 change places")]
+    >>> equally_likely = lambda sentences: [0.0] * len(sentences)
+    >>> one_step_among(arithmetic_grammar(), Arithmetic, equally_likely, 2, "1-3", edits).sentence
+    ('3', '-', '1')
     """
     check_answer(target)
     algebra = interpret(grammar, semantics)

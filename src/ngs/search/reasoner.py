@@ -38,7 +38,7 @@ class Known(Protocol):
 
 
 class Reasoner(nn.Module):
-    """Distributions, a judge, edits and a plan for the examples of one task."""
+    """What learning asks about the examples of one task: distributions, a judge, edits, and a plan."""
 
     def __init__(
         self,
@@ -86,10 +86,16 @@ def reasoner(
     budget: int = BUDGET,
     beam: int = BEAM,
 ) -> Reasoner:
-    """The reasoner of examples with independent scores.
+    """Return the reasoner of examples with independent scores.
 
     Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones
     a task can give a `judge` of its own; without one they are parsed and executed one by one.
+
+    >>> from ngs import Arithmetic, Examples, arithmetic_grammar
+    >>> examples = Examples.of([torch.zeros(3, 1)], [2])
+    >>> task = reasoner(arithmetic_grammar(), Arithmetic, examples)
+    >>> task.plan.describe()
+    'tables for sentences of up to 3 symbols; exact'
     """
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)

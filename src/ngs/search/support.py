@@ -129,7 +129,7 @@ def posterior(
     budget: int = BUDGET,
     beam: int = BEAM,
 ) -> Independent:
-    """p(z|x,y) for log-normalised `log_probs` [batch, time, symbol] and an answer for each example.
+    """Return p(z|x,y) for log-normalised `log_probs` [batch, time, symbol] and an answer for each example.
 
     The paper (Sec. 3.2.2) calls computing it "not efficient": a sum over all z, which "grows exponentially".
     But the value of a sentence is built from the values of its parts, so the sum is a chart over (symbol,
@@ -137,6 +137,14 @@ def posterior(
 
     Exact for every length whose tables have at most `budget` entries. For longer sentences each span keeps
     its `beam` most likely values, and `exact` says so.
+
+    >>> from ngs import Arithmetic, arithmetic_grammar
+    >>> uniform = torch.zeros(1, 3, 14).log_softmax(-1)
+    >>> p = posterior(arithmetic_grammar(), Arithmetic, uniform, None, [17])
+    >>> p.topk(2)[0, 0], p.topk(2)[0, 1]  # there are no others
+    (('8', '+', '9'), ('9', '+', '8'))
+    >>> round(p.log_z.exp().item() * 14**3, 3)  # of all sequences of three symbols
+    2.0
     """
     p = normalised(grammar, log_probs, lengths)
     check_answers(answers, len(p))
