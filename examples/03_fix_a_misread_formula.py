@@ -6,8 +6,9 @@ symbol to change and finds one; the exact posterior weighs every formula whose v
 
 import torch
 
-from ngs import Arithmetic, as_text, evaluate, one_step, parse, posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs import Arithmetic, arithmetic_grammar, as_text, evaluate, one_step, parse, posterior
+
+GRAMMAR = arithmetic_grammar()
 
 ANSWER = 22
 # Sure of the digits at the ends; 7 looks like 1, and - like +.

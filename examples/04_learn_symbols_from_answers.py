@@ -8,8 +8,9 @@ import random
 
 import torch
 
-from ngs import UNDEFINED, Arithmetic, evaluate, independent, parse, posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs import UNDEFINED, Arithmetic, arithmetic_grammar, evaluate, independent, parse, posterior
+
+GRAMMAR = arithmetic_grammar()
 
 SIZE, NOISE = 12, 0.6
 torch.set_default_dtype(torch.float64)
