@@ -28,7 +28,7 @@ class Column:
     high: Size = None
     """whole numbers are from `low` to below `high`, which may be how many there are of something"""
     rows: str | None = None
-    """what has rows of different lengths, one behind the other: NAME.offsets tells where each begins"""
+    """what has rows of different lengths, one after another: NAME.offsets tells where each begins"""
     least: int = 0
     """entries in such a row"""
     texts: bool = False
