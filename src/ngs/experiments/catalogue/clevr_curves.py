@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import CLEVR_ROWS, paper_clevr, quick_clevr, seeds
-from ngs.experiments.config import TrainCLEVR
+from ngs.experiments.catalogue.experiment import Experiment
+from ngs.experiments.catalogue.settings import ALL, CLEVR_ROWS, grid, paper_clevr, quick_clevr
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import rows_of, share
 
 SHARES = {"answers": "answers", "equivalent": "true programs, up to equivalence"}
-RATES: Mapping[str, Mapping[str, Any]] = {
-    row: {**CLEVR_ROWS["NGS-m-BS"], **change}
-    for row, change in {
-        "1e-5": {"learning_rate": 1e-5},
-        "1e-5, from the likeliest": {"learning_rate": 1e-5, "start": "likeliest"},
-        "1e-4": {"learning_rate": 1e-4},
-        "3e-4": {"learning_rate": 3e-4},
-        "1e-3": {"learning_rate": 1e-3},
-    }.items()
+OF_ROWS: Mapping[str, Mapping[str, Any]] = {
+    "1e-5": {"learning_rate": 1e-5},
+    "1e-5, from the likeliest": {"learning_rate": 1e-5, "start": "likeliest"},
+    "1e-4": {"learning_rate": 1e-4},
+    "3e-4": {"learning_rate": 3e-4},
+    "1e-3": {"learning_rate": 1e-3},
 }
+RATES = {row: {**CLEVR_ROWS["NGS-m-BS"], **change} for row, change in OF_ROWS.items()}
 
 
 def _experiment(
     name: str, title: str, about: str, rows: Mapping[str, Mapping[str, Any]], by: str
 ) -> Experiment:
     """The rows with all questions: a table, and a figure of their curves."""
-
-    def cells(config: Callable[..., TrainCLEVR], means: Means) -> list[Cell]:
-        return [Cell(row, "100%", seeds(config(**how), means.seeds)) for row, how in rows.items()]
 
     def show(outcome: Outcome) -> Section:
         shown = {place.row + place.mark: place for place in outcome.places}
@@ -48,8 +42,8 @@ def _experiment(
         title,
         about,
         ("clevr",),
-        lambda means: cells(partial(paper_clevr, means), means),
-        lambda means: cells(quick_clevr, means),
+        lambda means: grid(partial(paper_clevr, means), rows, ALL, means.seeds),
+        lambda means: grid(quick_clevr, rows, ALL, means.seeds),
         show,
     )
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import (
     CLEVR_ROWS,
     FRACTIONS,
+    grid,
     our_clevr,
     paper_clevr,
     quick_clevr,
-    seeds,
 )
+from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import published
 from ngs.experiments.results.section import Section
@@ -29,32 +31,19 @@ FEW_QUESTIONS = {"dropout": 0.3, "enumerated": 2000, "steps": 1200}
 """What the posterior needs with a quarter of the questions, chosen on those held out: docs/clevr.md."""
 
 
-def _ours(row: str, column: str) -> dict[str, Any]:
-    few = FEW_QUESTIONS if (row, column) == ("posterior, our settings", "25%") else {}
-    return {**OUR_ROWS[row], **few, "fraction": FRACTIONS[column]}
+def _ours(means: Means, **settings: Any) -> TrainCLEVR:
+    few = settings["method"] == "posterior" and settings["fraction"] == 0.25
+    return our_clevr(means, **{**settings, **(FEW_QUESTIONS if few else {})})
 
 
 def full(means: Means) -> list[Cell]:
-    theirs = [
-        Cell(row, column, seeds(paper_clevr(means, **settings, fraction=fraction), means.seeds))
-        for row, settings in PAPER_ROWS.items()
-        for column, fraction in FRACTIONS.items()
-    ]
-    ours = [
-        Cell(row, column, seeds(our_clevr(means, **_ours(row, column)), means.seeds))
-        for row in OUR_ROWS
-        for column in FRACTIONS
-    ]
-    return theirs + ours
+    theirs = grid(partial(paper_clevr, means), PAPER_ROWS, FRACTIONS, means.seeds)
+    return theirs + grid(partial(_ours, means), OUR_ROWS, FRACTIONS, means.seeds)
 
 
 def quick(means: Means) -> list[Cell]:
     rows = {**PAPER_ROWS, "posterior": {"method": "posterior"}, "supervised": {"method": "supervised"}}
-    return [
-        Cell(row, column, seeds(quick_clevr(**settings, fraction=FRACTIONS[column]), means.seeds))
-        for row, settings in rows.items()
-        for column in ("25%", "100%")
-    ]
+    return grid(quick_clevr, rows, {name: FRACTIONS[name] for name in ("25%", "100%")}, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import HWF_ROWS, paper_hwf, quick_hwf, seeds
+from ngs.experiments.catalogue.settings import ALL, HWF_ROWS, grid, paper_hwf, quick_hwf, seeds
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import released_curves
@@ -29,9 +29,7 @@ def full(means: Means) -> list[Cell]:
 
 
 def quick(means: Means) -> list[Cell]:
-    return [
-        Cell(row, "100%", seeds(quick_hwf(**settings), means.seeds)) for row, settings in HWF_ROWS.items()
-    ]
+    return grid(quick_hwf, HWF_ROWS, ALL, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:

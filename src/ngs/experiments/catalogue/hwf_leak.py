@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import HWF_ROWS, quick_hwf, seeds, wide_hwf
+from ngs.experiments.catalogue.settings import HWF_ROWS, grid, quick_hwf, wide_hwf
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
@@ -12,18 +12,13 @@ ROWS = {**HWF_ROWS, "NGS-1-BS": {"method": "1-bs"}}
 
 
 def full(means: Means) -> list[Cell]:
-    return [
-        Cell(row, column, seeds(wide_hwf(data, **settings), means.seeds))
-        for row, settings in ROWS.items()
-        for column, data in (("HWF", means.hwf), ("HWF-clean", means.hwf_clean))
-    ]
+    columns = {"HWF": {"data": means.hwf}, "HWF-clean": {"data": means.hwf_clean}}
+    return grid(wide_hwf, ROWS, columns, means.seeds)
 
 
 def quick(means: Means) -> list[Cell]:
     """The embedded test has other writers than its training: one column, and it is clean."""
-    return [
-        Cell(row, "embedded", seeds(quick_hwf(**settings), means.seeds)) for row, settings in ROWS.items()
-    ]
+    return grid(quick_hwf, ROWS, {"embedded": {}}, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:

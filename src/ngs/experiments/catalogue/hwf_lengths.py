@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import our_hwf, quick_hwf, seeds
-from ngs.experiments.config import TrainHWF
+from ngs.experiments.catalogue.settings import grid, our_hwf, quick_hwf
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import published
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
 
-METHODS = ("posterior", "m-bs", "supervised")
-LENGTHS = (1, 3, 5, 7)
-
-
-def cells(config: Callable[..., TrainHWF], number: int) -> list[Cell]:
-    return [
-        Cell(method, str(length), seeds(config(method=method, lengths=(length,)), number))
-        for method in METHODS
-        for length in LENGTHS
-    ]
+METHODS = {name: {"method": name} for name in ("posterior", "m-bs", "supervised")}
+LENGTHS = {str(length): {"lengths": (length,)} for length in (1, 3, 5, 7)}
 
 
 def full(means: Means) -> list[Cell]:
-    def config(**settings: Any) -> TrainHWF:
-        return our_hwf(means.hwf, steps=900, augment=None, **settings)
-
-    return cells(config, means.seeds)
+    return grid(partial(our_hwf, means.hwf, steps=900, augment=None), METHODS, LENGTHS, means.seeds)
 
 
 def quick(means: Means) -> list[Cell]:
-    return cells(quick_hwf, means.seeds)
+    return grid(quick_hwf, METHODS, LENGTHS, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:

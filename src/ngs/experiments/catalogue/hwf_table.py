@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import FRACTIONS, HWF_ROWS, paper_hwf, quick_hwf, seeds, wide_hwf
-from ngs.experiments.config import TrainHWF
+from ngs.experiments.catalogue.settings import FRACTIONS, HWF_ROWS, grid, paper_hwf, quick_hwf, wide_hwf
 from ngs.experiments.results.outcome import Outcome, tested
 from ngs.experiments.results.published import published
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
 
 
-def cells(config: Callable[..., TrainHWF], number: int) -> list[Cell]:
-    """Every method with every share, by what `config` makes of their settings."""
-    return [
-        Cell(row, column, seeds(config(**settings, fraction=fraction), number))
-        for row, settings in HWF_ROWS.items()
-        for column, fraction in FRACTIONS.items()
-    ]
-
-
-OURS = "posterior, our settings"
-
-
 def full(means: Means) -> list[Cell]:
-    def config(**settings: Any) -> TrainHWF:
-        return paper_hwf(means, **settings)
-
-    ours = [
-        Cell(OURS, column, seeds(wide_hwf(means.hwf, fraction=fraction), means.seeds))
-        for column, fraction in FRACTIONS.items()
-    ]
-    return [*cells(config, means.seeds), *ours]
+    theirs = grid(partial(paper_hwf, means), HWF_ROWS, FRACTIONS, means.seeds)
+    return theirs + grid(
+        partial(wide_hwf, means.hwf), {"posterior, our settings": {}}, FRACTIONS, means.seeds
+    )
 
 
 def quick(means: Means) -> list[Cell]:
-    return cells(quick_hwf, means.seeds)
+    return grid(quick_hwf, HWF_ROWS, FRACTIONS, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:

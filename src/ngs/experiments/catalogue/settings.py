@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ngs.experiments.catalogue.experiment import Means
+from ngs.experiments.catalogue.experiment import Cell, Means
 from ngs.experiments.config import Config, TrainCLEVR, TrainHWF
 from ngs.experiments.job import Trained
 
-FRACTIONS: Mapping[str, float] = {"25%": 0.25, "50%": 0.5, "75%": 0.75, "100%": 1.0}
+FRACTIONS: Mapping[str, Mapping[str, Any]] = {
+    column: {"fraction": share}
+    for column, share in (("25%", 0.25), ("50%", 0.5), ("75%", 0.75), ("100%", 1.0))
+}
+ALL: Mapping[str, Mapping[str, Any]] = {"100%": {}}
+"""The columns of what is trained on all data."""
 
 HWF_ROWS: Mapping[str, Mapping[str, Any]] = {
     "NGS-RL": {"method": "reinforce"},
@@ -110,3 +115,16 @@ def quick_clevr(**changes: Any) -> TrainCLEVR:
 def seeds(config: Config, number: int) -> tuple[Trained, ...]:
     """The same run with seeds from 0."""
     return tuple(Trained(replace(config, seed=seed)) for seed in range(number))
+
+
+Rows = Mapping[str, Mapping[str, Any]]
+"""Settings by the name of a row, or of a column."""
+
+
+def grid(config: Callable[..., Config], rows: Rows, columns: Rows, number: int) -> list[Cell]:
+    """Every row with every column, by what `config` makes of the settings of both, with so many seeds."""
+    return [
+        Cell(row, column, seeds(config(**settings, **others), number))
+        for row, settings in rows.items()
+        for column, others in columns.items()
+    ]
