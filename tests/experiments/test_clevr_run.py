@@ -474,9 +474,7 @@ def test_the_files_of_the_other_task_are_refused(
     with pytest.raises(DataError, match=r"is of another configuration \(task, .*differ\)"):
         finished(load_config(tmp_path / "copy", TrainCLEVR), tmp_path / "copy", resume=True)
     shutil.copy(formulas / BEST, tmp_path / "copy" / BEST)
-    with pytest.raises(
-        DataError, match=r"best\.safetensors is no network of `ngs train clevr`: it has"
-    ):
+    with pytest.raises(DataError, match=r"best\.safetensors is no network of `ngs train clevr`: it has"):
         evaluate_run(tmp_path / "copy")
     shutil.copytree(formulas, tmp_path / "formulas")
     shutil.copy(done / BEST, tmp_path / "formulas" / BEST)

@@ -107,10 +107,8 @@ def table_speed(rounds: int) -> Speed:
     by_arrays = partial(compile_tables, form, algebra, 7, BUDGET, at_once=partial(at_once, algebra))
     pair_by_pair = partial(compile_tables, form, algebra, 7, BUDGET)
     entries = by_arrays().entries
-    cpu = torch.device("cpu")
-    return compare(
-        "table entry, length 7", by_arrays, "pair by pair", pair_by_pair, cpu, rounds, entries, entries
-    )
+    name, reference, cpu = "table entry, length 7", "pair by pair", torch.device("cpu")
+    return compare(name, by_arrays, reference, pair_by_pair, cpu, rounds, entries, entries)
 
 
 def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
