@@ -17,6 +17,7 @@ from ngs.apps.render_commands import render
 from ngs.apps.written_files import check_free
 from ngs.errors import DataError
 from ngs.tasks.hwf import archive
+from ngs.tasks.pictures import picture_packed
 
 BringIn = Callable[[Path, Path, str], None]
 """Packs what a source holds into a file, under a name."""
@@ -113,7 +114,7 @@ def inspect_(
     ] = False,
 ) -> None:
     """Count what a data set holds, and check it: leaks, labels, modules, answers."""
-    if picture_data.is_ours(source):
+    if picture_packed.FORMAT.is_at(source):
         picture_data.show(source, as_json=as_json)
     elif clevr_data.is_ours(source):
         clevr_data.show(source, as_json=as_json)

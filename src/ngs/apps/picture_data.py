@@ -15,17 +15,12 @@ from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.hwf.archive import LISTS
-from ngs.tasks.pictures import picture_packed
 from ngs.tasks.pictures.picture_data import PictureData
 from ngs.tasks.pictures.picture_folder import holds_images, read_folder
+from ngs.tasks.pictures.picture_packed import FORMAT, read, write
 from ngs.tasks.pictures.pictures import Pictures
 
 PARTS = ("train", "test")
-
-
-def is_ours(source: Path) -> bool:
-    """Whether `source` is a packed file of pictures."""
-    return picture_packed.FORMAT.is_at(source)
 
 
 def check_not_ours(source: Path) -> None:
@@ -33,7 +28,7 @@ def check_not_ours(source: Path) -> None:
 
     Folders of handwritten formulas hold images as well; those are told by their lists.
     """
-    if is_ours(source):
+    if FORMAT.is_at(source):
         raise DataError(
             f"{source} holds pictures and is packed already; train with it: "
             f"ngs train scenes --data {shlex.quote(str(source))}"
@@ -51,13 +46,13 @@ def bring_in(source: Path, path: Path, name: str, *, scenes: Path, held_out: Pat
         raise DataError(f"{source} is no folder; --scenes is for a folder of images")
     with reading_images() as progress:
         data = read_folder(source, scenes, name=name, held_out=held_out, progress=progress)
-    picture_packed.write(path, data)
+    write(path, data)
     tell_packed(path, _summary(data), "scenes", lambda console: None)
 
 
 def show(source: Path, *, as_json: bool) -> None:
     """What a packed file holds: pictures by number of objects, objects by attribute, what shows of them."""
-    data = picture_packed.read(source)
+    data = read(source)
     found = {part: _counts(pictures) for part, pictures in zip(PARTS, (data.train, data.test), strict=True)}
     if as_json:
         typer.echo(json.dumps({"name": data.name, "digest": data.digest, **found}, indent=2))

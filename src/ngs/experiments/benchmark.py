@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
+from math import nan
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngs.experiments.environment import environment
+from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.results.tables import rows_of
 from ngs.experiments.timed_steps import timed
 from ngs.grammar.library import arithmetic
@@ -106,10 +107,8 @@ def table_speed(rounds: int) -> Speed:
     by_arrays = partial(compile_tables, form, algebra, 7, BUDGET, at_once=partial(at_once, algebra))
     pair_by_pair = partial(compile_tables, form, algebra, 7, BUDGET)
     entries = by_arrays().entries
-    cpu = torch.device("cpu")
-    return compare(
-        "table entry, length 7", by_arrays, "pair by pair", pair_by_pair, cpu, rounds, entries, entries
-    )
+    name, reference, cpu = "table entry, length 7", "pair by pair", torch.device("cpu")
+    return compare(name, by_arrays, reference, pair_by_pair, cpu, rounds, entries, entries)
 
 
 def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
@@ -239,13 +238,11 @@ def _trainer(
 
 def compile_cost() -> dict[str, float]:
     """Seconds and peak memory (MB, of the whole process before and after) of the length-7 circuit."""
-    import resource  # Unix only, and needed here only
-
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = peak_memory_mb() or nan
     begin = time.perf_counter()
     circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET, torch.device("cpu"))
     seconds = time.perf_counter() - begin
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    after = peak_memory_mb() or nan
     return {
         "seconds": seconds,
         "process_mb": after,

@@ -39,6 +39,7 @@ from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS
 from ngs.tasks.source import EMBEDDED
 
+Choices = Mapping[str, Collection[str]]
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -52,7 +53,7 @@ class Training:
     """What every training run is configured by."""
 
     task: ClassVar[str]
-    choices: ClassVar[Mapping[str, Collection[str]]] = {"schedule": SCHEDULES, "precision": PRECISIONS}
+    choices: ClassVar[Choices] = {"schedule": SCHEDULES, "precision": PRECISIONS}
     """for the settings that are names"""
 
     data: str = setting(EMBEDDED, f"`{EMBEDDED}`, or a file made by `ngs data import`.")
@@ -141,11 +142,7 @@ class TrainHWF(Training):
     """Train a network to read handwritten formulas."""
 
     task: ClassVar[str] = "hwf"
-    choices: ClassVar[Mapping[str, Collection[str]]] = {
-        "method": METHODS,
-        "network": NETWORKS,
-        **Training.choices,
-    }
+    choices: ClassVar[Choices] = {**Training.choices, "method": METHODS, "network": NETWORKS}
 
     method: str = setting("posterior", f"How to learn: {', '.join(METHODS)}.")
     network: str = setting("small", f"What to train: {', '.join(NETWORKS)}.")
@@ -214,7 +211,7 @@ class TrainCLEVR(Training):
     """Train a network to turn questions about scenes into programs."""
 
     task: ClassVar[str] = "clevr"
-    choices: ClassVar[Mapping[str, Collection[str]]] = {
+    choices: ClassVar[Choices] = {
         "method": METHODS,
         "network": SIZES,
         "grammar": LANGUAGES,
@@ -294,11 +291,7 @@ class TrainScenes(Training):
     """Train a network to see the scene in a picture."""
 
     task: ClassVar[str] = "scenes"
-    choices: ClassVar[Mapping[str, Collection[str]]] = {
-        "method": (SUPERVISED,),
-        "network": SCENE_NETWORKS,
-        **Training.choices,
-    }
+    choices: ClassVar[Choices] = {**Training.choices, "method": (SUPERVISED,), "network": SCENE_NETWORKS}
 
     data: str = setting(RENDERED, f"`{RENDERED}`, or a file made by `ngs data import FOLDER --scenes FILE`.")
     method: str = setting(SUPERVISED, f"How to learn: {SUPERVISED}, from pictures of which all is known.")

@@ -13,7 +13,7 @@ from ngs.apps.formula_reading import Seen
 from ngs.learning.fit import fit
 from ngs.learning.loop import Settings
 from ngs.learning.methods import supervised
-from ngs.networks.lenet import small
+from ngs.networks.lenet import LeNet
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded
@@ -79,7 +79,7 @@ def trained(steps: int = 60) -> nn.Module:
     torch.manual_seed(0)
     data = embedded(train=300, test=10, lengths={1: 0.2, 3: 0.8})
     return fit(
-        small(len(GRAMMAR.symbols)),
+        LeNet(len(GRAMMAR.symbols)),
         GRAMMAR,
         Arithmetic,
         data.examples(data.train),

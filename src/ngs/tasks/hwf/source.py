@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from ngs.learning.examples import Examples
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.archive import is_archive
-from ngs.tasks.hwf.dataset import HandwrittenFormulas
+from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.source import EMBEDDED, Numbers, dealt, packed_file
 
@@ -21,19 +22,10 @@ def load(source: str) -> HandwrittenFormulas:
     return packed.read(packed_file(source, EMBEDDED, "ARCHIVE", raw=is_archive))
 
 
-class Divisible(Protocol):
-    """Formulas, or examples made of them."""
-
-    @property
-    def lengths(self) -> Any: ...
-
-    def select(self, numbers: Numbers, /) -> Any: ...
+FormulasT = TypeVar("FormulasT", Formulas, Examples)
 
 
-DivisibleT = TypeVar("DivisibleT", bound=Divisible)
-
-
-def divided(formulas: DivisibleT, share: float, seed: int) -> tuple[DivisibleT, DivisibleT]:
+def divided(formulas: FormulasT, share: float, seed: int) -> tuple[FormulasT, FormulasT]:
     """A random share of the formulas, the same of each length, and the rest."""
     chosen, rest = dealt(np.asarray(formulas.lengths), share, seed, order=_shuffled)
     return formulas.select(chosen), formulas.select(rest)
