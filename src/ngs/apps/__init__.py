@@ -11,9 +11,8 @@ Read first: `cli.py`, the list of commands; each is in the file that its name su
     render_commands.py     ngs data render: pictures of our own
     reproduce_commands.py  ngs reproduce and results: the experiments of the catalogue
     bench_commands.py      ngs bench and its like: how fast it is here
-    tour_command.py        ngs tour
     serve                  ngs serve: the playground
-    tour.py                the whole loop of the paper on one formula
+    tour.py                ngs tour: the whole loop of the paper on one formula
     formula_reading.py     what a network makes of the symbols of a formula
     embedded_scenes.py     the scenes to ask about
     seen_pictures.py       a picture, seen and drawn on
