@@ -253,7 +253,7 @@ def test_help_names_every_choice() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        (("--method", "mapo"), "method is 'mapo'; choose from posterior, m-bs, 1-bs, reinforce, supervised"),
+        (("--method", "magic"), "method is 'magic'; choose from posterior"),
         (("--grammar", "strict"), "grammar is 'strict'; choose from tidy, free, none"),
         (("--network", "huge"), "network is 'huge'; choose from small, paper"),
         (("--unique", "maybe"), "unique is 'maybe'; choose from strict, lenient"),
@@ -317,7 +317,7 @@ def test_supervision_without_programs_is_refused_and_leaves_nothing() -> None:
     done("data", "import", "official", "--out", "bare.ngs")
     options = ("train", "clevr", "--data", "bare.ngs", *HALF, "--out", "run")
     told = refused(*options, "--method", "supervised")
-    assert "have no program; give data with programs, or another method" in told
+    assert "these examples have no labels; give some to `Examples.of`, or another method" in told
     assert not Path("run").exists()
     done(*options)
 

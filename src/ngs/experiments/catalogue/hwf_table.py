@@ -11,6 +11,8 @@ from ngs.experiments.results.published import published
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
 
+OURS = "posterior, our settings"
+
 
 def full(means: Means) -> list[Cell]:
     theirs = grid(partial(paper_hwf, means), HWF_ROWS, FRACTIONS, means.seeds)
