@@ -58,7 +58,7 @@ def test_what_is_drawn_is_a_derivation_of_that_length(grammar: Grammar, length: 
 
 
 @pytest.mark.parametrize(
-    "grammar, length", [(CATALAN, 5), (NULLABLE_LIST, 6), (NAMED["arithmetic"], 3), (NAMED["programs"], 4)]
+    "grammar, length", [(CATALAN, 5), (NULLABLE_LIST, 6), (NAMED["arithmetic"], 3), (NAMED["prefix"], 5)]
 )
 def test_all_derivations_are_equally_likely(grammar: Grammar, length: int) -> None:
     wanted = Counter(derivations(grammar, length))

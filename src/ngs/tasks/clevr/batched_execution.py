@@ -33,7 +33,7 @@ import ngs.kernels
 from ngs.errors import DataError, SemanticsError, ShapeError
 from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED, Special, Value
-from ngs.tasks.clevr.execution import Module, Type, modules, spoken
+from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
 from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, lenient, strict
@@ -95,7 +95,7 @@ def _action(name: str, unique: Unique = strict) -> _Action:
     return _Action(
         word=mask | keep << _KEEP | (1 - len(module.takes)) << _CHANGE,
         join=0 if second is None else _others(second) | (_PAYLOAD if name == "union" else 0),
-        values=() if name in _OF_SCENE else _values(module, ProgramSemantics(_NOTHING_SEEN, unique)),
+        values=() if name in _OF_SCENE else _values(module, ProgramSemantics(NO_OBJECTS, unique)),
     )
 
 
@@ -116,10 +116,6 @@ def _values(module: Module, semantics: ProgramSemantics) -> tuple[int, ...]:
     sets = (frozenset(k for k in range(MOST_OBJECTS) if bits >> k & 1) for bits in range(_SETS))
     found = (module.apply(semantics, objects) for objects in sets)
     return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
-
-
-_NOTHING_SEEN = Scene((), {}, {})
-"""For modules whose values are the same in every scene."""
 
 
 _PADDING = _Action(word=_PAYLOAD << _KEEP, join=0, values=(_Kind.NOTHING,))
@@ -253,7 +249,7 @@ def _answers() -> _Numbers:
 
 def _answer(module: Module, first: int, second: int) -> int:
     is_comparison = len(module.takes) == 2
-    semantics = ProgramSemantics(_NOTHING_SEEN)
+    semantics = ProgramSemantics(NO_OBJECTS)
     value = module.apply(semantics, first, second) if is_comparison else _NAMED[module.gives](first)
     return _INDICES.get(spoken(value), UNDEFINED_ANSWER)
 

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.execution import ANSWER_TYPES, Step, modules, trace
+from ngs.tasks.clevr.execution import ANSWER_TYPES, NO_OBJECTS, Step, modules, trace
 from ngs.tasks.clevr.program import MODULES, Program
-from ngs.tasks.clevr.scenes import RELATIONS, Scene
 
 Node = dict[str, Any]
 """One step of an official program."""
@@ -118,7 +117,7 @@ def shown(value: Any) -> str:
 
 def to_official(program: Program) -> list[Node]:
     """The steps of a program in the order of the official files; a ParseError if it does not type-check."""
-    root = trace(program, _NO_OBJECTS)
+    root = trace(program, NO_OBJECTS)
     order = _order(root)
     place = {id(step): k for k, step in enumerate(order)}
     if _is_shaped_union(root):
@@ -126,9 +125,6 @@ def to_official(program: Program) -> list[Node]:
         if first.module == "scene":
             place[id(first)] = 1
     return [_node(step, [place[id(argument)] for argument in step.arguments]) for step in order]
-
-
-_NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})
 
 
 def _node(step: Step, inputs: list[int]) -> Node:
