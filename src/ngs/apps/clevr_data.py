@@ -19,7 +19,7 @@ from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.inspection import Count, Inspection, PartInspection, inspect
-from ngs.tasks.clevr.source import read_official
+from ngs.tasks.faults import listed
 
 SHOWN = 20
 """Numbers of questions and words that a message names; the rest are counted, and --json names all."""
@@ -80,7 +80,7 @@ def _read(source: Path, skip_faulty: bool) -> official.Reading:
             if index % EVERY == 0:
                 bar.update(task, description=f"reading {file.name}: {index:,}")
 
-        return read_official(source, skip_faulty=skip_faulty, progress=progress)
+        return official.read(source, modules_of, skip_faulty=skip_faulty, progress=progress)
 
 
 def _summary(data: VisualQuestions) -> str:
@@ -104,7 +104,7 @@ def _print_left_out(console: Console, reading: official.Reading) -> None:
     if reading.left_out:
         tell(
             console,
-            f"left out as faulty: {len(reading.left_out)}\n{official.listed(reading.left_out)}",
+            f"left out as faulty: {len(reading.left_out)}\n{listed(reading.left_out)}",
         )
 
 
@@ -128,7 +128,7 @@ def _print_part(console: Console, name: str, part: PartInspection) -> None:
     understood = part.questions - len(part.not_understood)
     tell(console, f"{name}: the dictionary understands {understood:,} of {part.questions:,} questions")
     if part.not_understood:
-        tell(console, official.listed(part.not_understood))
+        tell(console, listed(part.not_understood))
     compared = part.same_modules + len(part.other_modules)
     tell(
         console,

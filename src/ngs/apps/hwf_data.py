@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from ngs.apps.plain_text import plain_console, tell
+from ngs.tasks.faults import listed
 from ngs.tasks.hwf import archive, packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.inspection import Inspection, inspect
@@ -107,7 +108,7 @@ def _symbol_table(found: Inspection) -> Table:
 def _print_left_out(console: Console, reading: archive.Reading) -> None:
     if reading.left_out:
         formulas = len({problem.place for problem in reading.left_out})
-        tell(console, f"formulas left out as faulty: {formulas}\n{archive.listed(reading.left_out)}")
+        tell(console, f"formulas left out as faulty: {formulas}\n{listed(reading.left_out)}")
 
 
 def _print_findings(console: Console, found: Inspection) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from ngs.errors import DataError
 from ngs.tasks.clevr.execution import ANSWER_TYPES, NO_OBJECTS, Step, modules, trace
 from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.faults import shown
 
 Node = dict[str, Any]
 """One step of an official program."""
@@ -104,12 +105,6 @@ def _check_whole(programs: Sequence[Program], used: Set[int]) -> None:
     unused = [k for k, program in enumerate(programs[:-1]) if k not in used and program != ("scene",)]
     if unused:
         raise DataError(f"program[{unused[0]}] is used by no other step; remove it, or use it")
-
-
-def shown(value: Any) -> str:
-    """A value from a file as a message shows it: not all of it, if it is long."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 # From ours to official

@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.official_program import shown
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
+from ngs.tasks.faults import shown
 
 # From official to ours
 

@@ -16,6 +16,7 @@ from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import evaluate
+from ngs.tasks.faults import shown
 from ngs.tasks.hwf.dataset import GRAMMAR
 
 CLASSES: Mapping[str, str] = {
@@ -130,13 +131,13 @@ def as_entry(place: Place, value: Any) -> Entry:
         raise DataError(f"{' and '.join(missing)} missing")
     for key in ("id", "expr"):
         if not isinstance(fields[key], str) or not fields[key] or not fields[key].isprintable():
-            raise DataError(f"{key} is {_shown(fields[key])}, and printable text is needed")
+            raise DataError(f"{key} is {shown(fields[key])}, and printable text is needed")
     images, result = fields["img_paths"], fields["res"]
     if not isinstance(images, list) or not all(isinstance(image, str) for image in images):
         raise DataError("img_paths is no list of texts")
     is_number = isinstance(result, int | float) and not isinstance(result, bool)
     if not is_number or (isinstance(result, float) and not isfinite(result)):
-        raise DataError(f"res is {_shown(result)}, and a number is needed")
+        raise DataError(f"res is {shown(result)}, and a number is needed")
     return Entry(place, fields["id"], fields["expr"], tuple(images), result)
 
 
@@ -144,14 +145,14 @@ def faults(entry: Entry) -> Iterator[str]:
     """What is wrong with an entry, leaving aside what its images hold."""
     yield from _faults_of_sentence(entry)
     if len(entry.images) != len(entry.sentence):
-        yield f"{len(entry.images)} images for the {len(entry.sentence)} symbols of {_shown(entry.sentence)}"
+        yield f"{len(entry.images)} images for the {len(entry.sentence)} symbols of {shown(entry.sentence)}"
         return
     for symbol, image in zip(entry.sentence, entry.images, strict=True):
-        shown = label(image)
-        if shown is None:
-            yield f"the image {_shown(image)} is not '<class>/<file>' with a class of {' '.join(CLASSES)}"
-        elif shown != symbol:
-            yield f"the image {_shown(image)} shows {shown}, but expr has {symbol} there"
+        seen = label(image)
+        if seen is None:
+            yield f"the image {shown(image)} is not '<class>/<file>' with a class of {' '.join(CLASSES)}"
+        elif seen != symbol:
+            yield f"the image {shown(image)} shows {seen}, but expr has {symbol} there"
 
 
 def label(image: str) -> str | None:
@@ -181,10 +182,4 @@ def _faults_of_sentence(entry: Entry) -> Iterator[str]:
     if value is UNDEFINED:
         yield f"expr is {sentence!r}, which divides by zero and has no result"
     elif abs(value - Fraction(entry.result)) > TOLERANCE:
-        yield f"res is {_shown(entry.result)}, but {sentence} is {value}"
-
-
-def _shown(value: Any) -> str:
-    """A value from the list as a message shows it: not all of it, if it is long."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        yield f"res is {shown(entry.result)}, but {sentence} is {value}"
