@@ -17,11 +17,11 @@ from zipfile import BadZipFile, ZipFile
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, Understand, VisualQuestions
-from ngs.tasks.clevr.json_list import elements, whole
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.faults import listed, shown
+from ngs.tasks.json_list import elements, whole
 from ngs.tasks.source import title
 
 T = TypeVar("T")

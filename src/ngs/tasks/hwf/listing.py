@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from io import StringIO
 from math import isfinite
 from typing import Any
 
@@ -18,6 +18,7 @@ from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.faults import shown
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.json_list import Reader
 
 CLASSES: Mapping[str, str] = {
     **{"+": "+", "-": "-", "times": "*", "div": "/"},
@@ -31,8 +32,6 @@ symbols can have lie nearly twice as far apart, so that a result still names one
 
 LONGEST = 99
 """In symbols; parsing takes cubic time."""
-
-SPACE = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True)
@@ -78,45 +77,14 @@ def objects(text: str, file: str) -> Iterator[tuple[Place, Any]]:
 
     Pairs, because a dictionary would hide a key that is written twice.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=tuple)
-    at = _skip_space(text, 0)
-    place = Place(file, 1 + text.count("\n", 0, at), 0)
-    if not text.startswith("[", at):
-        raise DataError(
-            f"{file}, line {place.line}: a list in brackets is needed, got {text[at : at + 20]!r}"
-        )
-    before, at = at, _skip_space(text, at + 1)
-    more = not text.startswith("]", at)
-    while more:
-        place = Place(file, place.line + text.count("\n", before, at), place.entry + 1)
-        before = at
-        value, at = _decoded(decoder, text, at, place)
-        yield place, value
-        at = _skip_space(text, at)
-        more = text.startswith(",", at)
-        if more:
-            at = _skip_space(text, at + 1)
-    if not text.startswith("]", at):
-        raise DataError(f"{place}: a comma or ] is needed behind it, got {text[at : at + 20]!r}")
-    if _skip_space(text, at + 1) != len(text):
-        raise DataError(f"{place}: the list ends here, but more text follows; remove it")
-
-
-def _skip_space(text: str, at: int) -> int:
-    space = SPACE.match(text, at)
-    assert space is not None  # it matches nothing, too
-    return space.end()
-
-
-def _decoded(decoder: json.JSONDecoder, text: str, at: int, place: Place) -> tuple[Any, int]:
+    reader = Reader(StringIO(text, newline=""), json.JSONDecoder(object_pairs_hook=tuple))
     try:
-        return decoder.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{place.file}, line {error.lineno}, entry {place.entry}: no proper JSON, {error.msg}"
-        ) from None
-    except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
-        raise DataError(f"{place}: no proper JSON, {error}") from None
+        for number, (line, value) in enumerate(reader.items("entry", first=1), 1):
+            yield Place(file, line, number), value
+        reader.end()
+    except DataError as error:
+        entry = f", {reader.place}" if reader.place else ": "
+        raise DataError(f"{file}, line {reader.line()}{entry}{error}") from None
 
 
 def as_entry(place: Place, value: Any) -> Entry:

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.faults import listed, shown
+from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
 from ngs.tasks.pictures.picture_data import PictureData, digest_of
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
