@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol
+from typing import Self
 
 import numpy as np
 import torch
@@ -24,19 +25,24 @@ BYTES = 3 * HEIGHT * WIDTH
 """Of a decoded image."""
 
 
-class Images(Protocol):
-    """Images that can be had by their numbers."""
+class Images(ABC):
+    """Images that can be had by their numbers: rows of what a dataclass of this kind holds."""
 
-    def __len__(self) -> int: ...
+    rows: Numbers
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @abstractmethod
     def decoded(self, numbers: Numbers) -> Tensor:
         """uint8 [image, 3, 320, 480], on the device where they are kept"""
 
-    def select(self, numbers: Numbers) -> Images: ...
+    def select(self, numbers: Numbers) -> Self:
+        return replace(self, rows=self.rows[numbers])  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedImages:
+class EncodedImages(Images):
     """Image files as they came; a file may be mapped and not be read yet."""
 
     files: Ragged
@@ -54,9 +60,6 @@ class EncodedImages:
         files = torch.frombuffer(flat, dtype=torch.uint8) if flat else torch.empty(0, dtype=torch.uint8)
         return cls(Ragged(files, torch.tensor(ends)), np.arange(len(ends) - 1))
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def content(self, number: int) -> bytes:
         return self.files.row(int(self.rows[number])).numpy().tobytes()
 
@@ -71,12 +74,9 @@ class EncodedImages:
             return torch.empty((0, 3, HEIGHT, WIDTH), dtype=torch.uint8)
         return torch.stack(list(_threads().map(lambda k: decoded(self.content(k)), numbers.tolist())))
 
-    def select(self, numbers: Numbers) -> EncodedImages:
-        return EncodedImages(self.files, self.rows[numbers])
-
 
 @dataclass(frozen=True, eq=False)
-class RawImages:
+class RawImages(Images):
     """Pixels in memory, on a device."""
 
     pixels: Tensor
@@ -87,19 +87,13 @@ class RawImages:
     def of(cls, pixels: Tensor) -> RawImages:
         return cls(pixels, np.arange(len(pixels)))
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def decoded(self, numbers: Numbers) -> Tensor:
         rows = torch.from_numpy(self.rows[numbers])
         return self.pixels[rows.to(self.pixels.device, non_blocking=True)]
 
-    def select(self, numbers: Numbers) -> RawImages:
-        return RawImages(self.pixels, self.rows[numbers])
-
 
 @dataclass(frozen=True, eq=False)
-class JoinedImages:
+class JoinedImages(Images):
     """Two kinds of images, the second numbered behind the first."""
 
     first: Images
@@ -110,9 +104,6 @@ class JoinedImages:
     def of(cls, first: Images, second: Images) -> JoinedImages:
         return cls(first, second, np.arange(len(first) + len(second)))
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def decoded(self, numbers: Numbers) -> Tensor:
         rows, size = self.rows[numbers], len(self.first)
         of_first = np.flatnonzero(rows < size)
@@ -121,9 +112,6 @@ class JoinedImages:
         device = next((part.device for part in parts if part.is_cuda), parts[0].device)
         back = torch.from_numpy(np.argsort(np.concatenate([of_first, of_second])))
         return torch.cat([part.to(device) for part in parts])[back.to(device)]
-
-    def select(self, numbers: Numbers) -> JoinedImages:
-        return JoinedImages(self.first, self.second, self.rows[numbers])
 
 
 def loaded(images: Images, device: torch.device, most_bytes: int) -> Images:
