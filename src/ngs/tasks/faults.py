@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 SHOWN = 20
@@ -19,3 +19,8 @@ def shown(value: Any) -> str:
     """A value from a file."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def given(fields: Mapping[str, Any], name: str) -> str:
+    """What a field holds, or that it is missing."""
+    return shown(fields[name]) if name in fields else "missing"

@@ -7,6 +7,7 @@ asks whether two things are equal. A filter of an intersection may as well filte
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ngs.tasks.clevr.execution import NO_OBJECTS, Step, modules, trace
 
@@ -14,8 +15,13 @@ SYMMETRIC = frozenset(
     name for name in modules() if name in ("union", "intersect") or name.startswith("equal_")
 )
 
-Form = tuple["str | Form", ...]
-"""The filters before a module in alphabetical order, the module, and the forms of its arguments."""
+
+class Form(NamedTuple):
+    """A module with the filters before it, in alphabetical order, and the forms of its arguments."""
+
+    filters: tuple[str, ...]
+    module: str
+    arguments: tuple[Form, ...] = ()
 
 
 def equivalent(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -25,8 +31,8 @@ def equivalent(one: Sequence[str], other: Sequence[str]) -> bool:
 def normal(program: Sequence[str]) -> Form:
     """The form that all equivalent programs have; ParseError for what is no whole program.
 
-    >>> normal(("count", "filter_color[red]", "scene"))
-    ((), 'count', (('filter_color[red]',), 'scene'))
+    >>> normal(("count", "filter_color[red]", "scene")).arguments
+    (Form(filters=('filter_color[red]',), module='scene', arguments=()),)
     """
     return _form(trace(program, NO_OBJECTS))
 
@@ -38,8 +44,8 @@ def _form(step: Step) -> Form:
         (step,) = step.arguments
     arguments = [_form(argument) for argument in step.arguments]
     if step.module == "intersect":
-        filters.update(name for own, *_ in arguments for name in own)
-        arguments = [((), *rest) for _, *rest in arguments]
+        filters.update(name for argument in arguments for name in argument.filters)
+        arguments = [argument._replace(filters=()) for argument in arguments]
     if step.module in SYMMETRIC:
-        arguments.sort(key=repr)
-    return (tuple(sorted(filters)), step.module, *arguments)
+        arguments.sort()
+    return Form(tuple(sorted(filters)), step.module, tuple(arguments))

@@ -20,7 +20,7 @@ from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, Understand, V
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.faults import listed, shown
+from ngs.tasks.faults import given, listed, shown
 from ngs.tasks.json_list import elements, whole
 from ngs.tasks.source import title
 
@@ -200,8 +200,8 @@ def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRe
         raise DataError(f"it is {shown(value)}; an object with question and image_index is needed")
     text = value.get("question")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
-        given = shown(text) if "question" in value else "missing"
-        raise DataError(f"question is {given}; a text of at most {LONGEST:,} characters is needed")
+        told = given(value, "question")
+        raise DataError(f"question is {told}; a text of at most {LONGEST:,} characters is needed")
     image_index = _integer(value, "image_index", None)
     if image_index not in places:
         raise DataError(f"image_index is {image_index}, and there is no such scene")
@@ -228,8 +228,7 @@ def _answer(value: Any) -> str | None:
 def _integer(value: Mapping[str, Any], field: str, default: int | None) -> int:
     found = value.get(field, default)
     if type(found) is not int or not 0 <= found < LIMIT:
-        given = shown(found) if field in value else "missing"
-        raise DataError(f"{field} is {given}; an integer from 0 is needed")
+        raise DataError(f"{field} is {given(value, field)}; an integer from 0 is needed")
     return found
 
 

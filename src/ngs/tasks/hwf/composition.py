@@ -10,7 +10,6 @@ import numpy as np
 
 from ngs.errors import DataError
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Terminal
 from ngs.learning.examples import padded
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
@@ -47,7 +46,7 @@ def written(
     Uniform among the formulas of each length that have a value and whose symbols have images: HWF as
     published has no 0.
     """
-    shown = np.unique(part.where[part.where != PAD].numpy())
+    shown = part.images.numpy()
     columns = data.columns.numpy()[shown]
     images = {symbol: shown[columns == GRAMMAR.column(symbol)].tolist() for symbol in GRAMMAR.symbols}
     language = _language_of({symbol for symbol, rows in images.items() if rows}, data.name)
