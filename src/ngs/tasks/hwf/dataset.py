@@ -44,7 +44,7 @@ class Formulas:
     @property
     def images(self) -> Tensor:
         """The rows of the images that they are written with, each once, in order."""
-        rows: Tensor = self.where[self.where != PAD].unique()
+        rows: Tensor = torch.unique(self.where[self.where != PAD])
         return rows
 
     def select(self, formulas: Sequence[int] | NDArray[np.int64]) -> Formulas:
@@ -80,7 +80,7 @@ class HandwrittenFormulas:
     @property
     def used(self) -> Tensor:
         """The rows of the images that formulas are written with, each once, in order."""
-        rows: Tensor = torch.cat([self.train.images, self.test.images]).unique()
+        rows: Tensor = torch.unique(torch.cat([self.train.images, self.test.images]))
         return rows
 
     @cached_property

@@ -80,7 +80,7 @@ def inspect(data: HandwrittenFormulas) -> Inspection:
         test_formulas=len(data.test),
         train_images=len(train),
         test_images=len(test),
-        contents=len(content[both].unique()),
+        contents=len(torch.unique(content[both])),
         leaked=tuple(data.sources[row] for row in leaks.nonzero().flatten().tolist()),
         leaked_formulas=int((leaks[data.test.where.clamp(min=0)] & (data.test.where != PAD)).any(1).sum()),
         lengths=_lengths(data),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from ngs.learning.examples import Examples
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.archive import is_archive
-from ngs.tasks.hwf.dataset import HandwrittenFormulas
+from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.source import EMBEDDED, Numbers, dealt, packed_file
 
@@ -21,16 +22,7 @@ def load(source: str) -> HandwrittenFormulas:
     return packed.read(packed_file(source, EMBEDDED, "ARCHIVE", raw=is_archive))
 
 
-class Divisible(Protocol):
-    """Formulas, or examples made of them."""
-
-    @property
-    def lengths(self) -> Any: ...
-
-    def select(self, numbers: Numbers, /) -> Any: ...
-
-
-DivisibleT = TypeVar("DivisibleT", bound=Divisible)
+DivisibleT = TypeVar("DivisibleT", Formulas, Examples)
 
 
 def divided(formulas: DivisibleT, share: float, seed: int) -> tuple[DivisibleT, DivisibleT]:
