@@ -17,9 +17,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
+from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import fitted_camera
 from ngs.tasks.pictures.rendering.renderer import Rendering, render
 

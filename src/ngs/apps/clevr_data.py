@@ -17,7 +17,7 @@ from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.inspection import Inspection, PartInspection, inspect
-from ngs.tasks.clevr.source import read_official
+from ngs.tasks.faults import listed
 
 EVERY = 1000
 """Elements read between two signs of progress."""
@@ -73,7 +73,7 @@ def _read(source: Path, skip_faulty: bool) -> official.Reading:
             if index % EVERY == 0:
                 bar.update(task, description=f"reading {file.name}: {index:,}")
 
-        return read_official(source, skip_faulty=skip_faulty, progress=progress)
+        return official.read(source, modules_of, skip_faulty=skip_faulty, progress=progress)
 
 
 def _summary(data: VisualQuestions) -> str:
@@ -84,7 +84,7 @@ def _summary(data: VisualQuestions) -> str:
 def _print_findings(console: Console, reading: official.Reading, found: Inspection) -> None:
     """What the dictionary and the programs make of the questions, part by part; repetitions; new words."""
     if left_out := reading.left_out:
-        tell(console, f"left out as faulty: {len(left_out)}\n{official.listed(left_out)}")
+        tell(console, f"left out as faulty: {len(left_out)}\n{listed(left_out)}")
     for name, part in (("train", found.train), ("validation", found.validation)):
         _print_part(console, name, part)
     if found.repeated:
@@ -103,7 +103,7 @@ def _print_part(console: Console, name: str, part: PartInspection) -> None:
     understood = part.questions - len(part.not_understood)
     tell(console, f"{name}: the dictionary understands {understood:,} of {part.questions:,} questions")
     if part.not_understood:
-        tell(console, official.listed(part.not_understood))
+        tell(console, listed(part.not_understood))
     for right, wrong, what in (
         (part.same_modules, part.other_modules, "are made of the dictionary's modules"),
         (part.right_answers, part.wrong_answers, "give the recorded answer"),

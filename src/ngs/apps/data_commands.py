@@ -16,8 +16,8 @@ from ngs.apps.errors import reporting_errors
 from ngs.apps.render_commands import render
 from ngs.apps.written_files import check_free
 from ngs.errors import DataError
-from ngs.tasks.hwf import archive
 from ngs.tasks.pictures import picture_packed
+from ngs.tasks.source import title
 
 BringIn = Callable[[Path, Path, str], None]
 """Packs what a source holds into a file, under a name."""
@@ -97,7 +97,7 @@ def import_(
         picture_data.check_not_ours(source)
         dealer = Random(seed) if rebuild else None
         bring_in = partial(hwf_data.bring_in, skip_faulty=skip_faulty, rebuild=dealer)
-    name = name or f"{archive.title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
+    name = name or f"{title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
     path = out or packed_path(name)
     check_free(path, overwrite)
     bring_in(source, path, name)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ngs.apps.data_reports import count_table, reading_images, some, tell_packed
 from ngs.apps.plain_text import plain_console, tell
+from ngs.tasks.faults import listed
 from ngs.tasks.hwf import archive, packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.inspection import Inspection, inspect
@@ -70,7 +71,7 @@ def _print_findings(console: Console, reading: archive.Reading, found: Inspectio
     """What was left out; leaks and contradictions, or that there are none."""
     if reading.left_out:
         formulas = len({problem.place for problem in reading.left_out})
-        tell(console, f"formulas left out as faulty: {formulas}\n{archive.listed(reading.left_out)}")
+        tell(console, f"formulas left out as faulty: {formulas}\n{listed(reading.left_out)}")
     if found.leaked:
         tell(
             console,

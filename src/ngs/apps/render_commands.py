@@ -20,9 +20,9 @@ from torch import Tensor
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError, NGSError
-from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import drawn_cameras
 from ngs.tasks.pictures.picture_folder import camera_of
 from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed

@@ -17,10 +17,9 @@ from ngs.experiments.folder import check_data, load_config, network_of, read_net
 from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
-from ngs.tasks.pictures.mirrored_pictures import MirroredPictures
 from ngs.tasks.pictures.picture_augmentation import Lighting
 from ngs.tasks.pictures.picture_data import PictureData
-from ngs.tasks.pictures.picture_examples import PictureExamples
+from ngs.tasks.pictures.picture_examples import MirroredPictures, PictureExamples
 from ngs.tasks.pictures.picture_source import imported
 from ngs.tasks.pictures.pictures import Pictures, divided, joined
 from ngs.tasks.pictures.rendered_pictures import (

@@ -8,6 +8,8 @@ layer has to know.
     pictures       pictures of scenes: rendering them, and seeing the objects in them
     source.py      where the data of a task come from, and how they are divided
     image_file.py  an image file from anywhere, decoded safely
+    json_list.py   a long list in a JSON file, element by element
+    faults.py      how messages show what is wrong with data
 
 Methods and search do not belong here: a task gives `learning` its examples, its reasoner and its network.
 """

@@ -33,6 +33,11 @@ def packed_file(
     return path
 
 
+def title(path: Path) -> str:
+    """What a data set is called that has no other name than its path."""
+    return path.resolve().name if path.is_dir() else path.stem
+
+
 def permuted(seed: int, kind: int, numbers: Numbers) -> Numbers:
     return np.random.default_rng([seed, kind]).permutation(numbers)
 

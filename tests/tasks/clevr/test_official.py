@@ -14,9 +14,9 @@ import pytest
 from ngs.errors import DataError, ParseError
 from ngs.tasks.clevr import official
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.json_list import elements
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
+from ngs.tasks.json_list import elements
 from tests.tasks.clevr.official_files import (
     published,
     scene,

@@ -9,22 +9,22 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError
-from ngs.tasks.clevr import packed, source
+from ngs.tasks.clevr import official, packed, source
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.source import divided, load, read_official
+from ngs.tasks.clevr.source import divided, load
 from tests.tasks.clevr.official_files import sound_files, written
 from tests.tasks.clevr.readers import some_questions
 
 
 def test_a_packed_file_is_loaded(tmp_path) -> None:
-    data = read_official(written(tmp_path / "x", sound_files())).data
+    data = official.read(written(tmp_path / "x", sound_files()), modules_of).data
     packed.write(tmp_path / "x.ngs", data)
     assert load(str(tmp_path / "x.ngs")).digest == data.digest
 
 
 def test_the_embedded_data_is_loaded_by_its_name(tmp_path, monkeypatch) -> None:
-    data = read_official(written(tmp_path / "x", sound_files())).data
+    data = official.read(written(tmp_path / "x", sound_files()), modules_of).data
     monkeypatch.setattr(source, "embedded", lambda: data)
     assert load("embedded") is data
 

@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 
 from ngs.errors import DataError
+from ngs.tasks.faults import SHOWN
 from ngs.tasks.hwf import archive
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 from tests.tasks.hwf.archives import (
@@ -222,7 +223,7 @@ def test_many_problems_are_counted_in_the_order_of_the_lists(tmp_path) -> None:
     told = refusal(zipped(tmp_path / "x.zip", files_of(train, [entry("test_0", "4", ["4/a.jpg"], 5)])))
     lines = told.splitlines()
     assert "31 faulty formulas" in lines[0]
-    assert [f"entry {k} " in line for k, line in enumerate(lines[1:-1], 1)] == [True] * archive.SHOWN
+    assert [f"entry {k} " in line for k, line in enumerate(lines[1:-1], 1)] == [True] * SHOWN
     assert lines[-1] == "  ... and 11 more"
 
 

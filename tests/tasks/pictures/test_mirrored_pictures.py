@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.pictures.mirrored_pictures import MirroredPictures
-from ngs.tasks.pictures.picture_examples import PictureExamples, targets_of
+from ngs.tasks.pictures.picture_examples import MirroredPictures, PictureExamples, targets_of
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
 from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
 

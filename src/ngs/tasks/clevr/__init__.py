@@ -30,7 +30,6 @@ become examples.
     official.py           the official files, read as a stream
     official_program.py   programs as these files write them
     official_scene.py     scenes as these files write them
-    json_list.py          a long list in a JSON file, element by element
     packed.py             a data set in one file
     packed_scenes.py      scenes as tensors and back
     inspection.py         what a data set holds

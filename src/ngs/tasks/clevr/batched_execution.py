@@ -33,7 +33,7 @@ import ngs.kernels
 from ngs.errors import DataError, SemanticsError, ShapeError
 from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED, Special, Value
-from ngs.tasks.clevr.execution import Module, Type, modules, spoken
+from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
 from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, lenient, strict
@@ -95,7 +95,7 @@ def _action(name: str, unique: Unique = strict) -> _Action:
     return _Action(
         word=mask | keep << _KEEP | (1 - len(module.takes)) << _CHANGE,
         join=0 if second is None else _others(second) | (_PAYLOAD if name == "union" else 0),
-        values=() if name in _OF_SCENE else _values(module, ProgramSemantics(_NOTHING_SEEN, unique)),
+        values=() if name in _OF_SCENE else _values(module, ProgramSemantics(NO_OBJECTS, unique)),
     )
 
 
@@ -116,10 +116,6 @@ def _values(module: Module, semantics: ProgramSemantics) -> tuple[int, ...]:
     sets = (frozenset(k for k in range(MOST_OBJECTS) if bits >> k & 1) for bits in range(_SETS))
     found = (module.apply(semantics, objects) for objects in sets)
     return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
-
-
-_NOTHING_SEEN = Scene((), {}, {})
-"""For modules whose values are the same in every scene."""
 
 
 _PADDING = _Action(word=_PAYLOAD << _KEEP, join=0, values=(_Kind.NOTHING,))
@@ -253,7 +249,7 @@ def _answers() -> _Numbers:
 
 def _answer(module: Module, first: int, second: int) -> int:
     is_comparison = len(module.takes) == 2
-    semantics = ProgramSemantics(_NOTHING_SEEN)
+    semantics = ProgramSemantics(NO_OBJECTS)
     value = module.apply(semantics, first, second) if is_comparison else _NAMED[module.gives](first)
     return _INDICES.get(spoken(value), UNDEFINED_ANSWER)
 
@@ -279,31 +275,17 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     if not columns.numel():
         return torch.full_like(scenes, UNDEFINED_ANSWER, dtype=torch.int64)
     if columns.is_cuda and ngs.kernels.available(columns):
-        return _executed_by_kernel(tables, columns, scenes, unique)
+        from ngs.kernels.program_execution import executed
+
+        return executed(tables.all, columns, scenes, _renamed(unique), _CONSTANTS)
     actions = columns.to(torch.int16) - PAD
     if unique is not strict:
-        actions.masked_fill_(actions == _UNIQUE[strict], _variant(unique))
+        meant, instead = _renamed(unique)
+        actions.masked_fill_(actions == meant, instead)
     if actions.device.type == "cpu":
         return _execute_sorted(tables, actions, scenes.int())
     # On other devices padding is cheap, and looking at the lengths would be waiting for them.
     return _execute(tables, actions, scenes.int(), [len(actions)] * actions.shape[1])
-
-
-def judged_batch(
-    tables: SceneTables,
-    columns: Tensor,
-    questions: Tensor,
-    scenes: Tensor,
-    answers: Tensor,
-    unique: Unique = strict,
-) -> Tensor:
-    """bool [program]: whether `execute_batch` gives the recorded answers to the questions [program].
-
-    `scenes` [question] and `answers` [question] say of every question what it is about and what was recorded.
-    """
-    if columns.is_cuda and ngs.kernels.available(columns) and columns.numel():
-        return _judged_by_kernel(tables, columns, questions, scenes, answers, unique)
-    return execute_batch(tables, columns, scenes[questions], unique) == answers[questions]
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,24 +300,14 @@ class SceneJudge:
     unique: Unique = strict
 
     def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
-        return judged_batch(self.tables, programs, questions, self.scenes, self.answers, self.unique)
+        if not (programs.is_cuda and ngs.kernels.available(programs) and programs.numel()):
+            found = execute_batch(self.tables, programs, self.scenes[questions], self.unique)
+            return found == self.answers[questions]
+        from ngs.kernels.program_execution import judged
 
-
-def _executed_by_kernel(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique) -> Tensor:
-    from ngs.kernels.program_execution import executed
-
-    renamed = _UNIQUE[strict], _variant(unique)
-    return executed(tables.all, columns, scenes, renamed, _CONSTANTS)
-
-
-def _judged_by_kernel(
-    tables: SceneTables, columns: Tensor, questions: Tensor, scenes: Tensor, answers: Tensor, unique: Unique
-) -> Tensor:
-    from ngs.kernels.program_execution import judged
-
-    _check_shapes("questions", columns, questions)
-    renamed = _UNIQUE[strict], _variant(unique)
-    return judged(tables.all, columns, questions, scenes, answers, renamed, _CONSTANTS)
+        _check_shapes("questions", programs, questions)
+        asked = questions, self.scenes, self.answers
+        return judged(self.tables.all, programs, *asked, _renamed(self.unique), _CONSTANTS)
 
 
 _CONSTANTS = {
@@ -395,10 +367,11 @@ def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor, active: Seque
     return answers.masked_fill_((refused >= _SETS) | (places != bottom + programs), UNDEFINED_ANSWER)
 
 
-def _variant(unique: Unique) -> int:
+def _renamed(unique: Unique) -> tuple[int, int]:
+    """The action of `unique`, and the one that stands in its place."""
     if unique not in _UNIQUE:
         raise SemanticsError(f"unique is {unique!r}; give `strict` or `lenient` of ngs.tasks.clevr.semantics")
-    return _UNIQUE[unique]
+    return _UNIQUE[strict], _UNIQUE[unique]
 
 
 def _check(tables: SceneTables, columns: Tensor, scenes: Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -36,21 +37,12 @@ class Cue(NamedTuple):
     """positions in the question, at least one"""
 
 
-class _Node:
-    """The phrases that begin with the words that led here."""
-
-    def __init__(self) -> None:
-        self.longer: dict[str, _Node] = {}
-        self.meanings: tuple[Meaning, ...] = ()
-
-
 def cues_of(words: Sequence[str]) -> tuple[Cue, ...]:
     """Every word is part of exactly one cue; a ParseError names the words for which that cannot be."""
-    phrases = _phrases()
     found, unknown = [], []
     start = 0
     while start < len(words):
-        stop, meanings = _longest(phrases, words, start)
+        stop, meanings = _longest(words, start)
         if not meanings:
             unknown.append(start)
         elif len(meanings) > 1:
@@ -64,35 +56,30 @@ def cues_of(words: Sequence[str]) -> tuple[Cue, ...]:
     return tuple(found)
 
 
-def _longest(node: _Node, words: Sequence[str], start: int) -> tuple[int, tuple[Meaning, ...]]:
+def _longest(words: Sequence[str], start: int) -> tuple[int, tuple[Meaning, ...]]:
     """Where the longest phrase that begins at `start` ends, and what it means."""
-    stop = start + 1
-    meanings: tuple[Meaning, ...] = ()
-    for position in range(start, len(words)):
-        following = node.longer.get(words[position])
-        if following is None:
-            break
-        node = following
-        if node.meanings:
-            stop, meanings = position + 1, node.meanings
-    return stop, meanings
+    phrases, longest = _phrases()
+    for stop in range(min(start + longest[words[start]], len(words)), start, -1):
+        if meanings := phrases.get(tuple(words[start:stop])):
+            return stop, meanings
+    return start + 1, ()
 
 
 @cache
-def _phrases() -> _Node:
-    """The dictionary as a tree of words."""
+def _phrases() -> tuple[Mapping[tuple[str, ...], tuple[Meaning, ...]], Counter[str]]:
+    """What each phrase of the dictionary means, and how long phrases are at most that begin with a word."""
     text = files("ngs.tasks.clevr").joinpath("data", "dictionary.toml").read_text(encoding="utf-8")
-    root = _Node()
+    phrases: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
+    longest = Counter[str]()
     for words, meaning in _entries(tomllib.loads(text)):
-        node = root
-        for word in words:
-            node = node.longer.setdefault(word, _Node())
-        if meaning not in node.meanings:
-            node.meanings += (meaning,)
-    return root
+        phrases[words] = tuple(dict.fromkeys((*phrases.get(words, ()), meaning)))
+        longest[words[0]] = max(longest[words[0]], len(words))
+    return phrases, longest
 
 
-def _entries(sections: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[tuple[list[str], Meaning]]:
+def _entries(
+    sections: Mapping[str, Mapping[str, Sequence[str]]],
+) -> Iterator[tuple[tuple[str, ...], Meaning]]:
     for section, keys in sections.items():
         for key, patterns in keys.items():
             kind, value = (key, "") if section == "structure" else (section, key)
@@ -101,17 +88,17 @@ def _entries(sections: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[tu
                     yield from _forms(phrase, kind, value)
 
 
-def _forms(phrase: list[str], kind: str, value: str) -> Iterator[tuple[list[str], Meaning]]:
+def _forms(phrase: list[str], kind: str, value: str) -> Iterator[tuple[tuple[str, ...], Meaning]]:
     """The phrase, and a noun's plural and possessives."""
     tells = tuple(k for k, word in enumerate(phrase) if word.isupper()) or (len(phrase) - 1,)
-    lower = [word.lower() for word in phrase]
+    lower = tuple(word.lower() for word in phrase)
     yield lower, Meaning(kind, value, tells)
     if kind == "noun":
         *before, noun = lower
         plural = noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
-        yield [*before, f"{noun}'s"], Meaning("noun", value, tells)
-        yield [*before, plural], Meaning("nouns", value, tells)
-        yield [*before, f"{plural}'"], Meaning("nouns", value, tells)
+        yield (*before, f"{noun}'s"), Meaning("noun", value, tells)
+        yield (*before, plural), Meaning("nouns", value, tells)
+        yield (*before, f"{plural}'"), Meaning("nouns", value, tells)
 
 
 def _spelled_out(pattern: str) -> Iterator[list[str]]:
@@ -131,14 +118,7 @@ def _spelled_out(pattern: str) -> Iterator[list[str]]:
 @cache
 def _known() -> tuple[str, ...]:
     """All phrases of the dictionary, the short ones first."""
-
-    def below(node: _Node, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        if node.meanings:
-            yield words
-        for word, following in node.longer.items():
-            yield from below(following, (*words, word))
-
-    return tuple(" ".join(words) for words in sorted(below(_phrases(), ()), key=len))
+    return tuple(" ".join(words) for words in sorted(_phrases()[0], key=len))
 
 
 def _near(word: str) -> list[str]:

@@ -333,14 +333,10 @@ class _Gathering:
 
     def questions(self, vocabulary: Sequence[str] | None) -> Questions:
         known = (UNKNOWN_WORD, *sorted(self.words)) if vocabulary is None else tuple(vocabulary)
-        lexicon = (*known, *sorted(self.words.keys() - set(known)))
-        place = {word: number for number, word in enumerate(lexicon)}
-        renumbered = torch.tensor([place[word] for word in self.words], dtype=torch.int32)
-        spelling = self.spelling.table()
-        return Questions(
-            lexicon,
-            len(known),
-            Ragged(renumbered[spelling.flat.long()], spelling.offsets),
+        gathered = Questions(
+            tuple(self.words),
+            0,
+            self.spelling.table(),
             _tensor(self.scenes),
             _tensor(self.answers),
             self.programs.table(),
@@ -348,6 +344,7 @@ class _Gathering:
             self.keywords.table(),
             _tensor(self.numbers),
         )
+        return gathered.numbered_by(known)
 
 
 def _columns(modules: Iterable[str], record: QuestionRecord) -> list[int]:

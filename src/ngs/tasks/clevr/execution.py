@@ -15,8 +15,11 @@ from ngs.errors import ParseError
 from ngs.grammar.rules import Nonterminal, Symbol
 from ngs.reasoning.operation import UNDEFINED, Special, Value
 from ngs.tasks.clevr.grammars import clevr
-from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.scenes import RELATIONS, Scene
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, strict
+
+NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})
+"""For what is the same in every scene."""
 
 
 class Type(StrEnum):
@@ -93,7 +96,7 @@ def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> S
     From right to left over the prefix notation: the steps that wait for a module are a stack.
     """
     known, semantics = modules(), ProgramSemantics(scene, unique)
-    waiting: list[Step] = []
+    waiting: list[tuple[int, Step]] = []  # with the position of each
     for position in reversed(range(len(program))):
         name = program[position]
         if name not in known:
@@ -101,11 +104,11 @@ def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> S
                 f"position {position}: {name!r} is no module; the modules are {', '.join(known)}"
             )
         module = known[name]
-        arguments = tuple(waiting.pop() for _ in module.takes[: len(waiting)])
+        arguments = tuple(waiting.pop()[1] for _ in module.takes[: len(waiting)])
         if tuple(known[step.module].gives for step in arguments) != module.takes:
             raise _type_error(position, name, arguments)
         value = module.apply(semantics, *(step.value for step in arguments))
-        waiting.append(Step(name, value, arguments))
+        waiting.append((position, Step(name, value, arguments)))
     return _whole(program, waiting)
 
 
@@ -122,15 +125,15 @@ def _type_error(position: int, name: str, arguments: Sequence[Step]) -> ParseErr
     return ParseError(f"position {position}: {name} still needs {missing} where the program ends; add it")
 
 
-def _whole(program: Sequence[str], waiting: list[Step]) -> Step:
+def _whole(program: Sequence[str], waiting: list[tuple[int, Step]]) -> Step:
     """The one step that is left, if it is one and gives an answer."""
     if not waiting:
         raise ParseError(
             'the program is empty; give its modules in prefix notation, as in ("count", "scene")'
         )
-    root = waiting.pop()
+    _, root = waiting.pop()
     if waiting:
-        end = _size(root)
+        end, _ = waiting.pop()
         raise ParseError(
             f"position {end}: the program is complete before `{program[end]}`; "
             f"leave that out, and what follows it"
@@ -142,15 +145,6 @@ def _whole(program: Sequence[str], waiting: list[Step]) -> Step:
 
 
 _LISTED = f"{', '.join(ANSWER_TYPES[:-1])} or {ANSWER_TYPES[-1]}"
-
-
-def _size(step: Step) -> int:
-    """How many modules its part of the program has."""
-    steps, size = [step], 0
-    while steps:
-        steps.extend(steps.pop().arguments)
-        size += 1
-    return size
 
 
 def spoken(value: bool | int | str | Special) -> str | Special:

@@ -13,6 +13,7 @@ from torch import Tensor
 from ngs.errors import NGSError
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, NotUnderstood, Questions, Ragged, Understand, VisualQuestions
+from ngs.tasks.clevr.examples import counts_of
 from ngs.tasks.clevr.program import MODULES, Kind, kind_of
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, RELATIONS, Scene
 
@@ -131,16 +132,7 @@ def _not_understood(questions: Questions, understand: Understand) -> Iterator[No
 
 def _same_modules(questions: Questions) -> Tensor:
     """bool [question]: whether the program is a permutation of the dictionary's modules."""
-    counted = [_module_counts(rows) for rows in (questions.programs, questions.modules)]
-    return (counted[0] == counted[1]).all(1)
-
-
-def _module_counts(rows: Ragged) -> Tensor:
-    """int8 [row, module]: how often each occurs."""
-    where = torch.arange(len(rows)).repeat_interleave(rows.lengths) * len(MODULES) + rows.flat
-    counts = torch.zeros(len(rows) * len(MODULES), dtype=torch.int8)
-    counts.index_add_(0, where, torch.ones_like(where, dtype=torch.int8))
-    return counts.view(-1, len(MODULES))
+    return (counts_of(questions.programs) == counts_of(questions.modules)).all(1)
 
 
 def _right(questions: Questions, tables: SceneTables, chosen: Tensor) -> Tensor:

@@ -12,15 +12,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zipfile import BadZipFile, ZipFile
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, Understand, VisualQuestions
-from ngs.tasks.clevr.json_list import elements, whole
-from ngs.tasks.clevr.official_program import as_program, shown
+from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
+from ngs.tasks.faults import given, listed, shown
+from ngs.tasks.json_list import elements, whole
+from ngs.tasks.source import title
+
+T = TypeVar("T")
 
 PARTS = (("train",), ("val", "test"))
 """The names of what is to be learned from, and of what is to be tested on: the first that is found."""
@@ -32,9 +36,6 @@ LIMIT = 1 << 31
 
 LONGEST = 2_000
 """Characters of a question."""
-
-SHOWN = 20
-"""How many faults a message lists; the rest are counted."""
 
 Refuse = Callable[[DataError], None]
 """Told of each faulty element, which is left out unless this raises."""
@@ -59,14 +60,6 @@ class Reading:
     left_out: tuple[str, ...]
     """each names file, index and field"""
     not_understood: tuple[NotUnderstood, ...]
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of one part of a data set."""
-
-    scenes: Path
-    questions: Path
 
 
 def is_official(path: Path) -> bool:
@@ -102,12 +95,13 @@ def read(
     def refuse(error: DataError) -> None:
         faults.append(str(error))
 
-    for files in _files(folder):
+    for names in PARTS:
+        of_scenes, of_questions = _files_of_part(_base(folder), names)
         places: dict[int, int] = {}
-        for image_index, scene in read_scenes(files.scenes, refuse, progress):
+        for image_index, scene in read_scenes(of_scenes, refuse, progress):
             places[image_index] = len(scenes)
             scenes.append(scene)
-        parts.append(read_questions(files.questions, places, refuse, progress))
+        parts.append(read_questions(of_questions, places, refuse, progress))
     train, validation = parts
     data, not_understood = VisualQuestions.of(title(folder), scenes, train, validation, understand)
     if faults and not skip_faulty:
@@ -118,18 +112,6 @@ def read(
     if not len(data.train) or not len(data.validation):
         raise DataError(f"{folder} has no sound question to learn from or to be tested on; both are needed")
     return Reading(data, tuple(faults), not_understood)
-
-
-def listed(faults: Sequence[object]) -> str:
-    """The first of them, one a line, and how many more there are."""
-    lines = [f"  {fault}" for fault in faults[:SHOWN]]
-    more = len(faults) - SHOWN
-    return "\n".join([*lines, *([f"  ... and {more:,} more"] if more > 0 else [])])
-
-
-def title(folder: Path) -> str:
-    """What a data set is called that has no other name than its folder."""
-    return folder.resolve().name
 
 
 # Which files
@@ -145,16 +127,12 @@ def _holds_some(folder: Path) -> bool:
     return any(path for noun in NOUNS for path in folder.glob(f"*{noun}*"))
 
 
-def _files(folder: Path) -> list[Files]:
-    """Those of both parts."""
-    return [_files_of_part(_base(folder), names) for names in PARTS]
-
-
-def _files_of_part(folder: Path, names: Sequence[str]) -> Files:
+def _files_of_part(folder: Path, names: Sequence[str]) -> tuple[Path, Path]:
+    """The scenes and the questions of a part."""
     found = {name: [_found(folder, name, noun) for noun in NOUNS] for name in names}
     for scenes, questions in found.values():
         if scenes and questions:
-            return Files(scenes, questions)
+            return scenes, questions
     name = names[0]
     missing = [noun for noun, path in zip(NOUNS, found[name], strict=True) if path is None]
     raise DataError(
@@ -179,18 +157,15 @@ def read_scenes(
 ) -> Iterator[tuple[int, Scene]]:
     """The scenes of a file, with the numbers that questions know them by: image_index, or the position."""
     seen: set[int] = set()
-    for index, value in elements(path, "scenes"):
-        progress(path, index)
-        try:
-            scene = as_scene(value)
-            image_index = _integer(value, "image_index", index)
-            if image_index in seen:
-                raise DataError(f"image_index is {image_index}, as in an earlier scene; each needs its own")
-        except DataError as error:
-            refuse(DataError(f"{path.name}: scene {index}: {error}"))
-            continue
+
+    def numbered(value: Any, index: int) -> tuple[int, Scene]:
+        scene, image_index = as_scene(value), _integer(value, "image_index", index)
+        if image_index in seen:
+            raise DataError(f"image_index is {image_index}, as in an earlier scene; each needs its own")
         seen.add(image_index)
-        yield image_index, scene
+        return image_index, scene
+
+    return _read(path, "scene", numbered, refuse, progress)
 
 
 def read_questions(
@@ -203,14 +178,20 @@ def read_questions(
 
     Answers and programs may be missing, as they are in the official test questions.
     """
-    for index, value in elements(path, "questions"):
+    return _read(path, "question", lambda value, index: as_question(value, places, index), refuse, progress)
+
+
+def _read(
+    path: Path, noun: str, understood: Callable[[Any, int], T], refuse: Refuse, progress: Progress
+) -> Iterator[T]:
+    for index, value in elements(path, f"{noun}s"):
         progress(path, index)
         try:
-            record = as_question(value, places, index)
+            found = understood(value, index)
         except DataError as error:
-            refuse(DataError(f"{path.name}: question {index}: {error}"))
+            refuse(DataError(f"{path.name}: {noun} {index}: {error}"))
             continue
-        yield record
+        yield found
 
 
 def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRecord:
@@ -219,8 +200,8 @@ def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRe
         raise DataError(f"it is {shown(value)}; an object with question and image_index is needed")
     text = value.get("question")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
-        given = shown(text) if "question" in value else "missing"
-        raise DataError(f"question is {given}; a text of at most {LONGEST:,} characters is needed")
+        told = given(value, "question")
+        raise DataError(f"question is {told}; a text of at most {LONGEST:,} characters is needed")
     image_index = _integer(value, "image_index", None)
     if image_index not in places:
         raise DataError(f"image_index is {image_index}, and there is no such scene")
@@ -247,8 +228,7 @@ def _answer(value: Any) -> str | None:
 def _integer(value: Mapping[str, Any], field: str, default: int | None) -> int:
     found = value.get(field, default)
     if type(found) is not int or not 0 <= found < LIMIT:
-        given = shown(found) if field in value else "missing"
-        raise DataError(f"{field} is {given}; an integer from 0 is needed")
+        raise DataError(f"{field} is {given(value, field)}; an integer from 0 is needed")
     return found
 
 

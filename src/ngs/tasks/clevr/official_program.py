@@ -15,6 +15,7 @@ from typing import Any
 from ngs.errors import DataError
 from ngs.tasks.clevr.execution import ANSWER_TYPES, modules
 from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.faults import given, shown
 
 Node = dict[str, Any]
 """One step of an official program."""
@@ -57,8 +58,8 @@ def _module(step: Node, k: int) -> str:
     name = "function" if "function" in step else "type"
     function = step.get(name)
     if not isinstance(function, str) or function not in FUNCTIONS:
-        given = f"is {shown(function)}" if name in step else "is missing"
-        raise DataError(f"program[{k}].function {given}; give one of {', '.join(FUNCTIONS)}")
+        told = given(step, name)
+        raise DataError(f"program[{k}].function is {told}; give one of {', '.join(FUNCTIONS)}")
     name = "value_inputs" if "value_inputs" in step else "side_inputs"
     values, allowed = step.get(name, []), FUNCTIONS[function]
     if not allowed and values == []:
@@ -83,10 +84,10 @@ def _inputs(step: Node, k: int) -> list[int]:
 
 
 def _check_types(module: str, inputs: Sequence[int], programs: Sequence[Program], k: int) -> None:
-    given = tuple(modules()[programs[source][0]].gives for source in inputs)
+    found = tuple(modules()[programs[source][0]].gives for source in inputs)
     takes = modules()[module].takes
-    if given != takes:
-        what = f"which gives {' and '.join(given)}; " if len(given) == len(takes) else ""
+    if found != takes:
+        what = f"which gives {' and '.join(found)}; " if len(found) == len(takes) else ""
         needed = f"needs {len(takes)}: {' and '.join(takes)}" if takes else "takes none"
         raise DataError(f"program[{k}].inputs is {shown(inputs)}; {what}{module} {needed}")
 
@@ -102,9 +103,3 @@ def _check_whole(programs: Sequence[Program], used: Set[int]) -> None:
     unused = [k for k, program in enumerate(programs[:-1]) if k not in used and program != ("scene",)]
     if unused:
         raise DataError(f"program[{unused[0]}] is used by no other step; remove it, or use it")
-
-
-def shown(value: Any) -> str:
-    """A value from a file as a message shows it: not all of it, if it is long."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

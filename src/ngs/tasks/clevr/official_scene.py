@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.official_program import shown
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
+from ngs.tasks.faults import given, shown
 
 # From official to ours
 
@@ -24,7 +24,7 @@ def as_scene(value: Any) -> Scene:
         raise DataError(f"it is {shown(value)}; an object with objects and relationships is needed")
     objects = value.get("objects")
     if not isinstance(objects, list):
-        raise DataError(f"objects is {_given(value, 'objects')}; a list of objects is needed")
+        raise DataError(f"objects is {given(value, 'objects')}; a list of objects is needed")
     if len(objects) > MOST_OBJECTS:
         raise DataError(f"objects has {len(objects)} entries; at most {MOST_OBJECTS} are allowed")
     things = tuple(_thing(each, f"objects[{k}]") for k, each in enumerate(objects))
@@ -39,8 +39,8 @@ def _thing(value: Any, field: str) -> Thing:
         raise DataError(f"{field} is {shown(value)}; an object with {', '.join(ATTRIBUTES)} is needed")
     for attribute, allowed in ATTRIBUTES.items():
         if value.get(attribute) not in allowed:
-            given = _given(value, attribute)
-            raise DataError(f"{field}.{attribute} is {given}; give one of {', '.join(allowed)}")
+            told = given(value, attribute)
+            raise DataError(f"{field}.{attribute} is {told}; give one of {', '.join(allowed)}")
     attributes = {attribute: value[attribute] for attribute in ATTRIBUTES}
     return Thing(
         **attributes,
@@ -53,8 +53,10 @@ def _thing(value: Any, field: str) -> Thing:
 def _relations(scene: Mapping[str, Any], count: int) -> dict[str, tuple[frozenset[int], ...]]:
     value = scene.get("relationships")
     if not isinstance(value, dict):
-        given = _given(scene, "relationships")
-        raise DataError(f"relationships is {given}; an object with {', '.join(RELATIONS)} is needed")
+        raise DataError(
+            f"relationships is {given(scene, 'relationships')}; "
+            f"an object with {', '.join(RELATIONS)} is needed"
+        )
     return {relation: _relation(value, relation, count) for relation in RELATIONS}
 
 
@@ -62,7 +64,7 @@ def _relation(relationships: Mapping[str, Any], relation: str, count: int) -> tu
     rows = relationships.get(relation)
     field = f"relationships.{relation}"
     if not isinstance(rows, list):
-        raise DataError(f"{field} is {_given(relationships, relation)}; a list for each object is needed")
+        raise DataError(f"{field} is {given(relationships, relation)}; a list for each object is needed")
     if len(rows) != count:
         raise DataError(f"{field} has {len(rows)} lists; one for each of the {count} objects is needed")
     return tuple(_related(row, f"{field}[{k}]", k, count) for k, row in enumerate(rows))
@@ -88,7 +90,7 @@ def _directions(scene: Mapping[str, Any]) -> dict[str, tuple[float, float, float
     value = scene.get("directions", {})
     if not isinstance(value, dict):
         raise DataError(f"directions is {shown(value)}; an object with a vector for each direction is needed")
-    return {name: vector(given, f"directions.{name}") for name, given in value.items()}
+    return {name: vector(each, f"directions.{name}") for name, each in value.items()}
 
 
 def vector(value: Any, field: str) -> tuple[float, float, float]:
@@ -109,10 +111,6 @@ def _number(value: Any, field: str) -> float:
     if not isfinite(number):
         raise DataError(f"{field} is {shown(value)}; a number of 64 bits is needed")
     return number
-
-
-def _given(value: Mapping[str, Any], field: str) -> str:
-    return shown(value[field]) if field in value else "missing"
 
 
 # From ours to official

@@ -78,8 +78,7 @@ def compare_values(draft: Draft, attribute: str) -> Question:
     others, objects = second._replace(taken=second.taken | 1 << compared).singling_out(masks, (attribute,))
     values = masks.values[attribute]
     other, answer = draft.answered(others, np.where(values[objects] == values[compared], YES, NO))
-    phrases = NounPhrase(description, first.links), NounPhrase(other, second.links)
-    return Question(draft.form.root, phrases, answer)
+    return Question(draft.form.root, first.phrases(description, second, other), answer)
 
 
 def compare_numbers(draft: Draft, operation: Callable[[Any, Any], Any]) -> Question:
@@ -96,8 +95,7 @@ def compare_numbers(draft: Draft, operation: Callable[[Any, Any], Any]) -> Quest
     if not second.links:
         fair &= ~IMPLIED[description, others]
     other, answer = draft.answered(others[fair], np.where(operation(0, less[fair]), YES, NO))
-    phrases = NounPhrase(description, first.links), NounPhrase(other, second.links)
-    return Question(draft.form.root, phrases, answer)
+    return Question(draft.form.root, first.phrases(description, second, other), answer)
 
 
 def either(draft: Draft) -> Question:
@@ -108,8 +106,8 @@ def either(draft: Draft) -> Question:
     others, with_others = _beside(masks, found, second)
     some = with_others != masks.all
     other, answer = draft.answered(others[some], SIZE[with_others[some]])
-    phrases = NounPhrase(description, first.links), NounPhrase(other, second.links)
-    return Question(draft.form.root, (NounPhrase(NOTHING, either=phrases),), answer)
+    phrase = NounPhrase(NOTHING, either=first.phrases(description, second, other))
+    return Question(draft.form.root, (phrase,), answer)
 
 
 def either_of_some(draft: Draft, attribute: str) -> Question:
@@ -123,8 +121,8 @@ def either_of_some(draft: Draft, attribute: str) -> Question:
     some = masks.described[fitting]
     fitting = fitting[((joined & ~some) != 0) & ((some & ~joined) != 0)]
     chosen, answer = draft.answered(fitting, SIZE[masks.described[fitting] & joined])
-    phrases = NounPhrase(description), NounPhrase(other)
-    return Question(draft.form.root, (NounPhrase(chosen, either=phrases),), answer)
+    phrase = NounPhrase(chosen, either=place.phrases(description, place, other))
+    return Question(draft.form.root, (phrase,), answer)
 
 
 _OF_ATTRIBUTE = {name: np.flatnonzero((LENGTH == 1) & names) for name, names in NAMING.items()}

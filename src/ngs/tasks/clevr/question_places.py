@@ -84,6 +84,10 @@ class Place(NamedTuple):
             good = good & ~NAMING[attribute]
         return np.flatnonzero(good)
 
+    def phrases(self, description: int, other: Place, of_other: int) -> tuple[NounPhrase, NounPhrase]:
+        """What stands here by its description, and what stands at another place."""
+        return NounPhrase(description, self.links), NounPhrase(of_other, other.links)
+
     def singling_out(self, masks: SceneMasks, without: Iterable[str] = ()) -> tuple[Masks, Masks]:
         """Those that fit one object alone, which has not been spoken of; and the objects."""
         fitting = self.fitting(masks, without)

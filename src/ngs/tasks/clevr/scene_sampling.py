@@ -78,12 +78,12 @@ def _block(random: np.random.Generator) -> Iterator[Scene]:
     radii = np.array([RADIUS[size] for size in ATTRIBUTES["size"]])[values["size"]]
     places = np.concatenate([_places(counts, radii, view, random), radii[..., None]], axis=-1)
     things = _things(values, places, rotations, pixels(view, places))
-    directions, related = _directions(view), _related(view, places)
+    axes, related = directions(view), _related(view, places)
     for k, count in enumerate(counts.tolist()):
         yield Scene(
             things[k * MOST_OBJECTS :][:count],
             {name: _sets(table[k, :count, :count]) for name, table in related.items()},
-            {name: _triple(axis[k].tolist()) for name, axis in directions.items()},
+            {name: triple(axis[k].tolist()) for name, axis in axes.items()},
         )
 
 
@@ -93,11 +93,11 @@ def _things(
     """Those of all scenes, one behind the other, MOST_OBJECTS for each."""
     words = [[known[value] for value in values[name].flat] for name, known in ATTRIBUTES.items()]
     seen = np.concatenate([seen[..., :2].round(), seen[..., 2:]], axis=-1)
-    position, pixel = (map(_triple, table.reshape(-1, 3).tolist()) for table in (places, seen))
+    position, pixel = (map(triple, table.reshape(-1, 3).tolist()) for table in (places, seen))
     return tuple(map(Thing, *words, position, rotations.ravel().tolist(), pixel))
 
 
-def _triple(numbers: Iterable[float]) -> tuple[float, float, float]:
+def triple(numbers: Iterable[float]) -> tuple[float, float, float]:
     x, y, z = numbers
     return x, y, z
 
@@ -128,7 +128,8 @@ def view_from(camera: Floats) -> View:
     return View(camera, forward, right, down, behind)
 
 
-def _directions(view: View) -> dict[str, Floats]:
+def directions(view: View) -> dict[str, Floats]:
+    """The four on the ground plane."""
     # 0 - x: not -x, which makes -0.0 of 0
     return {"left": 0 - view.right, "right": view.right, "front": 0 - view.behind, "behind": view.behind}
 
@@ -148,7 +149,7 @@ def pixels(view: View, places: Floats) -> Floats:
 def _related(view: View, places: Floats) -> dict[str, NDArray[np.bool_]]:
     """For each relation, bool [scene, k, i]: whether object i stands so to object k."""
     offsets = places[:, None] - places[:, :, None]
-    return {name: _dot(offsets, axis[:, None, None]) > EPSILON for name, axis in _directions(view).items()}
+    return {name: _dot(offsets, axis[:, None, None]) > EPSILON for name, axis in directions(view).items()}
 
 
 def _places(counts: Counts, radii: Floats, view: View, random: np.random.Generator) -> Floats:

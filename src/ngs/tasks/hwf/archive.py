@@ -21,17 +21,16 @@ from PIL import Image
 
 from ngs.errors import DataError
 from ngs.learning.examples import padded
+from ngs.tasks.faults import listed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects, value_of
 from ngs.tasks.hwf.members import Members, opened
+from ngs.tasks.source import title
 
 LISTS = ("expr_train.json", "expr_test.json")
 IMAGES = "Handwritten_Math_Symbols"
 DEEPEST = 2
 """Folders above the lists."""
-
-SHOWN = 20
-"""How many problems a message lists; the rest are counted."""
 
 Picture = NDArray[np.uint8] | str
 """The pixels of an image, or what is wrong with it."""
@@ -87,19 +86,6 @@ def read(
         if not part:
             raise DataError(f"{path} has no sound formula in {base / file}; at least one is needed")
     return Reading(_assembled(title(path), sound, pictures), tuple(problems))
-
-
-def listed(problems: Sequence[Problem]) -> str:
-    """The first of the problems, one a line, and how many more there are."""
-    lines = [f"  {problem}" for problem in problems[:SHOWN]]
-    if len(problems) > SHOWN:
-        lines.append(f"  ... and {len(problems) - SHOWN} more")
-    return "\n".join(lines)
-
-
-def title(path: Path) -> str:
-    """What a data set is called that has no other name than its path."""
-    return path.resolve().name if path.is_dir() else path.stem
 
 
 def _wanted_files(folder: Path) -> Iterator[Path]:

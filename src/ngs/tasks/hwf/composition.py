@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
-from fractions import Fraction
-from itertools import islice
 from random import Random
 
 import numpy as np
 
 from ngs.errors import DataError
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Terminal
-from ngs.grammar.tree import Sentence, sentence_of
 from ngs.learning.examples import padded
-from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
-from ngs.tasks.hwf.formulas import mixed, sample_formula
+from ngs.tasks.hwf.formulas import sample_formulas
 
 
 def composed(
@@ -53,12 +46,12 @@ def written(
     Uniform among the formulas of each length that have a value and whose symbols have images: HWF as
     published has no 0.
     """
-    shown = np.unique(part.where[part.where != PAD].numpy())
+    shown = part.images.numpy()
     columns = data.columns.numpy()[shown]
     images = {symbol: shown[columns == GRAMMAR.column(symbol)].tolist() for symbol in GRAMMAR.symbols}
     language = _language_of({symbol for symbol, rows in images.items() if rows}, data.name)
-    random, choice = Random(f"formulas {seed}"), Random(f"images {seed}").choice
-    drawn = [_with_value(language, length, random) for length in islice(mixed(lengths), number)]
+    choice = Random(f"images {seed}").choice
+    drawn = sample_formulas(number, lengths, Random(f"formulas {seed}"), language)
     rows = [choice(images[symbol]) for sentence, _ in drawn for symbol in sentence]
     return Formulas(
         padded(np.array(rows, dtype=np.int64), [len(sentence) for sentence, _ in drawn]),
@@ -80,11 +73,3 @@ def _language_of(symbols: Set[str], name: str) -> Grammar:
         if {part.name for part in rule.body if isinstance(part, Terminal)} <= symbols
     ]
     return Grammar(tuple(rules))
-
-
-def _with_value(language: Grammar, length: int, random: Random) -> tuple[Sentence, Fraction]:
-    while True:
-        tree = sample_formula(language, length, random)
-        value = evaluate(tree, Arithmetic)
-        if value is not UNDEFINED:
-            return sentence_of(tree), value

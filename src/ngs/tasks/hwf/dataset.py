@@ -41,6 +41,12 @@ class Formulas:
         """[formula]"""
         return (self.where != PAD).sum(1)
 
+    @property
+    def images(self) -> Tensor:
+        """The rows of the images that they are written with, each once, in order."""
+        rows: Tensor = torch.unique(self.where[self.where != PAD])
+        return rows
+
     def select(self, formulas: Sequence[int] | NDArray[np.int64]) -> Formulas:
         """Some of the formulas, with room for the longest of them."""
         chosen = torch.as_tensor(formulas, dtype=torch.long)
@@ -70,6 +76,12 @@ class HandwrittenFormulas:
         """One formula as it is written: '3*8*1/8'."""
         rows = [row for row in formulas.where[number].tolist() if row != PAD]
         return "".join(GRAMMAR.decode(self.columns[rows].tolist()))
+
+    @property
+    def used(self) -> Tensor:
+        """The rows of the images that formulas are written with, each once, in order."""
+        rows: Tensor = torch.unique(torch.cat([self.train.images, self.test.images]))
+        return rows
 
     @cached_property
     def digest(self) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.grammar.tree import Sentence
 from ngs.learning.examples import padded
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.formulas import PAPER_LENGTHS, sample_formulas
@@ -34,46 +32,30 @@ def embedded(
     the test has written for training. Asking for more formulas leaves the first ones as they are.
     """
     learn = _part("train", seed, train, lengths, train_writers)
-    judge = _part("test", seed, test, lengths, test_writers)
+    judge = _part("test", seed, test, lengths, test_writers, first=len(learn.images))
     return HandwrittenFormulas(
         "embedded",
         torch.cat([learn.images, judge.images]),
         torch.cat([learn.columns, judge.columns]),
         learn.sources + judge.sources,
-        learn.formulas(first=0),
-        judge.formulas(first=len(learn.images)),
+        learn.formulas,
+        judge.formulas,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Formulas and who wrote each, with the images of their symbols one behind the other."""
+class _Part(NamedTuple):
+    """Formulas, and the images of their symbols one behind the other, as `HandwrittenFormulas` has them."""
 
-    name: str
-    sampled: list[tuple[Sentence, Fraction]]
-    writers: list[int]
-    """[formula]"""
-    columns: Tensor
-    """uint8 [image]"""
     images: Tensor
-    """uint8 [image, SIDE, SIDE]"""
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        pairs = zip(self.sampled, self.writers, strict=True)
-        return tuple(f"writer {who} of {self.name}" for (sentence, _), who in pairs for _ in sentence)
-
-    def formulas(self, first: int) -> Formulas:
-        """The formulas over images that begin with number `first`."""
-        counts = [len(sentence) for sentence, _ in self.sampled]
-        return Formulas(
-            padded(np.arange(first, first + sum(counts)), counts),
-            tuple(value for _, value in self.sampled),
-            tuple(f"{self.name} {k}" for k in range(len(counts))),
-        )
+    columns: Tensor
+    sources: tuple[str, ...]
+    formulas: Formulas
 
 
-def _part(name: str, seed: int, number: int, lengths: Mapping[int, float], writers: int) -> _Part:
+def _part(
+    name: str, seed: int, number: int, lengths: Mapping[int, float], writers: int, first: int = 0
+) -> _Part:
+    """Some formulas, whose images begin with number `first`."""
     if number < 1 or writers < 1:
         raise NGSError(
             f"{number} formulas by {writers} writers were asked for as `{name}`; ask for one or more of each"
@@ -91,7 +73,14 @@ def _part(name: str, seed: int, number: int, lengths: Mapping[int, float], write
         own = hands == who
         hand = writer(_generator(seed, name, "writer", who))
         images[own] = write(hand, columns[own], chance[own])
-    return _Part(name, sampled, chosen, columns.to(torch.uint8), images)
+    counts = [len(sentence) for sentence in sentences]
+    formulas = Formulas(
+        padded(np.arange(first, first + sum(counts)), counts),
+        tuple(value for _, value in sampled),
+        tuple(f"{name} {k}" for k in range(number)),
+    )
+    sources = tuple(f"writer {who} of {name}" for who in hands.tolist())
+    return _Part(images, columns.to(torch.uint8), sources, formulas)
 
 
 def _random(*key: object) -> Random:

@@ -44,7 +44,7 @@ def sample_formula(grammar: Grammar, length: int, random: Random) -> Tree:
 
 
 def sample_formulas(
-    number: int, lengths: Mapping[int, float], random: Random
+    number: int, lengths: Mapping[int, float], random: Random, grammar: Grammar = GRAMMAR
 ) -> list[tuple[Sentence, Fraction]]:
     """Formulas with their values, `lengths` giving the share of each length.
 
@@ -54,12 +54,12 @@ def sample_formulas(
     >>> [("".join(sentence), str(value)) for sentence, value in sample_formulas(2, {3: 1}, Random(1))]
     [('9*4', '36'), ('7*7', '49')]
     """
-    return [_with_value(length, random) for length in islice(mixed(lengths), number)]
+    return [_with_value(grammar, length, random) for length in islice(mixed(lengths), number)]
 
 
-def _with_value(length: int, random: Random) -> tuple[Sentence, Fraction]:
+def _with_value(grammar: Grammar, length: int, random: Random) -> tuple[Sentence, Fraction]:
     while True:
-        tree = sample_formula(GRAMMAR, length, random)
+        tree = sample_formula(grammar, length, random)
         value = evaluate(tree, Arithmetic)
         if value is not UNDEFINED:
             return sentence_of(tree), value

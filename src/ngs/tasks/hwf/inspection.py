@@ -71,8 +71,7 @@ class Inspection:
 def inspect(data: HandwrittenFormulas) -> Inspection:
     """Counts by length and symbol, leaks and contradictions."""
     content = contents(data.images)
-    train, test = rows_of(data.train), rows_of(data.test)
-    both = distinct(torch.cat([train, test]))
+    train, test, both = data.train.images, data.test.images, data.used
     leaks = torch.zeros(len(content), dtype=torch.bool)
     leaks[test] = torch.isin(content[test], content[train])
     return Inspection(
@@ -81,7 +80,7 @@ def inspect(data: HandwrittenFormulas) -> Inspection:
         test_formulas=len(data.test),
         train_images=len(train),
         test_images=len(test),
-        contents=len(distinct(content[both])),
+        contents=len(torch.unique(content[both])),
         leaked=tuple(data.sources[row] for row in leaks.nonzero().flatten().tolist()),
         leaked_formulas=int((leaks[data.test.where.clamp(min=0)] & (data.test.where != PAD)).any(1).sum()),
         lengths=_lengths(data),
@@ -99,17 +98,6 @@ def contents(images: Tensor) -> Tensor:
     )
 
 
-def rows_of(formulas: Formulas) -> Tensor:
-    """The images that some formulas are written with, each once, by row."""
-    return distinct(formulas.where[formulas.where != PAD])
-
-
-def distinct(numbers: Tensor) -> Tensor:
-    """Each once, in order."""
-    found: Tensor = torch.unique(numbers)
-    return found
-
-
 def _lengths(data: HandwrittenFormulas) -> tuple[LengthCount, ...]:
     train, test = Counter(data.train.lengths.tolist()), Counter(data.test.lengths.tolist())
     return tuple(LengthCount(length, train[length], test[length]) for length in sorted(train | test))
@@ -117,9 +105,7 @@ def _lengths(data: HandwrittenFormulas) -> tuple[LengthCount, ...]:
 
 def _symbols(data: HandwrittenFormulas, content: Tensor, leaks: Tensor) -> tuple[SymbolCount, ...]:
     columns = data.columns.long()
-    train, test = rows_of(data.train), rows_of(data.test)
-    both = torch.cat([train, test])
-    shown = torch.unique(torch.stack([columns, content])[:, both], dim=1)[0]
+    shown = torch.unique(torch.stack([columns, content])[:, data.used], dim=1)[0]
 
     def counted(of: Tensor) -> Sequence[int]:
         counts: list[int] = torch.bincount(of, minlength=len(GRAMMAR.symbols)).tolist()
@@ -132,8 +118,8 @@ def _symbols(data: HandwrittenFormulas, content: Tensor, leaks: Tensor) -> tuple
         GRAMMAR.symbols,
         written(data.train),
         written(data.test),
-        counted(columns[train]),
-        counted(columns[test]),
+        counted(columns[data.train.images]),
+        counted(columns[data.test.images]),
         counted(shown),
         counted(columns[leaks]),
         strict=True,

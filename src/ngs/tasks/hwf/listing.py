@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from io import StringIO
 from math import isfinite
 from typing import Any
 
@@ -16,7 +16,9 @@ from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import evaluate
+from ngs.tasks.faults import shown
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.json_list import Reader
 
 CLASSES: Mapping[str, str] = {
     **{"+": "+", "-": "-", "times": "*", "div": "/"},
@@ -30,8 +32,6 @@ symbols can have lie nearly twice as far apart, so that a result still names one
 
 LONGEST = 99
 """In symbols; parsing takes cubic time."""
-
-SPACE = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True)
@@ -77,45 +77,14 @@ def objects(text: str, file: str) -> Iterator[tuple[Place, Any]]:
 
     Pairs, because a dictionary would hide a key that is written twice.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=tuple)
-    at = _skip_space(text, 0)
-    place = Place(file, 1 + text.count("\n", 0, at), 0)
-    if not text.startswith("[", at):
-        raise DataError(
-            f"{file}, line {place.line}: a list in brackets is needed, got {text[at : at + 20]!r}"
-        )
-    before, at = at, _skip_space(text, at + 1)
-    more = not text.startswith("]", at)
-    while more:
-        place = Place(file, place.line + text.count("\n", before, at), place.entry + 1)
-        before = at
-        value, at = _decoded(decoder, text, at, place)
-        yield place, value
-        at = _skip_space(text, at)
-        more = text.startswith(",", at)
-        if more:
-            at = _skip_space(text, at + 1)
-    if not text.startswith("]", at):
-        raise DataError(f"{place}: a comma or ] is needed behind it, got {text[at : at + 20]!r}")
-    if _skip_space(text, at + 1) != len(text):
-        raise DataError(f"{place}: the list ends here, but more text follows; remove it")
-
-
-def _skip_space(text: str, at: int) -> int:
-    space = SPACE.match(text, at)
-    assert space is not None  # it matches nothing, too
-    return space.end()
-
-
-def _decoded(decoder: json.JSONDecoder, text: str, at: int, place: Place) -> tuple[Any, int]:
+    reader = Reader(StringIO(text, newline=""), json.JSONDecoder(object_pairs_hook=tuple))
     try:
-        return decoder.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{place.file}, line {error.lineno}, entry {place.entry}: no proper JSON, {error.msg}"
-        ) from None
-    except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
-        raise DataError(f"{place}: no proper JSON, {error}") from None
+        for number, (line, value) in enumerate(reader.items("entry", first=1), 1):
+            yield Place(file, line, number), value
+        reader.end()
+    except DataError as error:
+        entry = f", {reader.place}" if reader.place else ": "
+        raise DataError(f"{file}, line {reader.line()}{entry}{error}") from None
 
 
 def as_entry(place: Place, value: Any) -> Entry:
@@ -130,13 +99,13 @@ def as_entry(place: Place, value: Any) -> Entry:
         raise DataError(f"{' and '.join(missing)} missing")
     for key in ("id", "expr"):
         if not isinstance(fields[key], str) or not fields[key] or not fields[key].isprintable():
-            raise DataError(f"{key} is {_shown(fields[key])}, and printable text is needed")
+            raise DataError(f"{key} is {shown(fields[key])}, and printable text is needed")
     images, result = fields["img_paths"], fields["res"]
     if not isinstance(images, list) or not all(isinstance(image, str) for image in images):
         raise DataError("img_paths is no list of texts")
     is_number = isinstance(result, int | float) and not isinstance(result, bool)
     if not is_number or (isinstance(result, float) and not isfinite(result)):
-        raise DataError(f"res is {_shown(result)}, and a number is needed")
+        raise DataError(f"res is {shown(result)}, and a number is needed")
     return Entry(place, fields["id"], fields["expr"], tuple(images), result)
 
 
@@ -144,14 +113,14 @@ def faults(entry: Entry) -> Iterator[str]:
     """What is wrong with an entry, leaving aside what its images hold."""
     yield from _faults_of_sentence(entry)
     if len(entry.images) != len(entry.sentence):
-        yield f"{len(entry.images)} images for the {len(entry.sentence)} symbols of {_shown(entry.sentence)}"
+        yield f"{len(entry.images)} images for the {len(entry.sentence)} symbols of {shown(entry.sentence)}"
         return
     for symbol, image in zip(entry.sentence, entry.images, strict=True):
-        shown = label(image)
-        if shown is None:
-            yield f"the image {_shown(image)} is not '<class>/<file>' with a class of {' '.join(CLASSES)}"
-        elif shown != symbol:
-            yield f"the image {_shown(image)} shows {shown}, but expr has {symbol} there"
+        seen = label(image)
+        if seen is None:
+            yield f"the image {shown(image)} is not '<class>/<file>' with a class of {' '.join(CLASSES)}"
+        elif seen != symbol:
+            yield f"the image {shown(image)} shows {seen}, but expr has {symbol} there"
 
 
 def label(image: str) -> str | None:
@@ -181,10 +150,4 @@ def _faults_of_sentence(entry: Entry) -> Iterator[str]:
     if value is UNDEFINED:
         yield f"expr is {sentence!r}, which divides by zero and has no result"
     elif abs(value - Fraction(entry.result)) > TOLERANCE:
-        yield f"res is {_shown(entry.result)}, but {sentence} is {value}"
-
-
-def _shown(value: Any) -> str:
-    """A value from the list as a message shows it: not all of it, if it is long."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        yield f"res is {shown(entry.result)}, but {sentence} is {value}"

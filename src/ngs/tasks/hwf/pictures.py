@@ -27,7 +27,7 @@ from ngs.tasks.hwf.segmentation import (
     is_light_on_dark,
     read_line,
 )
-from ngs.tasks.image_file import opened
+from ngs.tasks.image_file import naming, opened
 
 MOST_SYMBOLS = 31
 
@@ -38,17 +38,13 @@ def load_symbols(path: Path, network: Network, *, line: bool | None = None) -> S
     A picture of SIDE x n SIDE pixels is a strip, any other one a line of handwriting, which the network
     is needed to cut; `line` says what it is where that guess is wrong.
     """
-    try:
+    with naming(path):
         symbols = _in_folder(path) if path.is_dir() else _in_picture(load_picture(path), network, line)
         if len(symbols.images) > MOST_SYMBOLS:
             raise DataError(
                 f"{len(symbols.images)} symbols are in it, and a formula may have at most {MOST_SYMBOLS}"
             )
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-    return symbols
+        return symbols
 
 
 def _in_picture(grey: Grey, network: Network, line: bool | None) -> Symbols:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import cycle
 from random import Random
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from ngs.errors import DataError
 from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
-from ngs.tasks.hwf.inspection import contents, distinct, rows_of
+from ngs.tasks.hwf.inspection import contents
 
 
 def leak_free(data: HandwrittenFormulas, random: Random) -> HandwrittenFormulas:
@@ -24,26 +25,26 @@ def leak_free(data: HandwrittenFormulas, random: Random) -> HandwrittenFormulas:
     formula keeps its images where they are on its side; for the others it gets some that are: first
     those that nobody kept, then all in turn. Names, sentences and answers stay as they are.
     """
-    used = distinct(torch.cat([rows_of(data.train), rows_of(data.test)]))
     first: dict[int, int] = {}
     # Not of all images: one that no formula uses may carry another label than those that agree with it.
     alike = {
         row: first.setdefault(content, row)
-        for row, content in zip(used.tolist(), contents(data.images)[used].tolist(), strict=True)
+        for row, content in zip(data.used.tolist(), contents(data.images)[data.used].tolist(), strict=True)
     }
     sides = _sides(data, alike, random)
     train, test = (
         _rewritten(part, alike, data.columns.tolist(), side)
         for part, side in zip((data.train, data.test), sides, strict=True)
     )
-    rows = distinct(torch.cat([rows_of(train), rows_of(test)]))
-    return HandwrittenFormulas(
-        f"{data.name}-leak-free",
-        data.images[rows],
-        data.columns[rows],
-        tuple(data.sources[row] for row in rows.tolist()),
-        _renumbered(train, rows),
-        _renumbered(test, rows),
+    rewritten = replace(data, name=f"{data.name}-leak-free", train=train, test=test)
+    rows = rewritten.used
+    return replace(
+        rewritten,
+        images=data.images[rows],
+        columns=data.columns[rows],
+        sources=tuple(data.sources[row] for row in rows.tolist()),
+        train=_renumbered(train, rows),
+        test=_renumbered(test, rows),
     )
 
 
@@ -51,7 +52,7 @@ def _sides(
     data: HandwrittenFormulas, alike: Mapping[int, int], random: Random
 ) -> tuple[list[int], list[int]]:
     """Rows of images for training and for the test; `alike` has the first row with each row's content."""
-    train, test = rows_of(data.train), rows_of(data.test)
+    train, test = data.train.images, data.test.images
     columns = data.columns.tolist()
     labels: defaultdict[int, set[int]] = defaultdict(set)
     for row, image in alike.items():
@@ -79,7 +80,7 @@ def _rewritten(
 ) -> Formulas:
     """The formulas with images of their own side only."""
     available = set(side)
-    kept = {alike[row] for row in rows_of(formulas).tolist()} & available
+    kept = {alike[row] for row in formulas.images.tolist()} & available
     by_column: defaultdict[int, list[int]] = defaultdict(list)
     for row in sorted(side, key=kept.__contains__):  # those that nobody kept come first
         by_column[columns[row]].append(row)

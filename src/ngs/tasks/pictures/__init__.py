@@ -6,14 +6,13 @@ seen.
     pictures.py              images, and what is true of each
     picture_data.py          a data set: pictures to learn from and to be tested on
     picture_images.py        many images, decoded when they are asked for
-    picture_examples.py      pictures as examples for the training loop
+    picture_examples.py      pictures as examples for the training loop, also in a mirror
     picture_source.py        imported pictures from a packed file
     picture_folder.py        a folder of CLEVR images with their scenes
     picture_packed.py        pictures in one file
     picture_file.py          one picture from a file, checked
     picture_augmentation.py  the same scene in another light
     picture_drawing.py       boxes drawn around the objects that were seen
-    mirrored_pictures.py     every picture twice: as it is, and in a mirror
     rendered_pictures.py     pictures of sampled scenes, rendered from a seed
     rendering                the renderer: camera rays, solids, surfaces, lamps; and Blender
     camera.py                from places in a scene to pixels, and back

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -93,3 +93,40 @@ def _padded(scenes: tuple[Scene, ...]) -> tuple[Tensor, Tensor, Tensor]:
         values = [[v.index(getattr(thing, a)) for a, v in ATTRIBUTES.items()] for thing in scene.things]
         attributes[k, :count] = torch.tensor(values)
     return places, attributes, there
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MirroredPictures:
+    """Every picture twice: picture k of some examples has the number 2k, and in the mirror 2k + 1.
+
+    The camera looks at the origin and is not tilted, so the upright plane through both cuts the picture in
+    halves. Mirrored at that plane, a scene shows as the picture with left and right exchanged, seen from the
+    same place: the camera stays true, a column c becomes 480 - c, and no object changes its kind, since a
+    cube, a ball and a cylinder are their own mirror images. Only the light comes from the other side.
+    """
+
+    examples: PictureExamples
+
+    def __len__(self) -> int:
+        return 2 * len(self.examples)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return self.examples.lengths.repeat(2)
+
+    def batch(self, numbers: NDArray[np.int64]) -> PictureBatch:
+        batch = self.examples.batch(numbers // 2)
+        flipped = torch.from_numpy(numbers % 2 == 1).to(batch.inputs.device)
+        images = torch.where(flipped[:, None, None, None], batch.inputs.flip(-1), batch.inputs)
+        return PictureBatch(images, _mirrored(batch.targets, flipped))
+
+
+def _mirrored(truth: SceneTargets, flipped: Tensor) -> SceneTargets:
+    """The targets of pictures of which some, [picture], are mirrored."""
+    left, upper, right, lower = truth.boxes.unbind(-1)
+    boxes = torch.stack([WIDTH - right, upper, WIDTH - left, lower], -1)
+    return replace(
+        truth,
+        columns=torch.where(flipped[:, None], WIDTH - truth.columns, truth.columns),
+        boxes=torch.where(flipped[:, None, None], boxes, truth.boxes),
+    )

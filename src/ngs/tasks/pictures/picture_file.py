@@ -5,8 +5,6 @@ Each message names the file, what was found and what is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
-from ngs.tasks.image_file import FORMATS, opened
+from ngs.tasks.image_file import FORMATS, naming, opened
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 """Of the files in a folder that are taken for pictures."""
@@ -35,7 +33,7 @@ where they are JPEG files of quality 75."""
 
 def read_picture(path: Path) -> Tensor:
     """uint8 [3, 320, 480]: the picture in a file, resampled where it has another size of the same shape."""
-    with _naming(path), opened(path) as image:
+    with naming(path), opened(path) as image:
         upright = ImageOps.exif_transpose(image)
         _check_shape(*upright.size)
         return as_tensor(_in_colour(upright).resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
@@ -43,7 +41,7 @@ def read_picture(path: Path) -> Tensor:
 
 def read_encoded(path: Path) -> bytes:
     """The bytes of a file for `decoded`; a DataError where it is no picture of this very size."""
-    with _naming(path):
+    with naming(path):
         with opened(path) as image:
             if image.size != (WIDTH, HEIGHT):
                 width, height = image.size
@@ -71,17 +69,6 @@ def as_tensor(image: Image.Image) -> Tensor:
 def as_image(picture: Tensor) -> Image.Image:
     """The picture of a tensor uint8 [3, height, width]."""
     return Image.fromarray(picture.permute(1, 2, 0).cpu().numpy())
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Errors name the file."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _check_shape(width: int, height: int) -> None:

@@ -8,7 +8,6 @@ rays at the shapes of the scene, so nothing but images and scenes is needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from math import hypot, inf
 from pathlib import Path
@@ -18,11 +17,10 @@ import torch
 from torch import Tensor
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.json_list import elements
-from ngs.tasks.clevr.official import listed
-from ngs.tasks.clevr.official_program import shown
 from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.faults import listed, shown
+from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
 from ngs.tasks.pictures.picture_data import PictureData, digest_of
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
@@ -40,16 +38,12 @@ Progress = Callable[[int, int], None]
 """Told how many images of how many are done."""
 
 
+Camera = tuple[float, float, float]
+"""Where it stands."""
+
+
 def unwatched(done: int, images: int) -> None:
     """Nobody is told."""
-
-
-@dataclass(frozen=True)
-class Photographed:
-    """A scene with the camera that saw it."""
-
-    scene: Scene
-    camera: tuple[float, float, float]
 
 
 def read_folder(
@@ -101,9 +95,9 @@ def _is_hidden(path: Path) -> bool:
 # Scenes
 
 
-def _photographed(path: Path, wanted: Collection[str]) -> dict[str, Photographed]:
-    """The scenes of a file that are wanted, by the stems of their images."""
-    found: dict[str, Photographed] = {}
+def _photographed(path: Path, wanted: Collection[str]) -> dict[str, tuple[Scene, Camera]]:
+    """The scenes of a file that are wanted, each with its camera, by the stems of their images."""
+    found: dict[str, tuple[Scene, Camera]] = {}
     for index, value in elements(path, "scenes"):
         stem = _stem(value)
         if stem not in wanted:
@@ -112,7 +106,7 @@ def _photographed(path: Path, wanted: Collection[str]) -> dict[str, Photographed
             raise DataError(f"{path}: scene {index}: there was a scene of {stem} before; one is needed")
         try:
             scene = as_scene(value)
-            found[stem] = Photographed(scene, camera_of(value, scene))
+            found[stem] = scene, camera_of(value, scene)
         except DataError as error:
             raise DataError(f"{path}: scene {index}: {error}") from None
     return found
@@ -128,7 +122,7 @@ FARTHEST, LEAST_ASIDE = 1e3, 1.0
 straight above, no side of the picture is the right one."""
 
 
-def camera_of(value: dict[str, Any], scene: Scene) -> tuple[float, float, float]:
+def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
     """As the scene says, or as its pixel coordinates tell."""
     if "camera_location" not in value:
         return fitted_camera(scene)
@@ -149,7 +143,7 @@ def camera_of(value: dict[str, Any], scene: Scene) -> tuple[float, float, float]
     return given
 
 
-def _pixels_missed(camera: tuple[float, float, float], scene: Scene) -> float:
+def _pixels_missed(camera: Camera, scene: Scene) -> float:
     """How far objects show at most from where they are said to, along an axis of the picture."""
     told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
     places = torch.tensor([[thing.position for thing in told]], dtype=torch.float64).reshape(1, -1, 3)
@@ -201,12 +195,15 @@ def _lines(text: str) -> list[str]:
 
 
 def _part(
-    folder: Path, paths: Sequence[Path], photographed: Mapping[str, Photographed], told: Callable[[int], None]
+    folder: Path,
+    paths: Sequence[Path],
+    photographed: Mapping[str, tuple[Scene, Camera]],
+    told: Callable[[int], None],
 ) -> tuple[Pictures, EncodedImages]:
     images = EncodedImages.of(read_encoded(path) for path in paths)
     found = [photographed[path.stem] for path in paths]
-    cameras = torch.tensor([each.camera for each in found], dtype=torch.float32).reshape(-1, 3)
-    scenes = tuple(each.scene for each in found)
+    cameras = torch.tensor([camera for _, camera in found], dtype=torch.float32).reshape(-1, 3)
+    scenes = tuple(scene for scene, _ in found)
     names = tuple(path.relative_to(folder).as_posix() for path in paths)
     pictures = Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told))
     blank = [name for k, name in enumerate(names) if scenes[k].things and not pictures.visible[k].any()]

@@ -31,24 +31,13 @@ class Pictures:
     """int32 [picture, object]: pixels of each object that show"""
 
     def __post_init__(self) -> None:
-        number = len(self.scenes)
-        shapes = {
-            "images": (len(self.images),),
-            "names": (len(self.names),),
-            "cameras": tuple(self.cameras.shape),
-            "boxes": tuple(self.boxes.shape),
-            "visible": tuple(self.visible.shape),
-        }
-        needed = {
-            "images": (number,),
-            "names": (number,),
-            "cameras": (number, 3),
-            "boxes": (number, MOST_OBJECTS, 4),
-            "visible": (number, MOST_OBJECTS),
-        }
-        for name, shape in needed.items():
-            if shapes[name] != shape:
-                raise NGSError(f"{number} pictures have {name} {shapes[name]}; {shape} is needed")
+        number = len(self)
+        shapes = {"cameras": (3,), "boxes": (MOST_OBJECTS, 4), "visible": (MOST_OBJECTS,)}
+        for name in ("images", "names", *shapes):
+            given, needed = getattr(self, name), (number, *shapes.get(name, ()))
+            shape = tuple(given.shape) if isinstance(given, Tensor) else (len(given),)
+            if shape != needed:
+                raise NGSError(f"{number} pictures have {name} {shape}; {needed} is needed")
 
     def __len__(self) -> int:
         return len(self.scenes)

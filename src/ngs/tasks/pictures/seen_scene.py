@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, RADIUS, view_from
+from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, RADIUS, directions, triple, view_from
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 from ngs.tasks.pictures.camera import lift, project
 from ngs.tasks.pictures.seen_objects import SeenObjects
@@ -31,9 +31,8 @@ def seen_camera(seen: SeenObjects) -> Tensor:
 @cache
 def official_directions() -> Mapping[str, tuple[float, float, float]]:
     """The four directions of every official scene: those of CAMERA itself, not of the jittered one."""
-    view = view_from(np.array([CAMERA]))
-    axes = {"left": 0 - view.right, "right": view.right, "front": 0 - view.behind, "behind": view.behind}
-    return {name: (float(axis[0, 0]), float(axis[0, 1]), float(axis[0, 2])) for name, axis in axes.items()}
+    axes = directions(view_from(np.array([CAMERA])))
+    return {name: triple(axis[0].tolist()) for name, axis in axes.items()}
 
 
 def values_of(seen: SeenObjects) -> dict[str, list[str]]:
@@ -75,10 +74,5 @@ def scene_of(seen: SeenObjects, name: str = "") -> Scene:
     pixels = torch.stack([seen.columns, seen.rows, depths], 1)
     words = [values[attribute] for attribute in ATTRIBUTES]
     rotations = [0.0] * len(seen)
-    things = tuple(map(Thing, *words, map(_triple, places), rotations, map(_triple, pixels)))
+    things = tuple(map(Thing, *words, map(triple, places.tolist()), rotations, map(triple, pixels.tolist())))
     return Scene(things, relations_of(places), official_directions(), name)
-
-
-def _triple(vector: Tensor) -> tuple[float, float, float]:
-    x, y, z = vector.tolist()
-    return x, y, z

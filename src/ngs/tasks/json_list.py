@@ -28,15 +28,23 @@ def elements(path: Path, key: str) -> Iterator[tuple[int, Any]]:
     A DataError names the file and the element where it is no JSON, has no such list or is cut short.
     """
     with _opened(path) as file:
-        yield from _Reader(path, file).elements(key)
+        reader = Reader(file)
+        try:
+            for index, (_, value) in enumerate(reader.elements(key)):
+                yield index, value
+        except DataError as error:
+            raise DataError(f"{path}: {reader.place}{error}") from None
 
 
 def whole(path: Path) -> Any:
     """The one value that the file `path` holds."""
     with _opened(path) as file:
-        reader = _Reader(path, file)
-        value = reader.value("")
-        reader.end()
+        reader = Reader(file)
+        try:
+            value = reader.value()
+            reader.end()
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
         return value
 
 
@@ -60,12 +68,24 @@ def _constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_constant)
 
 
-class _Reader:
-    """Text that is read as far as it is needed, and forgotten when it is behind."""
+class Reader:
+    """Text that is read as far as it is needed, and forgotten when it is behind.
 
-    def __init__(self, path: Path, file: TextIO) -> None:
-        self.path, self.file = path, file
+    A DataError says what is wrong; `place` and `line` then tell where.
+    """
+
+    def __init__(self, file: TextIO, decoder: json.JSONDecoder = _DECODER) -> None:
+        self.file, self.decoder = file, decoder
         self.text, self.at, self.ended = "", 0, False
+        self.lines, self.counted = 0, 0
+        """before the place `counted` in the text"""
+        self.place = ""
+        """the element that is read"""
+
+    def line(self) -> int:
+        self.lines += self.text.count("\n", self.counted, self.at)
+        self.counted = self.at
+        return 1 + self.lines
 
     def elements(self, key: str) -> Iterator[tuple[int, Any]]:
         """Those of the list under `key`; all other entries of the object are read over."""
@@ -73,12 +93,16 @@ class _Reader:
         found: list[str] = []
         more = not self.take("}")
         while more:
-            found.append(self.name())
+            found.append(self.value())
+            if not isinstance(found[-1], str):
+                self.refuse(f"a key in quotes is needed, got {found[-1]!r:.40}")
             self.expect(":", f"a colon behind {found[-1]!r}")
             if found[-1] == key:
                 yield from self.items(key.removesuffix("s"))
             else:
-                self.value(f"{found[-1]}: ")
+                self.place = f"{found[-1]}: "
+                self.value()
+            self.place = ""
             more = self.take(",")
             if not more:
                 self.expect("}", f"a comma or }} behind {found[-1]!r}")
@@ -87,47 +111,43 @@ class _Reader:
             has = ", ".join(map(repr, found[:10])) or "nothing"
             self.refuse(f"one list {key!r} is needed, and the object holds {has}")
 
-    def items(self, noun: str) -> Iterator[tuple[int, Any]]:
-        self.expect("[", f"a list of {noun}s")
-        index = 0
+    def items(self, noun: str, first: int = 0) -> Iterator[tuple[int, Any]]:
+        """The elements of a list, each with the line where it begins; `place` counts them from `first` on."""
+        self.expect("[", "a list in brackets")
         more = not self.take("]")
         while more:
-            yield index, self.value(f"{noun} {index}: ")
+            self.place, first = f"{noun} {first}: ", first + 1
+            self.skip_space()
+            yield self.line(), self.value()
             more = self.take(",")
             if not more:
-                self.expect("]", f"a comma or ] behind {noun} {index}")
-            index += 1
+                self.expect("]", "a comma or ] behind it")
 
-    def name(self) -> str:
-        found = self.value("")
-        if not isinstance(found, str):
-            self.refuse(f"a key in quotes is needed, got {found!r:.40}")
-        return found
-
-    def value(self, place: str) -> Any:
+    def value(self) -> Any:
         """The value that begins here; where the text at hand does not suffice, with more of it."""
         self.skip_space()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self.text, self.at)
+                value, end = self.decoder.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 if self.read_more():
                     continue
-                self.refuse_value(place, error)
+                self.refuse_value(error)
             except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
-                self.refuse(f"{place}no proper JSON, {error}")
+                self.refuse(f"no proper JSON, {error}")
             # A number may go on in what was not read yet: 1 | 2, 1. | 5
             if self.text[end : end + 1] in _ENDS or not self.read_more():
                 self.at = end
                 return value
 
-    def refuse_value(self, place: str, error: json.JSONDecodeError) -> NoReturn:
+    def refuse_value(self, error: json.JSONDecodeError) -> NoReturn:
         # The end of a whole file is a bracket, that of a cut one may also be part of a number or of `false`.
+        self.at = error.pos
         rest = self.text[error.pos :].rstrip()
-        cut = error.msg.startswith("Unterminated") or (len(rest) < len("false") and "}" not in rest)
+        cut = error.msg.startswith("Unterminated") or (len(rest) < len("false") and not {*rest} & {*"]}"})
         if self.ended and cut:
-            self.refuse(f"{place}the file is cut short here; fetch it again")
-        self.refuse(f"{place}no proper JSON, {error.msg}, got {self.text[error.pos : error.pos + 20]!r}")
+            self.refuse("the file is cut short here; fetch it again")
+        self.refuse(f"no proper JSON, {error.msg}, got {self.text[error.pos : error.pos + 20]!r}")
 
     def expect(self, mark: str, needed: str) -> None:
         if not self.take(mark):
@@ -169,8 +189,9 @@ class _Reader:
             self.refuse(f"it cannot be read ({error}); fetch it again")
         self.ended = not new
         if new:
-            self.text, self.at = rest + new, 0
+            self.line()
+            self.text, self.at, self.counted = rest + new, 0, 0
         return bool(new)
 
     def refuse(self, what: str) -> NoReturn:
-        raise DataError(f"{self.path}: {what}") from None
+        raise DataError(what) from None

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ngs.errors import DataError
-from ngs.tasks.clevr import json_list
-from ngs.tasks.clevr.json_list import elements, whole
+from ngs.tasks import json_list
+from ngs.tasks.json_list import elements, whole
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -86,8 +86,8 @@ def test_a_file_cut_anywhere_is_refused(tmp_path, content) -> None:
         ("{}", "one list 'items' is needed, and the object holds nothing"),
         ('{"other": 1}', "one list 'items' is needed, and the object holds 'other'"),
         ('{"items": [], "items": []}', "one list 'items' is needed, and the object holds 'items', 'items'"),
-        ('{"items": {}}', "a list of items is needed, got '{}}'"),
-        ('{"items": [1 2]}', "a comma or ] behind item 0 is needed, got '2]}'"),
+        ('{"items": {}}', "a list in brackets is needed, got '{}}'"),
+        ('{"items": [1 2]}', "item 0: a comma or ] behind it is needed, got '2]}'"),
         ('{"items": [1, ]}', "item 1: no proper JSON, Expecting value, got ']}'"),
         ('{"items": [{"a" 1}]}', "item 0: no proper JSON, Expecting ':' delimiter"),
         ('{"items": [NaN]}', "item 0: no proper JSON, NaN is no number of JSON"),
@@ -119,4 +119,4 @@ def test_a_fault_is_found_before_the_whole_file_is_in_memory(tmp_path, monkeypat
     monkeypatch.setattr(json_list, "CHUNK", 100)
     monkeypatch.setattr(json_list, "LARGEST", 1_000)
     (tmp_path / "x.json").write_text('{"items": [{"a": 1} x' + " " * 1_000_000 + "]}")
-    assert "a comma or ] behind item 0 is needed, got 'x" in refusal(tmp_path / "x.json")
+    assert "item 0: a comma or ] behind it is needed, got 'x" in refusal(tmp_path / "x.json")
