@@ -136,15 +136,14 @@ def furnished(
     run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors | None = None
 ) -> Playground:
     """A playground with the networks of the given runs, or of those that finished last."""
-    from ngs.apps.serve.networks import question_reader
     from ngs.apps.serve.playground import Playground
     from ngs.apps.serve.run_folders import newest_run
+    from ngs.experiments.clevr import load_reader
 
     run = newest_run(runs, "hwf") if run is None else run
     questions = newest_run(runs, "clevr") if questions is None else questions
-    playground = Playground(
-        runs_root=runs, results=results, reader=question_reader(questions), known=visitors
-    )
+    reader = None if questions is None else load_reader(questions)
+    playground = Playground(runs_root=runs, results=results, reader=reader, known=visitors)
     if run is not None:
         playground.networks.load(run)
     return playground
@@ -152,16 +151,15 @@ def furnished(
 
 def told(playground: Playground) -> list[str]:
     """What is missing, and how to get it."""
-    lines = []
-    if playground.networks["trained"] is None:
-        lines.append(
-            f"no run of `ngs train hwf` has finished in {playground.runs_root}: the page offers to train one"
-        )
-    if playground.reader is None:
-        lines.append(
-            f"no run of `ngs train clevr` has finished in {playground.runs_root}: questions cannot be asked"
-        )
-    return lines
+    missing = {
+        "hwf": ("the page offers to train one", playground.networks["trained"] is None),
+        "clevr": ("questions cannot be asked", playground.reader is None),
+    }
+    return [
+        f"no run of `ngs train {task}` has finished in {playground.runs_root}: {then}"
+        for task, (then, is_missing) in missing.items()
+        if is_missing
+    ]
 
 
 def listen(host: str, port: int) -> socket.socket:
