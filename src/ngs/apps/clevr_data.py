@@ -5,24 +5,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+from ngs.apps.counts import count_table, some
 from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.inspection import Count, Inspection, PartInspection, inspect
+from ngs.tasks.clevr.inspection import Inspection, PartInspection, inspect
 from ngs.tasks.clevr.source import read_official
-
-SHOWN = 20
-"""Numbers of questions and words that a message names; the rest are counted, and --json names all."""
 
 EVERY = 1000
 """Elements read between two signs of progress."""
@@ -62,7 +58,9 @@ def show(source: Path, *, as_json: bool) -> None:
         ("questions by answer", found.answers),
         ("scenes by objects", found.objects),
     ):
-        console.print(_table(title, counts))
+        rows = {count.of: (count.train, count.validation) for count in counts}
+        totals = [sum(column) for column in zip(*rows.values(), strict=True)] or [0, 0]
+        console.print(count_table(title, ("train", "validation"), rows, totals))
     _print_left_out(console, reading)
     _print_findings(console, found)
 
@@ -88,24 +86,9 @@ def _summary(data: VisualQuestions) -> str:
     return f"{train:,} questions to learn from, {validation:,} to be tested on, {scenes:,} scenes"
 
 
-def _table(title: str, counts: Sequence[Count]) -> Table:
-    table = Table(title.rpartition(" ")[2], title=title, title_justify="left")
-    for part in ("train", "validation"):
-        table.add_column(part, justify="right")
-    for count in counts:
-        table.add_row(count.of, f"{count.train:,}", f"{count.validation:,}")
-    table.add_section()
-    train, validation = sum(count.train for count in counts), sum(count.validation for count in counts)
-    table.add_row("all", f"{train:,}", f"{validation:,}")
-    return table
-
-
 def _print_left_out(console: Console, reading: official.Reading) -> None:
     if reading.left_out:
-        tell(
-            console,
-            f"left out as faulty: {len(reading.left_out)}\n{official.listed(reading.left_out)}",
-        )
+        tell(console, f"left out as faulty: {len(reading.left_out)}\n{official.listed(reading.left_out)}")
 
 
 def _print_findings(console: Console, found: Inspection) -> None:
@@ -116,12 +99,12 @@ def _print_findings(console: Console, found: Inspection) -> None:
         tell(
             console,
             f"LEAK: {len(found.repeated):,} of {found.validation.questions:,} validation questions are asked "
-            f"in training about an equal scene: {_some(found.repeated)}",
+            f"in training about an equal scene: {some(found.repeated)}",
         )
     else:
         tell(console, "no validation question is asked in training about an equal scene")
     if found.new_words:
-        tell(console, f"words of validation questions that training lacks: {_some(list(found.new_words))}")
+        tell(console, f"words of validation questions that training lacks: {some(list(found.new_words))}")
 
 
 def _print_part(console: Console, name: str, part: PartInspection) -> None:
@@ -129,26 +112,15 @@ def _print_part(console: Console, name: str, part: PartInspection) -> None:
     tell(console, f"{name}: the dictionary understands {understood:,} of {part.questions:,} questions")
     if part.not_understood:
         tell(console, official.listed(part.not_understood))
-    compared = part.same_modules + len(part.other_modules)
-    tell(
-        console,
-        f"{name}: {part.same_modules:,} of {compared:,} programs are made of the dictionary's modules"
-        + (f"; not those of questions {_some(part.other_modules)}" if part.other_modules else ""),
-    )
-    checked = part.right_answers + len(part.wrong_answers)
-    tell(
-        console,
-        f"{name}: {part.right_answers:,} of {checked:,} programs give the recorded answer"
-        + (f"; not those of questions {_some(part.wrong_answers)}" if part.wrong_answers else ""),
-    )
+    for right, others, what in (
+        (part.same_modules, part.other_modules, "are made of the dictionary's modules"),
+        (part.right_answers, part.wrong_answers, "give the recorded answer"),
+    ):
+        but = f"; not those of questions {some(others)}" if others else ""
+        tell(console, f"{name}: {right:,} of {right + len(others):,} programs {what}{but}")
     if part.with_answer < part.questions:
         tell(
             console,
             f"{name}: {part.questions - part.with_answer:,} questions have no answer: nothing can be learned "
             f"from them",
         )
-
-
-def _some(things: Sequence[object]) -> str:
-    more = f" and {len(things) - SHOWN:,} more" if len(things) > SHOWN else ""
-    return f"{', '.join(map(str, things[:SHOWN]))}{more}"

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 COMMANDS = {
-    "tour": "tour_command.tour",
+    "tour": "tour.tour",
     "train": "train_commands.train_app",
     "evaluate": "train_commands.evaluate",
     "predict": "reading_commands.predict",

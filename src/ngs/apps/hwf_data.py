@@ -10,17 +10,16 @@ from random import Random
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 
+from ngs.apps.counts import count_table, images_counted, some
 from ngs.apps.plain_text import plain_console, tell
 from ngs.tasks.hwf import archive, packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.inspection import Inspection, inspect
 from ngs.tasks.hwf.splitting import leak_free
 
-SHOWN = 20
-"""Sources that a message names; the rest are counted, and --json names all."""
+SYMBOL_COUNTS = ("train symbols", "test symbols", "train images", "test images", "distinct", "leaked")
+"""Above what is counted of a symbol."""
 
 
 def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool, rebuild: Random | None) -> None:
@@ -46,8 +45,13 @@ def show(source: Path, *, as_json: bool) -> None:
         return
     console = plain_console()
     tell(console, f"{found.name}: {_summary(reading.data)}, {found.contents:,} of them distinct")
-    console.print(_length_table(found))
-    console.print(_symbol_table(found))
+    lengths = {str(count.length): (count.train, count.test) for count in found.lengths}
+    everything = (found.train_formulas, found.test_formulas)
+    console.print(count_table("formulas by length", ("train", "test"), lengths, everything))
+    symbols = {symbol: counts for symbol, *counts in map(dataclasses.astuple, found.symbols)}
+    totals = dict(zip(SYMBOL_COUNTS, map(sum, zip(*symbols.values(), strict=True)), strict=True))
+    totals["distinct"] = found.contents  # an image with two labels is counted under both
+    console.print(count_table("images by symbol", SYMBOL_COUNTS, symbols, list(totals.values())))
     _print_left_out(console, reading)
     _print_findings(console, found)
 
@@ -56,52 +60,13 @@ def _read(source: Path, skip_faulty: bool) -> archive.Reading:
     """What is in an archive, a folder or a packed file."""
     if not archive.is_archive(source):
         return archive.Reading(packed.read(source), ())
-    console = plain_console(stderr=True)
-    columns = (TextColumn("reading images"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("images", total=None)
-        return archive.read(
-            source,
-            skip_faulty=skip_faulty,
-            progress=lambda done, images: bar.update(task, completed=done, total=images),
-        )
+    with images_counted() as progress:
+        return archive.read(source, skip_faulty=skip_faulty, progress=progress)
 
 
 def _summary(data: HandwrittenFormulas) -> str:
     train, test, images = len(data.train), len(data.test), len(data.images)
     return f"{train:,} formulas to learn from, {test:,} to be tested on, {images:,} images"
-
-
-def _length_table(found: Inspection) -> Table:
-    table = Table("length", title="formulas by length", title_justify="left")
-    for part in ("train", "test"):
-        table.add_column(part, justify="right")
-    for count in found.lengths:
-        table.add_row(str(count.length), f"{count.train:,}", f"{count.test:,}")
-    table.add_section()
-    table.add_row("all", f"{found.train_formulas:,}", f"{found.test_formulas:,}")
-    return table
-
-
-def _symbol_table(found: Inspection) -> Table:
-    table = Table("symbol", title="images by symbol", title_justify="left")
-    counts = {
-        "train symbols": [count.train_written for count in found.symbols],
-        "test symbols": [count.test_written for count in found.symbols],
-        "train images": [count.train_images for count in found.symbols],
-        "test images": [count.test_images for count in found.symbols],
-        "distinct": [count.contents for count in found.symbols],
-        "leaked": [count.leaked for count in found.symbols],
-    }
-    for header in counts:
-        table.add_column(header, justify="right")
-    for count, *row in zip(found.symbols, *counts.values(), strict=True):
-        table.add_row(count.symbol, *(f"{number:,}" for number in row))
-    table.add_section()
-    totals = {header: sum(column) for header, column in counts.items()}
-    totals["distinct"] = found.contents  # an image with two labels is counted under both
-    table.add_row("all", *(f"{number:,}" for number in totals.values()))
-    return table
 
 
 def _print_left_out(console: Console, reading: archive.Reading) -> None:
@@ -122,10 +87,9 @@ def _print_findings(console: Console, found: Inspection) -> None:
     else:
         tell(console, "no test image occurs in training")
     for contradiction in found.contradictions:
-        others, agreeing = contradiction.contradicting, contradiction.agreeing
-        more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+        agreeing = contradiction.agreeing
         tell(
             console,
-            f"LABELS: {', '.join(others[:SHOWN])}{more}: pixel by pixel what is called "
+            f"LABELS: {some(contradiction.contradicting)}: pixel by pixel what is called "
             f"{contradiction.symbol} elsewhere, {len(agreeing)} times (as {agreeing[0]})",
         )

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 
+from ngs.apps.counts import count_table, images_counted
 from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr.scenes import ATTRIBUTES
@@ -50,14 +49,7 @@ def bring_in(source: Path, path: Path, name: str, *, scenes: Path, held_out: Pat
     """Pack the pictures in the folder `source` into the file `path`."""
     if not source.is_dir():
         raise DataError(f"{source} is no folder; --scenes is for a folder of images")
-    console = plain_console(stderr=True)
-    columns = (TextColumn("reading images"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("images", total=None)
-
-        def progress(done: int, images: int) -> None:
-            bar.update(task, completed=done, total=images)
-
+    with images_counted() as progress:
         data = read_folder(source, scenes, name=name, held_out=held_out, progress=progress)
     picture_packed.write(path, data)
     tell(plain_console(), f"{path}: {_summary(data)}, {path.stat().st_size / 1e6:.0f} MB")
@@ -74,7 +66,9 @@ def show(source: Path, *, as_json: bool) -> None:
     console = plain_console()
     tell(console, f"{data.name}: {_summary(data)}")
     for title, group in (("pictures by objects", "by_objects"), ("objects by attribute", "by_attribute")):
-        console.print(_table(title, {part: found[part][group] for part in PARTS}))
+        names = dict.fromkeys(name for part in PARTS for name in found[part][group])
+        rows = {name: [found[part][group].get(name, 0) for part in PARTS] for name in names}
+        console.print(count_table(title, PARTS, rows))
     for part in PARTS:
         tell(
             console,
@@ -105,12 +99,3 @@ def _counts(pictures: Pictures) -> dict[str, Any]:
         "least_visible": min((pixels for pixels in visible if pixels), default=0),
         "hidden": visible.count(0),
     }
-
-
-def _table(title: str, counts: dict[str, dict[str, int]]) -> Table:
-    table = Table(title.rpartition(" ")[2], title=title, title_justify="left")
-    for part in PARTS:
-        table.add_column(part, justify="right")
-    for name in dict.fromkeys(name for part in PARTS for name in counts[part]):
-        table.add_row(name, *(f"{counts[part].get(name, 0):,}" for part in PARTS))
-    return table

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ngs.apps.errors import reporting_errors
+from ngs.apps.errors import one_by_one, reporting_errors
 from ngs.apps.plain_text import plain_console, tell
 from ngs.apps.seen_pictures import write_annotated
 from ngs.apps.written_files import check_apart, check_free
-from ngs.errors import DataError, NGSError
+from ngs.errors import DataError
 from ngs.experiments.folder import BEST
 from ngs.experiments.scenes import load_scene_reader
 from ngs.experiments.weights import card_of, write_weights
@@ -54,27 +54,19 @@ def see(
         )
     check_apart((each for path in images for each in _written(out, path)), [run, *images])
     reader = load_scene_reader(run)
-    found: list[dict[str, Any]] = []
-    for path in images:
-        try:
-            seen = reader.read(read_picture(path), path.name)
-        except NGSError as error:
-            typer.echo(f"ngs: {error}", err=True)  # and go on: the other pictures may be sound
-            found.append({"image": str(path), "error": str(error)})
-            continue
-        scene = _official(seen)
-        written = _written(out, path)
+
+    def saw(path: Path) -> dict[str, Any]:
+        seen = reader.read(read_picture(path), path.name)
+        scene, written = _official(seen), _written(out, path)
         with replacing(written[0]) as stage:
             stage.write_text(json.dumps(scene, indent=2) + "\n", encoding="utf-8")
         write_annotated(written[1], seen)
-        found.append({"image": str(path), "scene": scene, "written": [str(each) for each in written]})
         if not as_json:
             plain_console().print(_table(path, seen))
             tell(plain_console(), f"written to {written[0]} and {written[1]}")
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-    if any("error" in each for each in found):
-        raise typer.Exit(1)
+        return {"scene": scene, "written": [str(each) for each in written]}
+
+    one_by_one(images, saw, as_json)
 
 
 def _written(out: Path, image: Path) -> list[Path]:

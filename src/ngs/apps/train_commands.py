@@ -44,11 +44,6 @@ QUESTIONS = 10
 train_app = typer.Typer(help="Train a network: from answers alone, or to see.", no_args_is_help=True)
 
 
-@train_app.callback()
-def train() -> None:
-    """Train a network: from answers alone, or to see."""
-
-
 Out = Annotated[
     Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.", show_default=False)
 ]
@@ -59,65 +54,12 @@ Overwrite = Annotated[bool, typer.Option(help="Throw away a run that is in the f
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")]
 
 
-@train_app.command()
-@reporting_errors
-@options_of(TrainHWF)
-def hwf(
-    config: TrainHWF,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
-) -> None:
-    """Learn to read handwritten formulas.
-
-    The network sees images of symbols and is told what each formula comes to, never what the symbols are
-    (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
-    synthetic handwriting that is made on the spot.
-    """
-    _train(config, out, resume, overwrite, threads)
-
-
-@train_app.command()
-@reporting_errors
-@options_of(TrainCLEVR)
-def clevr(
-    config: TrainCLEVR,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
-) -> None:
-    """Learn to turn questions about scenes into programs.
-
-    The network sees the words of a question and the modules that a dictionary finds in it, and is told the
-    answer, never the program (except with the method supervised). Without --data it learns from questions
-    about synthetic scenes that are made on the spot.
-    """
-    _train(config, out, resume, overwrite, threads)
-
-
-@train_app.command()
-@reporting_errors
-@options_of(TrainScenes)
-def scenes(
-    config: TrainScenes,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
-) -> None:
-    """Learn to see the scene in a picture: its objects, what they are like and where they stand.
-
-    The network sees pictures of which all is known. Without --data they are rendered on the spot; with
-    --data it learns from rendered pictures first, and then from the imported ones among them. Let it see
-    with `ngs see`, and answer questions with `ngs ask --image`.
-    """
-    _train(config, out, resume, overwrite, threads)
-
-
 def _train(
-    config: Config, out: Path | None, resume: Path | None, overwrite: bool, threads: int | None
+    config: Config,
+    out: Out = None,
+    resume: Resume = None,
+    overwrite: Overwrite = False,
+    threads: Threads = None,
 ) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
@@ -156,6 +98,33 @@ def _train(
     )
     console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
     leave_together()
+
+
+ABOUT: Mapping[type[Config], str] = {
+    TrainHWF: """Learn to read handwritten formulas.
+
+    The network sees images of symbols and is told what each formula comes to, never what the symbols are
+    (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
+    synthetic handwriting that is made on the spot.
+    """,
+    TrainCLEVR: """Learn to turn questions about scenes into programs.
+
+    The network sees the words of a question and the modules that a dictionary finds in it, and is told the
+    answer, never the program (except with the method supervised). Without --data it learns from questions
+    about synthetic scenes that are made on the spot.
+    """,
+    TrainScenes: """Learn to see the scene in a picture: its objects, what they are like and where they stand.
+
+    The network sees pictures of which all is known. Without --data they are rendered on the spot; with
+    --data it learns from rendered pictures first, and then from the imported ones among them. Let it see
+    with `ngs see`, and answer questions with `ngs ask --image`.
+    """,
+}
+"""What `ngs train` says of each task."""
+
+for configuration, about in ABOUT.items():
+    made = reporting_errors(options_of(configuration)(_train))
+    train_app.command(configuration.task, help=about)(made)
 
 
 def _resumed(given: Config, folder: Path, more_given: bool) -> Config:
