@@ -47,7 +47,6 @@ LineOrStrip = Annotated[
         "--line/--strip",
         help="Take a picture for one handwritten line, or for squares with a symbol each, side by side; "
         "by default one of 45 x 45, 90 x 45, 135 x 45, ... pixels is a strip and any other one a line.",
-        show_default=False,
     ),
 ]
 
@@ -103,13 +102,10 @@ def explain(
         str,
         typer.Option(
             help="What the formula should come to: 12, -3, 0.75 or 7/3; "
-            "or the answer to the question: yes, 3, red, cube.",
-            show_default=False,
+            "or the answer to the question: yes, 3, red, cube."
         ),
     ],
-    svg: Annotated[
-        Path | None, typer.Option(help="Also draw the correction into this file.", show_default=False)
-    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
     line: LineOrStrip = None,
     scene: SceneFile = None,
     image_index: ImageIndex = None,

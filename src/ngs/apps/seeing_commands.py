@@ -11,8 +11,7 @@ from rich.table import Table
 
 from ngs.apps.errors import one_by_one, reporting_errors
 from ngs.apps.plain_text import plain_console, tell
-from ngs.apps.seen_pictures import write_annotated
-from ngs.apps.written_files import check_apart, check_free
+from ngs.apps.written_files import check_apart, check_free, write_annotated
 from ngs.errors import DataError
 from ngs.experiments.folder import BEST
 from ngs.experiments.scenes import load_scene_reader

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
 from ngs.apps.options import options_of
-from ngs.apps.plain_text import plain_console
+from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
@@ -44,9 +44,7 @@ QUESTIONS = 10
 train_app = typer.Typer(help="Train a network: from answers alone, or to see.", no_args_is_help=True)
 
 
-Out = Annotated[
-    Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.", show_default=False)
-]
+Out = Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")]
 Resume = Annotated[
     Path | None, typer.Option(help="Go on with the interrupted run in this folder; its own settings count.")
 ]
@@ -68,7 +66,7 @@ def _train(
     if resume is not None:
         config, folder = _resumed(config, resume, out is not None or overwrite), resume
         if not (folder / CHECKPOINT).exists():
-            console.print("there is no checkpoint yet: from the beginning", soft_wrap=True)
+            tell(console, "there is no checkpoint yet: from the beginning")
     else:
         folder = Path("runs") / f"{config.task}-{config.method}-{config.seed}" if out is None else out
         if overwrite:
@@ -79,7 +77,7 @@ def _train(
             folder,
             resume=resume is not None,
             command=["ngs", *sys.argv[1:]],
-            remark=lambda text: console.print(text, soft_wrap=True),
+            remark=lambda text: tell(console, text),
         )
         title = f"{config.method} on {config.data}, into {folder}"
         result = _follow(events, console, title, VIEWS[config.task], config.preparation)
@@ -88,15 +86,14 @@ def _train(
         again = (
             f"go on with: ngs train {config.task} --resume {folder}" if begun else "nothing was written yet"
         )
-        console.print(f"stopped; {again}", soft_wrap=True)
+        tell(console, f"stopped; {again}")
         raise typer.Exit(130) from None
     _print_scores(console, config.task, result["test"], result["data"])
-    console.print(
+    tell(
+        console,
         f"{result['training_seconds']:.1f} s of training; the network of step {result['chosen_step']}, "
-        f"chosen on the validation part, is in {folder / BEST}",
-        soft_wrap=True,
+        f"chosen on the validation part, is in {folder / BEST}\nsee the whole story: ngs report {folder}",
     )
-    console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
     leave_together()
 
 
@@ -160,7 +157,7 @@ def _follow(
         task = bar.add_task(preparation, total=None, speed="")
         for event in events:
             if not row:
-                bar.console.print(title, soft_wrap=True)  # now that nothing was refused
+                tell(bar.console, title)  # now that nothing was refused
             row = dict(event.row)
             lesson = row.get("lesson", lesson)
             bar.update(task, total=event.steps, completed=event.step)
@@ -168,12 +165,8 @@ def _follow(
                 speed = f"{event.step / row['seconds']:.1f} steps/s" if row["seconds"] else ""
                 bar.update(task, description=f"{row['lesson']}, loss {row['loss']:.3f}", speed=speed)
             elif "chosen_step" not in row:
-                bar.console.print(
-                    f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s   validation: "
-                    f"{view.line(row['validation'])}",
-                    highlight=False,
-                    soft_wrap=True,
-                )
+                done = f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s"
+                tell(bar.console, f"{done}   validation: {view.line(row['validation'])}")
     return row
 
 
@@ -194,17 +187,12 @@ def evaluate(
         Path | None,
         typer.Option(
             help="For a run of `ngs train scenes`: let this run of `ngs train clevr` answer questions about "
-            "the test pictures, from what is seen in them.",
-            show_default=False,
+            "the test pictures, from what is seen in them."
         ),
     ] = None,
     questions: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help=f"With --asking: questions about each picture; by default {QUESTIONS}.",
-            show_default=False,
-        ),
+        typer.Option(min=1, help=f"With --asking: questions about each picture; by default {QUESTIONS}."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -241,7 +229,7 @@ def _print_scores(console: Console, task: str, scores: Mapping[str, Any], data: 
     view = VIEWS[task]
     _print_whole(console, view.table(scores, f"{data}, test part"))
     for line in view.beside(scores):
-        console.print(line, soft_wrap=True, highlight=False)
+        tell(console, line)
 
 
 @reporting_errors

@@ -34,7 +34,6 @@ def serve(
         typer.Argument(
             metavar="[RUN]",
             help="Folder of a run of `ngs train hwf`; by default the one in --runs that finished last.",
-            show_default=False,
         ),
     ] = None,
     questions: Annotated[
@@ -42,7 +41,6 @@ def serve(
         typer.Option(
             metavar="RUN",
             help="Folder of a run of `ngs train clevr`; by default the one in --runs that finished last.",
-            show_default=False,
         ),
     ] = None,
     runs: Annotated[Path, typer.Option(help="Folder whose runs are shown.")] = Path("runs"),
@@ -85,7 +83,7 @@ def serve(
         loaded, lambda: furnished(run, questions, runs, results, visitors)
     )
     server = _server(front(visitors, limits, names_of(host, name or ()), endpoints))
-    endpoints.add_done_callback(lambda done: end(server) if done.exception() else None)
+    endpoints.add_done_callback(lambda done: done.exception() and setattr(server, "should_exit", True))
     url = address(listening)
     typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
     if open_page:
@@ -110,10 +108,6 @@ def _server(app: Starlette) -> uvicorn.Server:
         timeout_graceful_shutdown=1,  # pages that watch a curve would never go
     )
     return uvicorn.Server(config)
-
-
-def end(server: uvicorn.Server) -> None:
-    server.should_exit = True
 
 
 def loaded(furnished: Callable[[], Playground]) -> FastAPI:
