@@ -41,8 +41,7 @@ SceneFile = Annotated[
     ),
 ]
 ImageIndex = Annotated[
-    int | None,
-    typer.Option(min=0, help="Which of the scenes in --scene: its image_index."),
+    int | None, typer.Option(min=0, help="Which of the scenes in --scene: its image_index.")
 ]
 SceneNumber = Annotated[
     int | None,
@@ -53,8 +52,7 @@ SceneNumber = Annotated[
     ),
 ]
 Lenient = Annotated[
-    bool,
-    typer.Option("--lenient", help='Let "the ..." mean the first object where several fit.'),
+    bool, typer.Option("--lenient", help='Let "the ..." mean the first object where several fit.')
 ]
 
 
@@ -66,8 +64,7 @@ def ask(
     image_index: ImageIndex = None,
     scene_number: SceneNumber = None,
     image: Annotated[
-        Path | None,
-        typer.Option(help="A picture of the scene instead, to be seen with --eyes."),
+        Path | None, typer.Option(help="A picture of the scene instead, to be seen with --eyes.")
     ] = None,
     eyes: Annotated[
         Path | None,

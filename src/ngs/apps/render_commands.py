@@ -48,8 +48,7 @@ Draw = Callable[[Sequence[Scene], Tensor, torch.Generator, Path], None]
 def render(
     out: Annotated[Path, typer.Option(help="A new or empty folder for images/ and scenes.json.")],
     number: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Pictures; by default {NUMBER}, or all of --scenes."),
+        int | None, typer.Option(min=1, help=f"Pictures; by default {NUMBER}, or all of --scenes.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Draws scenes, cameras and lamps.")] = 0,
     scenes: Annotated[
@@ -133,11 +132,7 @@ def _device(name: str) -> torch.device:
 
 
 def _write(
-    folder: Path,
-    scenes: Sequence[Scene],
-    cameras: Tensor,
-    generator: torch.Generator,
-    draw: Draw,
+    folder: Path, scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator, draw: Draw
 ) -> list[dict[str, Any]]:
     """Fill a folder with pictures; the scenes as they show, in official form."""
     folder.mkdir(parents=True)

@@ -59,8 +59,7 @@ def reproduce(
     extend: Annotated[
         bool,
         typer.Option(
-            "--extend",
-            help="Add to the records: runs that one of the folder holds are not done again.",
+            "--extend", help="Add to the records: runs that one of the folder holds are not done again."
         ),
     ] = False,
     row: Annotated[

@@ -173,8 +173,7 @@ def _follow(
 @reporting_errors
 def evaluate(
     run: Annotated[
-        Path,
-        typer.Argument(help="Folder of a run, as `ngs train` makes it, or a file of `ngs weights`."),
+        Path, typer.Argument(help="Folder of a run, as `ngs train` makes it, or a file of `ngs weights`.")
     ],
     data: Annotated[
         str | None,

@@ -14,17 +14,18 @@ from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.program_view import (
     NeighbourLine,
+    Outcome,
     ProgramLine,
     RightLine,
     StepNode,
     line,
     neighbour_lines,
+    outcome,
     right_lines,
     tree,
 )
 from ngs.apps.serve.scene_picture import PictureBox, scene_picture
 from ngs.apps.serve.scene_view import SceneLine, SceneView, scene_line, scene_view
-from ngs.apps.step_facts import answer_facts
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
@@ -71,27 +72,19 @@ class Phrase(Message):
     module: str = part("What it says.", "filter_material[metal]")
 
 
-class Asked(Message):
+class Asked(Outcome):
     """What a question was understood as, and its answer."""
 
-    answer: str | None = part("Null where there is none; `fault` says why.", "2")
-    fault: str | None = part(
-        "Why there is no answer.", "the scene has no large cube, which `unique` looks for"
-    )
     probability: float = part("p(program | question)", 0.97)
-    program: StepNode | None = part("The last step first; null where it does not type-check.")
     understood: list[Phrase] = part("In the order of the question.")
     unseen: list[str] = part("Words that did not occur in training.")
     alternatives: list[ProgramLine] = part("Other programs, the likeliest first.")
 
 
-class QuestionCorrected(Message):
+class QuestionCorrected(Outcome):
     """What back-search makes of a question with a known answer."""
 
     right: bool = part("Whether the program gives the answer as it stands.")
-    answer: str | None = part("What the program gives instead; null where it gives nothing.")
-    fault: str | None = part("Why it gives nothing.")
-    program: StepNode | None = part("As it was read; null where it does not type-check.")
     neighbours: list[NeighbourLine] = part(
         "Programs one step away, the likeliest first, with the chosen one; none where the program is right."
     )
@@ -131,9 +124,7 @@ def asking_router(playground: Playground) -> APIRouter:
             return Response(scene_picture(id).png, media_type="image/png", headers=KEPT)
 
     @router.get(
-        "/scenes/{id}/boxes",
-        summary="Where the objects of a scene are in its picture",
-        responses=UNKNOWN,
+        "/scenes/{id}/boxes", summary="Where the objects of a scene are in its picture", responses=UNKNOWN
     )
     def boxes(id: SceneId) -> list[PictureBox | None]:
         """In the order of their numbers; null for what is hidden behind others."""
@@ -180,10 +171,8 @@ def _asked(reader: QuestionReader, given: Question, asked: AskedScene) -> Asked:
     first = reading.programs[0]
     executed = Executed.of(first.program, asked.scene, reader.unique)
     return Asked(
-        answer=answer_facts(executed.answer),
-        fault=executed.fault,
+        **outcome(executed),
         probability=first.probability,
-        program=tree(executed),
         understood=[Phrase(phrase=phrase, module=module) for module, phrase in reading.understood.reading],
         unseen=list(reading.unseen),
         alternatives=_alternatives(reader, reading, asked),
@@ -204,9 +193,7 @@ def _corrected(correction: ProgramCorrection) -> QuestionCorrected:
     right = correction.alternatives
     return QuestionCorrected(
         right=correction.search.is_right,
-        answer=answer_facts(correction.first.answer),
-        fault=correction.first.fault,
-        program=tree(correction.first),
+        **outcome(correction.first),
         neighbours=neighbour_lines(correction, LISTED),
         neighbours_in_all=len(correction.neighbours),
         change=None if correction.search.edit is None else correction.search.edit.text,

@@ -83,7 +83,12 @@ def serve(
         loaded, lambda: furnished(run, questions, runs, results, visitors)
     )
     server = _server(front(visitors, limits, names_of(host, name or ()), endpoints))
-    endpoints.add_done_callback(lambda done: done.exception() and setattr(server, "should_exit", True))
+
+    def end_if_failed(done: Future[FastAPI]) -> None:
+        if done.exception():
+            server.should_exit = True
+
+    endpoints.add_done_callback(end_if_failed)
     url = address(listening)
     typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
     if open_page:

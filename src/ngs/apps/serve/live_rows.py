@@ -20,7 +20,6 @@ import json
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -29,6 +28,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from ngs.apps.serve.limits import Slots
 from ngs.apps.serve.run_folders import RunFolder, row_of
 from ngs.experiments.folder import CONFIG
 from ngs.experiments.record import METRICS
@@ -124,15 +124,18 @@ def _event(data: Mapping[str, Any], name: str | None = None, id: int | None = No
 
 
 class EventStream(StreamingResponse):
-    """Events that hold something (one of few places) until they have been sent, or nobody listens."""
+    """Events that hold one of few places until they have been sent, or nobody listens."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncIterator[str], held: ExitStack) -> None:
+    def __init__(self, events: AsyncIterator[str], places: Slots) -> None:
         super().__init__(events, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-        self.held = held
+        self.places = places
+        places.__enter__()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Here and not in the events: those may never begin.
-        with self.held:
+        try:
             await super().__call__(scope, receive, send)
+        finally:
+            self.places.release()

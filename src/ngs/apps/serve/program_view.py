@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 from math import exp
+from typing import Any
 
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.step_facts import answer_facts
@@ -29,6 +30,16 @@ class StepNode(Message):
         "The numbers of the objects that it gives; null where it gives something else.", [0, 3]
     )
     arguments: list[StepNode] = part("None, one or two.")
+
+
+class Outcome(Message):
+    """What a program gives, and how."""
+
+    answer: str | None = part("Null where there is none; `fault` says why.", "2")
+    fault: str | None = part(
+        "Why there is no answer.", "the scene has no large cube, which `unique` looks for"
+    )
+    program: StepNode | None = part("The last step first; null where it does not type-check.")
 
 
 class ProgramLine(Message):
@@ -58,6 +69,11 @@ class RightLine(Message):
 def tree(executed: Executed) -> StepNode | None:
     """None where the program does not type-check."""
     return None if executed.steps is None else _node(executed.steps, executed.scene, count())
+
+
+def outcome(executed: Executed) -> dict[str, Any]:
+    """The parts of an `Outcome`."""
+    return {"answer": answer_facts(executed.answer), "fault": executed.fault, "program": tree(executed)}
 
 
 def _node(step: Step, scene: Scene, numbers: Iterator[int]) -> StepNode:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
@@ -81,9 +80,14 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
         return RunList(runs=[_line(run) for run in listed], skipped=skipped)
 
     @router.get("/runs/{id}", summary="A run: its configuration, curves and result", responses=MISSING)
-    def run(id: RunId) -> RunView:
+    def view(id: RunId) -> RunView:
         with playground.jobs:
-            return _view(found(id))
+            run = found(id)
+            state = run.state  # before the rows: a finished run has written all of them
+            rows, position = run.rows()
+            return RunView(
+                id=id, state=state, config=run.config, rows=rows, position=position, result=run.result
+            )
 
     @router.get(
         "/runs/{id}/events",
@@ -107,10 +111,8 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
             str | None, Header(description="Where a browser goes on after an interruption.")
         ] = None,
     ) -> EventStream:
-        run = found(id)
-        held = ExitStack()
-        held.enter_context(playground.streams)
-        return EventStream(live_rows(run, _position(last_event_id, after), pace), held)
+        rows = live_rows(found(id), _position(last_event_id, after), pace)
+        return EventStream(rows, playground.streams)
 
     @router.get(
         "/runs/{id}/report", summary="The report of a run", response_class=HTMLResponse, responses=MISSING
@@ -141,12 +143,6 @@ def _line(run: RunFolder) -> RunLine:
         accuracy=run.accuracy,
         report=run.has_report,
     )
-
-
-def _view(run: RunFolder) -> RunView:
-    state = run.state  # before the rows: a finished run has written all of them
-    rows, position = run.rows()
-    return RunView(id=run.id, state=state, config=run.config, rows=rows, position=position, result=run.result)
 
 
 def _position(last_event_id: str | None, after: int | None) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
 from dataclasses import asdict
 
 from fastapi import APIRouter, HTTPException, Response
@@ -93,9 +92,7 @@ def status_router(playground: Playground) -> APIRouter:
         responses={200: {"content": {"text/event-stream": {}}}},
     )
     def train_events() -> EventStream:
-        held = ExitStack()
-        held.enter_context(playground.streams)
-        return EventStream(_events(playground), held)
+        return EventStream(_events(playground), playground.streams)
 
     return router
 
