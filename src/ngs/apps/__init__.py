@@ -15,7 +15,6 @@ Read first: `cli.py`, the list of commands; each is in the file that its name su
     tour.py                ngs tour: the whole loop of the paper on one formula
     formula_reading.py     what a network makes of the symbols of a formula
     embedded_scenes.py     the scenes to ask about
-    seen_pictures.py       a picture, seen and drawn on
     step_facts.py          the steps of a program as data
     hwf_data.py            handwritten formulas for ngs data
     clevr_data.py          questions about scenes for ngs data

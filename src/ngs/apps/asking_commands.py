@@ -14,14 +14,14 @@ from rich.console import Console
 from ngs.apps.embedded_scenes import EMBEDDED_SCENES, embedded_scene
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import plain_console, tell
-from ngs.apps.seen_pictures import seen_with, write_annotated
 from ngs.apps.step_facts import answer_facts, step_facts
-from ngs.apps.written_files import check_apart, check_picture, write_drawing
+from ngs.apps.written_files import check_apart, check_picture, write_annotated, write_drawing
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import CONFIG, load_config
 from ngs.experiments.report.programs import about_objects
+from ngs.experiments.scenes import load_scene_reader
 from ngs.tasks.clevr.correction import correct, tidy_switches
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
@@ -29,19 +29,19 @@ from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
+from ngs.tasks.pictures.picture_file import read_picture
+from ngs.tasks.pictures.scene_reading import SeenPicture
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 SceneFile = Annotated[
     Path | None,
     typer.Option(
         help="The scene that a question is about: a file as CLEVR has them, with one scene or many "
-        "(.json or .json.gz); by default a scene of the embedded data.",
-        show_default=False,
+        "(.json or .json.gz); by default a scene of the embedded data."
     ),
 ]
 ImageIndex = Annotated[
-    int | None,
-    typer.Option(min=0, help="Which of the scenes in --scene: its image_index.", show_default=False),
+    int | None, typer.Option(min=0, help="Which of the scenes in --scene: its image_index.")
 ]
 SceneNumber = Annotated[
     int | None,
@@ -49,12 +49,10 @@ SceneNumber = Annotated[
         min=0,
         max=EMBEDDED_SCENES - 1,
         help="Which of the embedded scenes for validation, without --scene; by default 0.",
-        show_default=False,
     ),
 ]
 Lenient = Annotated[
-    bool,
-    typer.Option("--lenient", help='Let "the ..." mean the first object where several fit.'),
+    bool, typer.Option("--lenient", help='Let "the ..." mean the first object where several fit.')
 ]
 
 
@@ -66,28 +64,22 @@ def ask(
     image_index: ImageIndex = None,
     scene_number: SceneNumber = None,
     image: Annotated[
-        Path | None,
-        typer.Option(help="A picture of the scene instead, to be seen with --eyes.", show_default=False),
+        Path | None, typer.Option(help="A picture of the scene instead, to be seen with --eyes.")
     ] = None,
     eyes: Annotated[
         Path | None,
-        typer.Option(
-            help="With --image: a run of `ngs train scenes`, or a file of `ngs weights`.", show_default=False
-        ),
+        typer.Option(help="With --image: a run of `ngs train scenes`, or a file of `ngs weights`."),
     ] = None,
     picture: Annotated[
         Path | None,
         typer.Option(
             help="With --image: draw what was seen into this PNG file, in thick frames what the answer is "
-            "about.",
-            show_default=False,
+            "about."
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, max=100, help="Programs to list, likeliest first.")] = 1,
     lenient: Lenient = False,
-    svg: Annotated[
-        Path | None, typer.Option(help="Also draw the program into this file.", show_default=False)
-    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also draw the program into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Answer a question about a scene, and show how.
@@ -104,7 +96,7 @@ def ask(
         seen, given = None, scene_given(scene, image_index, scene_number)
     else:
         _check_alone(scene, image_index, scene_number)
-        seen = seen_with(image, eyes)
+        seen = _seen_with(image, eyes)
         given = GivenScene(f"seen in {image}", seen.scene)
     reader = _reader(run, lenient)
     reading = reader.read(question, top)
@@ -128,6 +120,18 @@ def ask(
     for path in (svg, picture):
         if path is not None:
             tell(console, f"\ndrawn in {path}")
+
+
+def _seen_with(image: Path | None, eyes: Path | None) -> SeenPicture:
+    """What the network of a run sees in a picture; both must be given."""
+    if image is None:
+        raise NGSError("--eyes and --picture are for a picture; give --image as well")
+    if eyes is None:
+        raise NGSError(
+            f"--image is {image}, and nobody looks at it; give --eyes as well: a run of "
+            f"`ngs train scenes`, or a file of `ngs weights`"
+        )
+    return load_scene_reader(eyes).read(read_picture(image), image.name)
 
 
 def _check_alone(scene: Path | None, image_index: int | None, scene_number: int | None) -> None:

@@ -40,9 +40,7 @@ def import_(
             "with the images, and --scenes. Or a packed file."
         ),
     ],
-    out: Annotated[
-        Path | None, typer.Option(help="The packed file; by default data/NAME.ngs.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The packed file; by default data/NAME.ngs.")] = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -66,16 +64,14 @@ def import_(
     scenes: Annotated[
         Path | None,
         typer.Option(
-            help="For a folder of images: the file with their scenes, as CLEVR has it (.json or .json.gz).",
-            show_default=False,
+            help="For a folder of images: the file with their scenes, as CLEVR has it (.json or .json.gz)."
         ),
     ] = None,
     held_out: Annotated[
         Path | None,
         typer.Option(
             help="With --scenes: a text file with the names of the images to be tested on; by default those "
-            "of the list that comes with NGS, or a tenth where none of them is there.",
-            show_default=False,
+            "of the list that comes with NGS, or a tenth where none of them is there."
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the packed file.")] = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -30,16 +30,15 @@ def reporting_errors(command: Callable[Arguments, Result]) -> Callable[Arguments
     return reporting
 
 
-def each_picture(images: Iterable[Path], tell_of: Callable[[Path], dict[str, Any]], *, as_json: bool) -> None:
-    """Tell of each picture, and print the facts as JSON if asked; one that cannot be read stops no other."""
+def one_by_one(images: Iterable[Path], work: Callable[[Path], Mapping[str, Any]], as_json: bool) -> None:
+    """Work on each picture; where one fails, the others may be sound. The facts are printed if wanted."""
     found: list[dict[str, Any]] = []
     for path in images:
         try:
-            facts = tell_of(path)
+            found.append({"image": str(path), **work(path)})
         except NGSError as error:
             typer.echo(f"ngs: {error}", err=True)
-            facts = {"error": str(error)}
-        found.append({"image": str(path), **facts})
+            found.append({"image": str(path), "error": str(error)})
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     if any("error" in each for each in found):

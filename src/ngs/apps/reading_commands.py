@@ -22,14 +22,14 @@ from ngs.apps.asking_commands import (
     is_asked,
     scene_given,
 )
-from ngs.apps.errors import each_picture, reporting_errors
-from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, shown_value
+from ngs.apps.errors import one_by_one, reporting_errors
+from ngs.apps.formula_reading import Formula, Seen, as_answer, is_exact, likeliest, shown_value, tell_right
 from ngs.apps.plain_text import plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
 from ngs.experiments.hwf import LONGEST_TABLED, load_network
 from ngs.explanations.drawing import as_svg
-from ngs.explanations.text import as_text, shown_ratio
+from ngs.explanations.text import as_text
 from ngs.grammar.tree import pretty, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
@@ -41,16 +41,12 @@ from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import load_symbols
 from ngs.tasks.hwf.segmentation import Network, log_probs_of
 
-SHOWN = 5
-"""Formulas with the given answer that `explain` lists."""
-
 LineOrStrip = Annotated[
     bool | None,
     typer.Option(
         "--line/--strip",
         help="Take a picture for one handwritten line, or for squares with a symbol each, side by side; "
         "by default one of 45 x 45, 90 x 45, 135 x 45, ... pixels is a strip and any other one a line.",
-        show_default=False,
     ),
 ]
 
@@ -76,7 +72,7 @@ def predict(
     """
     network = load_network(run)
 
-    def tell_of(path: Path) -> dict[str, Any]:
+    def predicted(path: Path) -> dict[str, Any]:
         reading = read(path, network, line)
         formulas = likeliest(reading.log_probs, top)
         if not as_json:
@@ -84,7 +80,7 @@ def predict(
         boxes = [list(box) for box in reading.symbols.boxes]
         return {"formulas": [each.as_facts() for each in formulas], "boxes": boxes}
 
-    each_picture(images, tell_of, as_json=as_json)
+    one_by_one(images, predicted, as_json)
 
 
 def _listed(path: Path, formulas: list[Formula]) -> str:
@@ -106,13 +102,10 @@ def explain(
         str,
         typer.Option(
             help="What the formula should come to: 12, -3, 0.75 or 7/3; "
-            "or the answer to the question: yes, 3, red, cube.",
-            show_default=False,
+            "or the answer to the question: yes, 3, red, cube."
         ),
     ],
-    svg: Annotated[
-        Path | None, typer.Option(help="Also draw the correction into this file.", show_default=False)
-    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
     line: LineOrStrip = None,
     scene: SceneFile = None,
     image_index: ImageIndex = None,
@@ -170,30 +163,20 @@ def _tell_alternatives(console: Console, reading: Seen, target: Fraction, correc
     length = len(reading.log_probs)
     budget = BUDGET if length <= LONGEST_TABLED else 1
     found = posterior(GRAMMAR, Arithmetic, reading.log_probs[None], None, [target], budget=budget)
-    is_exact, log_z = found.exact is None or bool(found.exact[0]), found.log_z[0]
     if not bool(found.found[0]):
-        tell(console, f"\n{_none(length, target, is_exact)}")
+        tell(console, f"\n{_none(length, target, is_exact(found))}")
         return
-    ranked = found.topk(SHOWN)
-    console.print(
-        f"\nformulas that give {shown_value(target)}, by p(z | x, y)", style="bold", highlight=False
-    )
-    for k in range(SHOWN):
-        if ranked[0, k]:
-            share = (ranked.log_probs[0, k] - log_z).exp().item()
-            tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
-    summed = "summed exactly" if is_exact else "at least: the formula is too long to sum over all"
-    tell(console, f"  p(y | x) = {shown_ratio(log_z.item())}, {summed}")
+    tell_right(console, f"formulas that give {shown_value(target)}", found)
     if correction.sentence is None:
-        pairs = zip(ranked[0, 0], sentence_of(correction.tree), strict=True)
-        changed = sum(one != other for one, other in pairs)
-        tell(console, f"\nThe likeliest of them, {' '.join(ranked[0, 0])}, changes {changed} symbols.")
+        best = found.topk(1)[0, 0]
+        changed = sum(one != other for one, other in zip(best, sentence_of(correction.tree), strict=True))
+        tell(console, f"\nThe likeliest of them, {' '.join(best)}, changes {changed} symbols.")
 
 
-def _none(length: int, target: Fraction, is_exact: bool) -> str:
+def _none(length: int, target: Fraction, exact: bool) -> str:
     """That no formula gives the answer."""
     count = f"{length} symbol{'s' if length > 1 else ''}"
-    gives = "gives" if is_exact else "was found that gives"
+    gives = "gives" if exact else "was found that gives"
     advice = "; is the answer exact? Write 7/3 rather than 2.33" if target.denominator > 1 else ""
     return f"no formula of {count} {gives} {shown_value(target)}{advice}"
 

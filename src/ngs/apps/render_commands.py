@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,19 +41,20 @@ UNFINISHED = ".unfinished"
 """The folder inside --out that is written to until all is there."""
 
 
+Draw = Callable[[Sequence[Scene], Tensor, torch.Generator, Path], None]
+
+
 @reporting_errors
 def render(
     out: Annotated[Path, typer.Option(help="A new or empty folder for images/ and scenes.json.")],
     number: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Pictures; by default {NUMBER}, or all of --scenes.", show_default=False),
+        int | None, typer.Option(min=1, help=f"Pictures; by default {NUMBER}, or all of --scenes.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Draws scenes, cameras and lamps.")] = 0,
     scenes: Annotated[
         Path | None,
         typer.Option(
-            help="Scenes to render, as CLEVR has them (.json or .json.gz); by default they are sampled.",
-            show_default=False,
+            help="Scenes to render, as CLEVR has them (.json or .json.gz); by default they are sampled."
         ),
     ] = None,
     with_blender: Annotated[
@@ -61,9 +63,7 @@ def render(
     ] = False,
     samples: Annotated[
         int | None,
-        typer.Option(
-            min=1, help=f"Rays through each pixel, with --blender; by default {SAMPLES}.", show_default=False
-        ),
+        typer.Option(min=1, help=f"Rays through each pixel, with --blender; by default {SAMPLES}."),
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda; only without --blender.")] = "cpu",
 ) -> None:
@@ -76,14 +76,9 @@ def render(
     generator = torch.Generator().manual_seed(seed)
     wanted, cameras = _sampled(number or NUMBER, seed, generator) if scenes is None else _of(scenes, number)
 
-    def photograph_all(scenes: Sequence[Scene], cameras: Tensor, folder: Path) -> None:
-        if with_blender:
-            _photograph(scenes, cameras, generator, folder, samples or SAMPLES)
-        else:
-            _draw(scenes, cameras, generator, folder)
-
+    draw: Draw = partial(_photograph, samples=samples or SAMPLES) if with_blender else _draw
     with _filling(out) as stage:
-        written = _write(stage / "images", wanted, cameras.to(place), photograph_all)
+        written = _write(stage / "images", wanted, cameras.to(place), generator, draw)
         listing = {"info": {"seed": seed}, "scenes": written}
         (stage / "scenes.json").write_text(json.dumps(listing), encoding="utf-8")
     made = f"{len(written)} picture{'s' if len(written) != 1 else ''}"
@@ -137,10 +132,7 @@ def _device(name: str) -> torch.device:
 
 
 def _write(
-    folder: Path,
-    scenes: Sequence[Scene],
-    cameras: Tensor,
-    photograph_all: Callable[[Sequence[Scene], Tensor, Path], None],
+    folder: Path, scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator, draw: Draw
 ) -> list[dict[str, Any]]:
     """Fill a folder with pictures; the scenes as they show, in official form."""
     folder.mkdir(parents=True)
@@ -150,7 +142,7 @@ def _write(
     for first in track(starts, "rendering", console=console, transient=True, disable=not console.is_terminal):
         some, places = scenes[first : first + AT_ONCE], cameras[first : first + AT_ONCE]
         seen = list(photographed(some, places, [f"{Path(scene.name).stem}.png" for scene in some]))
-        photograph_all(seen, places, folder)
+        draw(seen, places, generator, folder)
         for scene, place in zip(seen, places.tolist(), strict=True):
             written.append({**scene_to_official(scene, len(written)), "camera_location": place})
     return written

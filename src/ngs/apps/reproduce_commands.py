@@ -26,17 +26,10 @@ from ngs.experiments.sweep.on_ray import run_on_ray
 from ngs.experiments.sweep.store import Store, addressed
 
 Sweep = Callable[[Sequence[Job], Store, int | None], Iterator[Event]]
-
-
-def _here(jobs: Sequence[Job], store: Store, workers: int | None) -> Iterator[Event]:
-    return run_here(jobs, store, workers=workers)
-
-
-def _on_ray(jobs: Sequence[Job], store: Store, workers: int | None) -> Iterator[Event]:
-    return run_on_ray(jobs, store, per_gpu=workers or 1)
-
-
-WHERE: Mapping[str, Sweep] = {"here": _here, "ray": _on_ray}
+WHERE: Mapping[str, Sweep] = {
+    "here": lambda jobs, store, workers: run_here(jobs, store, workers=workers),
+    "ray": lambda jobs, store, workers: run_on_ray(jobs, store, per_gpu=workers or 1),
+}
 
 RESULTS = Path("runs/reproduce")
 QUICK_SEEDS, SEEDS = 1, 3
@@ -66,8 +59,7 @@ def reproduce(
     extend: Annotated[
         bool,
         typer.Option(
-            "--extend",
-            help="Add to the records: runs that one of the folder holds are not done again.",
+            "--extend", help="Add to the records: runs that one of the folder holds are not done again."
         ),
     ] = False,
     row: Annotated[
@@ -111,7 +103,8 @@ def reproduce(
     means = Means(hwf, hwf_clean, clevr, seeds or (QUICK_SEEDS if quick else SEEDS), device)
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
-    paths = {name: (record or results) / _file_of(name, quick) for name in EXPERIMENTS}
+    scale = "-quick" if quick else ""
+    paths = {name: (record or results) / f"{name}{scale}.json" for name in EXPERIMENTS}
     chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
     jobs = [] if only_gather else list(jobs_of(chosen, instead=instead))
     known = {
@@ -126,7 +119,7 @@ def reproduce(
         failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
     for each, cells in wanted.values():
         outcome = gathered(each, cells, store, quick=quick, known=known[each.name])
-        _write_down(each, outcome, results, paths[each.name])
+        _write_down(each, outcome, results / f"figures{scale}", paths[each.name])
     if failed:
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
@@ -201,15 +194,6 @@ def _tell(events: Iterator[Event], number: int, labels: Mapping[str, str]) -> in
     return failed
 
 
-def _file_of(experiment: str, quick: bool) -> str:
-    """What its record is called."""
-    return f"{experiment}{_scale(quick)}.json"
-
-
-def _scale(quick: bool) -> str:
-    return "-quick" if quick else ""
-
-
 def _unknown(jobs: Sequence[Job], known: Iterable[Mapping[str, Run]]) -> list[Job]:
     """The jobs that are on no record, telling how many are."""
     on_record = {name for runs in known for name in runs}
@@ -219,9 +203,8 @@ def _unknown(jobs: Sequence[Job], known: Iterable[Mapping[str, Run]]) -> list[Jo
     return unknown
 
 
-def _write_down(each: Experiment, outcome: Outcome, results: Path, path: Path) -> None:
-    """Write what an experiment came to, and tell it, with figures in `results`."""
-    images = results / f"figures{_scale(outcome.quick)}"
+def _write_down(each: Experiment, outcome: Outcome, images: Path, path: Path) -> None:
+    """Write what an experiment came to, and tell it, with figures in `images`."""
     write_outcome(outcome, path)
     text = illustrated(each.show(outcome), images, str(images))
     heading = each.title + (" (quick: embedded data and few steps)" if outcome.quick else "")

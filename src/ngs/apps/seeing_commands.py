@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ngs.apps.errors import each_picture, reporting_errors
+from ngs.apps.errors import one_by_one, reporting_errors
 from ngs.apps.plain_text import plain_console, tell
-from ngs.apps.seen_pictures import write_annotated
-from ngs.apps.written_files import check_apart, check_free
+from ngs.apps.written_files import check_apart, check_free, write_annotated
 from ngs.errors import DataError
 from ngs.experiments.folder import BEST
 from ngs.experiments.scenes import load_scene_reader
@@ -55,7 +54,7 @@ def see(
     check_apart((each for path in images for each in _written(out, path)), [run, *images])
     reader = load_scene_reader(run)
 
-    def tell_of(path: Path) -> dict[str, Any]:
+    def saw(path: Path) -> dict[str, Any]:
         seen = reader.read(read_picture(path), path.name)
         scene, written = _official(seen), _written(out, path)
         with replacing(written[0]) as stage:
@@ -66,7 +65,7 @@ def see(
             tell(plain_console(), f"written to {written[0]} and {written[1]}")
         return {"scene": scene, "written": [str(each) for each in written]}
 
-    each_picture(images, tell_of, as_json=as_json)
+    one_by_one(images, saw, as_json)
 
 
 def _written(out: Path, image: Path) -> list[Path]:

@@ -26,11 +26,11 @@ from rich.table import Table
 
 from ngs.apps.errors import reporting_errors
 from ngs.apps.options import options_of
-from ngs.apps.plain_text import plain_console
+from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
-from ngs.experiments.config import TASKS, Config
+from ngs.experiments.config import Config, TrainCLEVR, TrainHWF, TrainScenes
 from ngs.experiments.curves_figure import draw_curves
 from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
@@ -44,14 +44,7 @@ QUESTIONS = 10
 train_app = typer.Typer(help="Train a network: from answers alone, or to see.", no_args_is_help=True)
 
 
-@train_app.callback()
-def train() -> None:
-    """Train a network: from answers alone, or to see."""
-
-
-Out = Annotated[
-    Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.", show_default=False)
-]
+Out = Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")]
 Resume = Annotated[
     Path | None, typer.Option(help="Go on with the interrupted run in this folder; its own settings count.")
 ]
@@ -59,50 +52,12 @@ Overwrite = Annotated[bool, typer.Option(help="Throw away a run that is in the f
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")]
 
 
-def _command(configuration: type[Config]) -> None:
-    """Add `ngs train TASK`."""
-
-    def command(
-        config: Config,
-        out: Out = None,
-        resume: Resume = None,
-        overwrite: Overwrite = False,
-        threads: Threads = None,
-    ) -> None:
-        _train(config, out, resume, overwrite, threads)
-
-    command.__doc__ = HELP[configuration.task]
-    train_app.command(configuration.task)(reporting_errors(options_of(configuration)(command)))
-
-
-HELP = {
-    "hwf": """Learn to read handwritten formulas.
-
-    The network sees images of symbols and is told what each formula comes to, never what the symbols are
-    (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
-    synthetic handwriting that is made on the spot.
-    """,
-    "clevr": """Learn to turn questions about scenes into programs.
-
-    The network sees the words of a question and the modules that a dictionary finds in it, and is told the
-    answer, never the program (except with the method supervised). Without --data it learns from questions
-    about synthetic scenes that are made on the spot.
-    """,
-    "scenes": """Learn to see the scene in a picture: its objects, what they are like and where they stand.
-
-    The network sees pictures of which all is known. Without --data they are rendered on the spot; with
-    --data it learns from rendered pictures first, and then from the imported ones among them. Let it see
-    with `ngs see`, and answer questions with `ngs ask --image`.
-    """,
-}
-"""What each task's command says of itself."""
-
-for configuration in TASKS.values():
-    _command(configuration)
-
-
 def _train(
-    config: Config, out: Path | None, resume: Path | None, overwrite: bool, threads: int | None
+    config: Config,
+    out: Out = None,
+    resume: Resume = None,
+    overwrite: Overwrite = False,
+    threads: Threads = None,
 ) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
@@ -111,7 +66,7 @@ def _train(
     if resume is not None:
         config, folder = _resumed(config, resume, out is not None or overwrite), resume
         if not (folder / CHECKPOINT).exists():
-            console.print("there is no checkpoint yet: from the beginning", soft_wrap=True)
+            tell(console, "there is no checkpoint yet: from the beginning")
     else:
         folder = Path("runs") / f"{config.task}-{config.method}-{config.seed}" if out is None else out
         if overwrite:
@@ -122,7 +77,7 @@ def _train(
             folder,
             resume=resume is not None,
             command=["ngs", *sys.argv[1:]],
-            remark=lambda text: console.print(text, soft_wrap=True),
+            remark=lambda text: tell(console, text),
         )
         title = f"{config.method} on {config.data}, into {folder}"
         result = _follow(events, console, title, VIEWS[config.task], config.preparation)
@@ -131,16 +86,42 @@ def _train(
         again = (
             f"go on with: ngs train {config.task} --resume {folder}" if begun else "nothing was written yet"
         )
-        console.print(f"stopped; {again}", soft_wrap=True)
+        tell(console, f"stopped; {again}")
         raise typer.Exit(130) from None
     _print_scores(console, config.task, result["test"], result["data"])
-    console.print(
+    tell(
+        console,
         f"{result['training_seconds']:.1f} s of training; the network of step {result['chosen_step']}, "
-        f"chosen on the validation part, is in {folder / BEST}",
-        soft_wrap=True,
+        f"chosen on the validation part, is in {folder / BEST}\nsee the whole story: ngs report {folder}",
     )
-    console.print(f"see the whole story: ngs report {folder}", soft_wrap=True)
     leave_together()
+
+
+ABOUT: Mapping[type[Config], str] = {
+    TrainHWF: """Learn to read handwritten formulas.
+
+    The network sees images of symbols and is told what each formula comes to, never what the symbols are
+    (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
+    synthetic handwriting that is made on the spot.
+    """,
+    TrainCLEVR: """Learn to turn questions about scenes into programs.
+
+    The network sees the words of a question and the modules that a dictionary finds in it, and is told the
+    answer, never the program (except with the method supervised). Without --data it learns from questions
+    about synthetic scenes that are made on the spot.
+    """,
+    TrainScenes: """Learn to see the scene in a picture: its objects, what they are like and where they stand.
+
+    The network sees pictures of which all is known. Without --data they are rendered on the spot; with
+    --data it learns from rendered pictures first, and then from the imported ones among them. Let it see
+    with `ngs see`, and answer questions with `ngs ask --image`.
+    """,
+}
+"""What `ngs train` says of each task."""
+
+for configuration, about in ABOUT.items():
+    made = reporting_errors(options_of(configuration)(_train))
+    train_app.command(configuration.task, help=about)(made)
 
 
 def _resumed(given: Config, folder: Path, more_given: bool) -> Config:
@@ -176,7 +157,7 @@ def _follow(
         task = bar.add_task(preparation, total=None, speed="")
         for event in events:
             if not row:
-                bar.console.print(title, soft_wrap=True)  # now that nothing was refused
+                tell(bar.console, title)  # now that nothing was refused
             row = dict(event.row)
             lesson = row.get("lesson", lesson)
             bar.update(task, total=event.steps, completed=event.step)
@@ -184,20 +165,15 @@ def _follow(
                 speed = f"{event.step / row['seconds']:.1f} steps/s" if row["seconds"] else ""
                 bar.update(task, description=f"{row['lesson']}, loss {row['loss']:.3f}", speed=speed)
             elif "chosen_step" not in row:
-                bar.console.print(
-                    f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s   validation: "
-                    f"{view.line(row['validation'])}",
-                    highlight=False,
-                    soft_wrap=True,
-                )
+                done = f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s"
+                tell(bar.console, f"{done}   validation: {view.line(row['validation'])}")
     return row
 
 
 @reporting_errors
 def evaluate(
     run: Annotated[
-        Path,
-        typer.Argument(help="Folder of a run, as `ngs train` makes it, or a file of `ngs weights`."),
+        Path, typer.Argument(help="Folder of a run, as `ngs train` makes it, or a file of `ngs weights`.")
     ],
     data: Annotated[
         str | None,
@@ -210,17 +186,12 @@ def evaluate(
         Path | None,
         typer.Option(
             help="For a run of `ngs train scenes`: let this run of `ngs train clevr` answer questions about "
-            "the test pictures, from what is seen in them.",
-            show_default=False,
+            "the test pictures, from what is seen in them."
         ),
     ] = None,
     questions: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help=f"With --asking: questions about each picture; by default {QUESTIONS}.",
-            show_default=False,
-        ),
+        typer.Option(min=1, help=f"With --asking: questions about each picture; by default {QUESTIONS}."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -257,7 +228,7 @@ def _print_scores(console: Console, task: str, scores: Mapping[str, Any], data: 
     view = VIEWS[task]
     _print_whole(console, view.table(scores, f"{data}, test part"))
     for line in view.beside(scores):
-        console.print(line, soft_wrap=True, highlight=False)
+        tell(console, line)
 
 
 @reporting_errors

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import product
 from pathlib import Path
 
 from ngs.errors import NGSError
+from ngs.learning.whole_file import replacing
+from ngs.tasks.pictures.picture_drawing import annotated
+from ngs.tasks.pictures.scene_reading import SeenPicture
 
 
 def check_apart(written: Iterable[Path | None], given: Iterable[Path | None]) -> None:
@@ -39,3 +42,9 @@ def write_drawing(path: Path, text: str) -> None:
         raise NGSError(
             f"{path} cannot be written: {error.strerror or error}; give --svg another file"
         ) from None
+
+
+def write_annotated(path: Path, seen: SeenPicture, marked: Collection[int] = ()) -> None:
+    """The picture with what was seen in it, as a PNG file, whole or not at all."""
+    with replacing(path) as stage:
+        annotated(seen, marked).save(stage, format="PNG")

@@ -121,16 +121,16 @@ def test_the_posterior_is_that_of_all_formulas(target) -> None:
     total = sum(scored.values())
     assert ranked.evidence == pytest.approx(total)
     wanted = sorted((p / total for p in scored.values()), reverse=True)[:5]
-    assert [each.probability for each in ranked.formulas] == pytest.approx(wanted)
-    for each in ranked.formulas:
+    assert [each.probability for each in ranked.posterior] == pytest.approx(wanted)
+    for each in ranked.posterior:
         assert scored[tuple(each.formula)] / total == pytest.approx(each.probability)
 
 
 def test_what_back_search_chose_is_among_them() -> None:
     seen = seen_as("9-8", sure=0.9)
     ranked = right_formulas(seen, Fraction(5), ("5", "+", "0"))
-    assert len(ranked.formulas) == 6
-    assert [each.formula for each in ranked.formulas if each.corrected] == ["5+0"]
+    assert len(ranked.posterior) == 6
+    assert [each.formula for each in ranked.posterior if each.corrected] == ["5+0"]
 
 
 def test_an_answer_that_no_formula_gives() -> None:

@@ -54,11 +54,11 @@ def test_the_progress_is_that_of_the_run(tmp_path, monkeypatch) -> None:
     assert training.progress() is None
     does(monkeypatch, training, "-c", A_CHILD)
     training.start()
-    assert training.progress() == Progress(0, 150, None)
+    assert training.progress() == Progress(step=0, steps=150, accuracy=None)
     training.folder.mkdir()
     rows = [{"step": 35, "validation": {"calculation": 0.25}}, {"step": 40, "loss": 1.0}]
     (training.folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 5')
-    assert training.progress() == Progress(40, 150, 0.25)
+    assert training.progress() == Progress(step=40, steps=150, accuracy=0.25)
     with pytest.raises(AlreadyThere, match="being trained"):
         training.start()
     training.stop()

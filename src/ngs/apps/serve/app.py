@@ -50,8 +50,8 @@ def endpoints(playground: Playground) -> FastAPI:
         app.include_router(router(playground))
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, refused)
-    app.add_exception_handler(NGSError, _mistaken)
-    app.add_exception_handler(Busy, _busy)
+    app.add_exception_handler(NGSError, lambda _, error: refusal(422, str(error)))
+    app.add_exception_handler(Busy, lambda _, error: refusal(503, str(error), {"Retry-After": "1"}))
     return app
 
 
@@ -60,11 +60,3 @@ def _not_valid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:5]]
     return refusal(422, f"the request is not as needed: {'; '.join(found)}. See /api/openapi.json")
-
-
-def _mistaken(request: Request, error: Exception) -> Response:
-    return refusal(422, str(error))
-
-
-def _busy(request: Request, error: Exception) -> Response:
-    return refusal(503, str(error), {"Retry-After": "1"})

@@ -7,24 +7,25 @@ from math import exp
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
 
 from ngs.apps.serve.asked_scenes import SCENES, AskedScene, Example, asked_scenes
 from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.program_view import (
     NeighbourLine,
+    Outcome,
     ProgramLine,
     RightLine,
     StepNode,
     line,
     neighbour_lines,
+    outcome,
     right_lines,
     tree,
 )
-from ngs.apps.serve.scene_picture import scene_picture
-from ngs.apps.serve.scene_view import PictureBox, SceneLine, SceneView, scene_line, scene_view
-from ngs.apps.step_facts import answer_facts
+from ngs.apps.serve.scene_picture import PictureBox, scene_picture
+from ngs.apps.serve.scene_view import SceneLine, SceneView, scene_line, scene_view
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
@@ -46,74 +47,54 @@ UNREAD: dict[int | str, dict[str, Any]] = {409: {"description": "No network read
 SceneId = Annotated[int, Path(ge=0, description="Of the scene.", examples=[0])]
 
 
-class Question(BaseModel):
+class Question(Message):
     """A question about a scene."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    scene: int = Field(ge=0, lt=SCENES, description="Its id.", examples=[0])
-    question: str = Field(
+    scene: int = part("Its id.", 0, ge=0, lt=SCENES)
+    question: str = part(
+        "In English.",
+        "How many red cubes are left of the big sphere?",
         min_length=1,
         max_length=Limits.question,
-        description="In English.",
-        examples=["How many red cubes are left of the big sphere?"],
     )
 
 
 class QuestionAndAnswer(Question):
     """A question with its true answer."""
 
-    answer: str = Field(
-        min_length=1, max_length=Limits.answer, description=f"One of {', '.join(ANSWERS)}.", examples=["2"]
-    )
+    answer: str = part(f"One of {', '.join(ANSWERS)}.", "2", min_length=1, max_length=Limits.answer)
 
 
-class Phrase(BaseModel):
+class Phrase(Message):
     """What the dictionary makes of some words."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    phrase: str = Field(description="As it was asked.", examples=["shiny"])
-    module: str = Field(description="What it says.", examples=["filter_material[metal]"])
+    phrase: str = part("As it was asked.", "shiny")
+    module: str = part("What it says.", "filter_material[metal]")
 
 
-class Asked(BaseModel):
+class Asked(Outcome):
     """What a question was understood as, and its answer."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    answer: str | None = Field(description="Null where there is none; `fault` says why.", examples=["2"])
-    fault: str | None = Field(
-        description="Why there is no answer.",
-        examples=["the scene has no large cube, which `unique` looks for"],
-    )
-    probability: float = Field(description="p(program | question)", examples=[0.97])
-    program: StepNode | None = Field(description="The last step first; null where it does not type-check.")
-    understood: list[Phrase] = Field(description="In the order of the question.")
-    unseen: list[str] = Field(description="Words that did not occur in training.")
-    alternatives: list[ProgramLine] = Field(description="Other programs, the likeliest first.")
+    probability: float = part("p(program | question)", 0.97)
+    understood: list[Phrase] = part("In the order of the question.")
+    unseen: list[str] = part("Words that did not occur in training.")
+    alternatives: list[ProgramLine] = part("Other programs, the likeliest first.")
 
 
-class QuestionCorrected(BaseModel):
+class QuestionCorrected(Outcome):
     """What back-search makes of a question with a known answer."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    right: bool = Field(description="Whether the program gives the answer as it stands.")
-    answer: str | None = Field(description="What the program gives instead; null where it gives nothing.")
-    fault: str | None = Field(description="Why it gives nothing.")
-    program: StepNode | None = Field(description="As it was read; null where it does not type-check.")
-    neighbours: list[NeighbourLine] = Field(
-        description="Programs one step away, the likeliest first, with the chosen one; none where the "
-        "program is right."
+    right: bool = part("Whether the program gives the answer as it stands.")
+    neighbours: list[NeighbourLine] = part(
+        "Programs one step away, the likeliest first, with the chosen one; none where the program is right."
     )
-    neighbours_in_all: int = Field(description="How many there are.")
-    change: str | None = Field(description="What the chosen step does; null where there is none.")
-    corrected: StepNode | None = Field(description="Null where no neighbour gives the answer.")
-    posterior: list[RightLine] = Field(description="What gives the answer at all, the likeliest first.")
-    evidence: float = Field(description="p(answer | question), or what is known of it at least.")
-    exact: bool = Field(description="Whether all programs were looked at, not only likely ones.")
-    looked_at: int = Field(description="How many programs were looked at.")
+    neighbours_in_all: int = part("How many there are.")
+    change: str | None = part("What the chosen step does; null where there is none.")
+    corrected: StepNode | None = part("Null where no neighbour gives the answer.")
+    posterior: list[RightLine] = part("What gives the answer at all, the likeliest first.")
+    evidence: float = part("p(answer | question), or what is known of it at least.")
+    exact: bool = part("Whether all programs were looked at, not only likely ones.")
+    looked_at: int = part("How many programs were looked at.")
 
 
 def asking_router(playground: Playground) -> APIRouter:
@@ -143,16 +124,13 @@ def asking_router(playground: Playground) -> APIRouter:
             return Response(scene_picture(id).png, media_type="image/png", headers=KEPT)
 
     @router.get(
-        "/scenes/{id}/boxes",
-        summary="Where the objects of a scene are in its picture",
-        responses=UNKNOWN,
+        "/scenes/{id}/boxes", summary="Where the objects of a scene are in its picture", responses=UNKNOWN
     )
     def boxes(id: SceneId) -> list[PictureBox | None]:
         """In the order of their numbers; null for what is hidden behind others."""
         _scene(id)
         with playground.jobs:
-            found = scene_picture(id).boxes
-        return [None if box is None else PictureBox.model_validate(box) for box in found]
+            return list(scene_picture(id).boxes)
 
     @router.post("/ask", summary="Answer a question about a scene, and show how", responses=UNREAD)
     def ask(given: Question) -> Asked:
@@ -193,10 +171,8 @@ def _asked(reader: QuestionReader, given: Question, asked: AskedScene) -> Asked:
     first = reading.programs[0]
     executed = Executed.of(first.program, asked.scene, reader.unique)
     return Asked(
-        answer=answer_facts(executed.answer),
-        fault=executed.fault,
+        **outcome(executed),
         probability=first.probability,
-        program=tree(executed),
         understood=[Phrase(phrase=phrase, module=module) for module, phrase in reading.understood.reading],
         unseen=list(reading.unseen),
         alternatives=_alternatives(reader, reading, asked),
@@ -217,9 +193,7 @@ def _corrected(correction: ProgramCorrection) -> QuestionCorrected:
     right = correction.alternatives
     return QuestionCorrected(
         right=correction.search.is_right,
-        answer=answer_facts(correction.first.answer),
-        fault=correction.first.fault,
-        program=tree(correction.first),
+        **outcome(correction.first),
         neighbours=neighbour_lines(correction, LISTED),
         neighbours_in_all=len(correction.neighbours),
         change=correction.search.change,

@@ -34,7 +34,6 @@ def serve(
         typer.Argument(
             metavar="[RUN]",
             help="Folder of a run of `ngs train hwf`; by default the one in --runs that finished last.",
-            show_default=False,
         ),
     ] = None,
     questions: Annotated[
@@ -42,7 +41,6 @@ def serve(
         typer.Option(
             metavar="RUN",
             help="Folder of a run of `ngs train clevr`; by default the one in --runs that finished last.",
-            show_default=False,
         ),
     ] = None,
     runs: Annotated[Path, typer.Option(help="Folder whose runs are shown.")] = Path("runs"),
@@ -85,7 +83,12 @@ def serve(
         loaded, lambda: furnished(run, questions, runs, results, visitors)
     )
     server = _server(front(visitors, limits, names_of(host, name or ()), endpoints))
-    endpoints.add_done_callback(lambda done: end(server) if done.exception() else None)
+
+    def end_if_failed(done: Future[FastAPI]) -> None:
+        if done.exception():
+            server.should_exit = True
+
+    endpoints.add_done_callback(end_if_failed)
     url = address(listening)
     typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
     if open_page:
@@ -112,10 +115,6 @@ def _server(app: Starlette) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def end(server: uvicorn.Server) -> None:
-    server.should_exit = True
-
-
 def loaded(furnished: Callable[[], Playground]) -> FastAPI:
     """The endpoints of a playground. The page is there already: this takes seconds."""
     import torch
@@ -136,15 +135,14 @@ def furnished(
     run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors | None = None
 ) -> Playground:
     """A playground with the networks of the given runs, or of those that finished last."""
-    from ngs.apps.serve.networks import question_reader
     from ngs.apps.serve.playground import Playground
     from ngs.apps.serve.run_folders import newest_run
+    from ngs.experiments.clevr import load_reader
 
     run = newest_run(runs, "hwf") if run is None else run
     questions = newest_run(runs, "clevr") if questions is None else questions
-    playground = Playground(
-        runs_root=runs, results=results, reader=question_reader(questions), known=visitors
-    )
+    reader = None if questions is None else load_reader(questions)
+    playground = Playground(runs_root=runs, results=results, reader=reader, known=visitors)
     if run is not None:
         playground.networks.load(run)
     return playground
@@ -152,16 +150,15 @@ def furnished(
 
 def told(playground: Playground) -> list[str]:
     """What is missing, and how to get it."""
-    lines = []
-    if playground.networks["trained"] is None:
-        lines.append(
-            f"no run of `ngs train hwf` has finished in {playground.runs_root}: the page offers to train one"
-        )
-    if playground.reader is None:
-        lines.append(
-            f"no run of `ngs train clevr` has finished in {playground.runs_root}: questions cannot be asked"
-        )
-    return lines
+    missing = {
+        "hwf": ("the page offers to train one", playground.networks["trained"] is None),
+        "clevr": ("questions cannot be asked", playground.reader is None),
+    }
+    return [
+        f"no run of `ngs train {task}` has finished in {playground.runs_root}: {then}"
+        for task, (then, is_missing) in missing.items()
+        if is_missing
+    ]
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -9,10 +9,19 @@ from math import exp
 from typing import Literal
 
 import torch
-from pydantic import Field
 
 from ngs.apps.formula_reading import Seen, likeliest
-from ngs.apps.serve.reading import SHOWN, Answer, Node, Reading, no_formula, node_of, plain_value, reading_of
+from ngs.apps.serve.messages import Message, part
+from ngs.apps.serve.reading import (
+    SHOWN,
+    Alternative,
+    Node,
+    Reading,
+    no_formula,
+    node_of,
+    plain_value,
+    reading_of,
+)
 from ngs.errors import NGSError
 from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
@@ -32,70 +41,67 @@ LARGEST = 690.0
 """The logarithm of what is still a floating-point number."""
 
 Kind = Literal["push", "pop", "try", "discard", "accept", "reject"]
+KINDS: Mapping[Action, Kind] = {
+    **{Action.PUSH: "push", Action.POP: "pop", Action.DISCARD: "discard"},
+    **{Action.ACCEPT: "accept", Action.REFUSE: "reject"},
+}
 
 
-class Waiting(Answer):
+class Waiting(Message):
     """An entry of the queue."""
 
-    path: list[int] = Field(description="The node of the tree.", examples=[[0, 2]])
-    position: int = Field(description="Of its symbol in the formula, from 0.", examples=[2])
-    expected: str | None = Field(
-        description="The value that makes the answer right: `12`, `-2 or 2`, `any`; null of an operator.",
-        examples=["12"],
+    path: list[int] = part("The node of the tree.", [0, 2])
+    position: int = part("Of its symbol in the formula, from 0.", 2)
+    expected: str | None = part(
+        "The value that makes the answer right: `12`, `-2 or 2`, `any`; null of an operator.", "12"
     )
-    priority: float = Field(
-        description="(1 - p) / p of a part of the formula, p(new) / p(old) of a change.", examples=[0.3]
-    )
-    symbol: str | None = Field(
-        description="The symbol to put there; null of a part that is yet to be looked into.", examples=["9"]
-    )
+    priority: float = part("(1 - p) / p of a part of the formula, p(new) / p(old) of a change.", 0.3)
+    symbol: str | None = part("The symbol to put there; null of a part that is yet to be looked into.", "9")
 
 
 class Step(Waiting):
     """Something that happened to the queue of back-search (Li et al. 2020, Algorithm 1)."""
 
-    kind: Kind = Field(
-        description="`push`: a part of the formula, or a change of one symbol, enters the queue. `pop`: the "
+    kind: Kind = part(
+        "`push`: a part of the formula, or a change of one symbol, enters the queue. `pop`: the "
         "best entry, a part, is looked into. `try`: the best entry, a change, is tried. `discard`: no symbol "
         "has the value that is expected. `accept`, `reject`: whether the changed formula gives the answer."
     )
-    text: str = Field(
-        description="What happened, in a sentence.", examples=["Try 9 in place of 4: 3×9 instead of 3×4."]
-    )
-    queue: list[Waiting] = Field(description=f"After the step, the best {WAITING_SHOWN}, best first.")
-    waiting: int = Field(description="Entries in the queue after the step.", examples=[3])
+    text: str = part("What happened, in a sentence.", "Try 9 in place of 4: 3×9 instead of 3×4.")
+    queue: list[Waiting] = part(f"After the step, the best {WAITING_SHOWN}, best first.")
+    waiting: int = part("Entries in the queue after the step.", 3)
 
 
-class RightFormula(Answer):
+class RightFormula(Alternative):
     """A formula that gives the answer."""
 
-    formula: str = Field(description="Its symbols.", examples=["3*4"])
-    value: str = Field(description="The answer.", examples=["12"])
-    probability: float = Field(description="p(z | x, y), among all that give the answer.", examples=[0.9])
-    corrected: bool = Field(description="Whether back-search ended in it.")
+    probability: float = part("p(z | x, y), among all that give the answer.", 0.9)
+    corrected: bool = part("Whether back-search ended in it.")
 
 
-class Corrected(Answer):
+class RightFormulas(Message):
+    """The formulas that give an answer."""
+
+    posterior: list[RightFormula] = part(
+        "The likeliest formulas that give the answer, best first; the corrected one among them."
+    )
+    evidence: float | None = part("p(y | x), summed over all formulas; null where that was not done.", 0.4)
+    exact: bool = part("Whether the sum was made, which is exact.")
+    message: str | None = part("Why there is no posterior.")
+
+
+class Corrected(RightFormulas):
     """What was read, and what it should have been."""
 
-    reading: Reading = Field(description="What the network reads.")
-    target: str = Field(description="The true answer.", examples=["12"])
-    right: bool = Field(description="Whether the reading gives it already.")
-    steps: list[Step] = Field(description="Of one-step back-search; none where the reading is right.")
-    corrected: str | None = Field(
-        description="The formula with one symbol changed, or none where it is right; null where none helps.",
-        examples=["3*4"],
+    reading: Reading = part("What the network reads.")
+    target: str = part("The true answer.", "12")
+    right: bool = part("Whether the reading gives it already.")
+    steps: list[Step] = part("Of one-step back-search; none where the reading is right.")
+    corrected: str | None = part(
+        "The formula with one symbol changed, or none where it is right; null where none helps.", "3*4"
     )
-    position: int | None = Field(description="Of the changed symbol, from 0.", examples=[1])
-    corrected_tree: Node | None = Field(description="Of the corrected formula.")
-    posterior: list[RightFormula] = Field(
-        description="The likeliest formulas that give the answer, best first; the corrected one among them."
-    )
-    evidence: float | None = Field(
-        description="p(y | x), summed over all formulas; null where that was not done.", examples=[0.4]
-    )
-    exact: bool = Field(description="Whether the sum was made, which is exact.")
-    message: str | None = Field(description="Why there is no posterior.")
+    position: int | None = part("Of the changed symbol, from 0.", 1)
+    corrected_tree: Node | None = part("Of the corrected formula.")
 
 
 def prepare() -> None:
@@ -111,9 +117,9 @@ def correct(seen: Seen, target: Fraction) -> Corrected:
         raise NGSError(f"there is no formula to correct: {message}")
     first = likeliest(seen.log_probs, 1)[0]
     correction = one_step(GRAMMAR, Arithmetic, seen.log_probs, target, first.sentence)
-    ranked = right_formulas(seen, target, correction.sentence)
     found = correction.sentence
     return Corrected(
+        **dict(right_formulas(seen, target, found)),
         reading=reading_of(seen),
         target=plain_value(target),
         right=first.value == target,
@@ -121,36 +127,23 @@ def correct(seen: Seen, target: Fraction) -> Corrected:
         corrected="".join(found) if found else None,
         position=correction.position,
         corrected_tree=node_of(parse(GRAMMAR, found)) if found else None,
-        posterior=ranked.formulas,
-        evidence=ranked.evidence,
-        exact=ranked.evidence is not None,
-        message=ranked.message,
     )
 
 
 # The posterior
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """The formulas that give an answer."""
-
-    formulas: list[RightFormula]
-    evidence: float | None = None
-    message: str | None = None
-
-
-def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> Ranked:
+def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> RightFormulas:
     """The likeliest formulas by p(z | x, y), and the corrected one where it is not among them."""
     count, value = len(seen.log_probs), plain_value(target)
     if count > LONGEST_TABLED:
-        return Ranked(
-            [], None, f"{count} symbols are too many to sum over all formulas; {LONGEST_TABLED} are not"
-        )
+        message = f"{count} symbols are too many to sum over all formulas; {LONGEST_TABLED} are not"
+        return RightFormulas(posterior=[], evidence=None, exact=False, message=message)
     found = posterior(GRAMMAR, Arithmetic, seen.log_probs[None], None, [target])
     log_z = found.log_z[0].item()
     if not bool(found.found[0]):
-        return Ranked([], 0.0, f"no formula of {count} symbol{'s' if count > 1 else ''} gives {value}")
+        message = f"no formula of {count} symbol{'s' if count > 1 else ''} gives {value}"
+        return RightFormulas(posterior=[], evidence=0.0, exact=True, message=message)
     best = found.topk(SHOWN)
     log_probs = {best[0, k]: float(best.log_probs[0, k]) for k in range(SHOWN) if best[0, k]}
     if corrected is not None and corrected not in log_probs:
@@ -158,14 +151,11 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
         log_probs[corrected] = float(seen.log_probs[range(count), symbols].sum())
     formulas = [
         RightFormula(
-            formula="".join(z),
-            value=value,
-            probability=min(1.0, exp(log_p - log_z)),
-            corrected=z == corrected,
+            formula="".join(z), value=value, probability=min(1.0, exp(p - log_z)), corrected=z == corrected
         )
-        for z, log_p in log_probs.items()
+        for z, p in log_probs.items()
     ]
-    return Ranked(formulas, exp(log_z))
+    return RightFormulas(posterior=formulas, evidence=exp(log_z), exact=True, message=None)
 
 
 # Steps
@@ -207,10 +197,10 @@ def _places(tree: Tree) -> Mapping[Path, Shown]:
         if isinstance(each, Leaf):
             places.setdefault(path, Shown(each, path, each.position))
             continue
-        for part in reasoning_parts(each, path):
-            if not part.is_argument and isinstance(part.tree, Leaf):
-                places[path] = Shown(each, path, part.tree.position)
-                places[part.path] = Shown(part.tree, path, part.tree.position)
+        for below in reasoning_parts(each, path):
+            if not below.is_argument and isinstance(below.tree, Leaf):
+                places[path] = Shown(each, path, below.tree.position)
+                places[below.path] = Shown(below.tree, path, below.tree.position)
     return places
 
 
@@ -231,17 +221,11 @@ def _order(entry: Waiting) -> tuple[float, bool, int, int]:
 
 
 def _kind(event: Event) -> Kind:
-    kinds: Mapping[Action, Kind] = {
-        Action.PUSH: "push",
-        Action.POP: "pop" if event.edit is None else "try",
-        Action.DISCARD: "discard",
-        Action.ACCEPT: "accept",
-        Action.REFUSE: "reject",
-    }
-    return kinds[event.action]
+    return "try" if event.action is Action.POP and event.edit is not None else KINDS[event.action]
 
 
 def _about(event: Event, tree: Tree, correction: Correction) -> str:
+    """What happened, in a sentence."""
     if event.edit is not None:
         return _about_change(event, tree, event.edit, correction)
     part, wanted = written(sentence_of(tree)), shown_expected(event.expected)

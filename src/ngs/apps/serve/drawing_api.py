@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from fractions import Fraction
 from time import monotonic
 from typing import Annotated, Literal
@@ -12,7 +11,7 @@ from zlib import crc32
 
 import torch
 from fastapi import APIRouter, Depends, HTTPException
-from pydantic import BaseModel, ConfigDict, FailFast, Field, field_validator
+from pydantic import FailFast, Field, field_validator
 from torch import nn
 
 from ngs.apps.formula_reading import as_answer
@@ -20,8 +19,9 @@ from ngs.apps.serve import correcting
 from ngs.apps.serve.correcting import Corrected, correct
 from ngs.apps.serve.learning import Taken, drawn_of, familiar, learn, own_copy, right
 from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.reading import Answer, Reading, reading_of
+from ngs.apps.serve.reading import Reading, reading_of
 from ngs.apps.serve.strokes import Stroke, seen_in
 from ngs.apps.serve.visitors import Score, Visitor, current_visitor
 from ngs.errors import NGSError
@@ -43,24 +43,22 @@ Side = Annotated[float, Field(ge=1, le=Limits.canvas, allow_inf_nan=False)]
 CurrentVisitor = Annotated[Visitor, Depends(current_visitor)]
 
 
-class Drawing(BaseModel):
+class Drawing(Message):
     """Strokes on a canvas, and who is to read them."""
 
-    model_config = ConfigDict(extra="forbid")
-
     # The first fault is enough: a body of nothing but faults would be gone through while everyone waits.
-    strokes: Annotated[list[Annotated[list[Point], Field(min_length=1), FailFast()]], FailFast()] = Field(
-        max_length=Limits.strokes,
-        description=f"Where the pen went, stroke by stroke: [x, y] in pixels of the canvas, y downwards; at "
+    strokes: Annotated[list[Annotated[list[Point], Field(min_length=1), FailFast()]], FailFast()] = part(
+        f"Where the pen went, stroke by stroke: [x, y] in pixels of the canvas, y downwards; at "
         f"most {Limits.points:,} points in all.",
-        examples=[EXAMPLE],
+        EXAMPLE,
+        max_length=Limits.strokes,
     )
-    width: Side = Field(description="Of the canvas, in pixels.", examples=[600])
-    height: Side = Field(description="Of the canvas, in pixels.", examples=[200])
-    network: Literal["trained", "weak", "mine"] = Field(
+    width: Side = part("Of the canvas, in pixels.", 600)
+    height: Side = part("Of the canvas, in pixels.", 200)
+    network: Literal["trained", "weak", "mine"] = part(
+        "Who reads: the trained network, a weakened copy of it, or the visitor's own (the trained one before "
+        "anything was learned).",
         default="trained",
-        description="Who reads: the trained network, a weakened copy of it, or the visitor's own "
-        "(the trained one before anything was learned).",
     )
 
     @field_validator("strokes")
@@ -79,53 +77,38 @@ class Drawing(BaseModel):
 class AnsweredDrawing(Drawing):
     """A drawing with its true answer."""
 
-    answer: str = Field(
-        min_length=1,
-        max_length=Limits.answer,
-        description="What the formula comes to: a whole number, a decimal or a fraction.",
-        examples=["8", "-3", "0.75", "7/3"],
+    answer: Annotated[str, Field(min_length=1, max_length=Limits.answer)] = part(
+        "What the formula comes to: a whole number, a decimal or a fraction.", "8", "-3", "0.75", "7/3"
     )
 
 
 class Lesson(AnsweredDrawing):
     """A drawing to learn from. The network it names is copied first: `mine` goes on with the own one."""
 
-    steps: int = Field(
-        default=10, ge=1, le=Limits.learn_steps, description="Gradient steps at most.", examples=[10]
-    )
+    steps: int = part("Gradient steps at most.", 10, default=10, ge=1, le=Limits.learn_steps)
 
 
-class ShownScore(Answer):
-    """Of what a visitor drew with an answer."""
-
-    drawn: int = Field(description="Drawings.", examples=[3])
-    right_before: int = Field(description="Read rightly when they were drawn.", examples=[1])
-    right_now: int = Field(description="Read rightly by the visitor's own network.", examples=[3])
-
-
-class Learned(Answer):
+class Learned(Message):
     """What learning changed."""
 
-    before: Reading = Field(description="What the network read.")
-    after: Reading = Field(description="What it reads now.")
-    probabilities: list[tuple[float, float]] = Field(
-        description="p(answer | drawing) before and after each step.", examples=[[(0.1, 0.4), (0.4, 0.8)]]
+    before: Reading = part("What the network read.")
+    after: Reading = part("What it reads now.")
+    probabilities: list[tuple[float, float]] = part(
+        "p(answer | drawing) before and after each step.", [(0.1, 0.4), (0.4, 0.8)]
     )
-    losses: list[float] = Field(
-        description="-log p(answer | drawing) in each step, the mean over slightly changed views of this "
+    losses: list[float] = part(
+        "-log p(answer | drawing) in each step, the mean over slightly changed views of this "
         "drawing and some earlier ones.",
-        examples=[[2.3, 0.9]],
+        [2.3, 0.9],
     )
-    found: bool = Field(
-        description="Whether a formula of this length gives the answer; otherwise nothing was learned."
-    )
-    score: ShownScore = Field(description="After learning.")
+    found: bool = part("Whether a formula of this length gives the answer; otherwise nothing was learned.")
+    score: Score = part("After learning.")
 
 
-class WithScore(Answer):
+class WithScore(Message):
     """The score alone."""
 
-    score: ShownScore = Field(description="Of the visitor.")
+    score: Score = part("Of the visitor.")
 
 
 def prepare() -> None:
@@ -161,22 +144,19 @@ def drawing_router(playground: Playground) -> APIRouter:
         with _alone(visitor):
             visitor.network, visitor.score = None, Score()
             visitor.drawn.clear()
-        return WithScore(score=_shown(visitor.score))
+        return WithScore(score=visitor.score)
 
     @router.get("/score", summary="How much of what was drawn is read rightly")
     def score(visitor: CurrentVisitor) -> WithScore:
-        return WithScore(score=_shown(visitor.score))
+        return WithScore(score=visitor.score)
 
     return router
 
 
 def _network(playground: Playground, visitor: Visitor, name: str) -> nn.Module:
-    if name == "mine":
-        own = visitor.network
-        if own is not None:
-            return own
-        name = "trained"
-    network = playground.networks[name]
+    network = visitor.network if name == "mine" else None
+    if network is None:
+        network = playground.networks["trained" if name == "mine" else name]
     if network is None:
         raise NGSError(f"there is no {name} network yet; train one, on the page or by POST /api/train")
     return network
@@ -205,18 +185,16 @@ def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visi
         visitor.network = own
         if len(earlier) == len(visitor.drawn):  # the same drawing counts once
             visitor.drawn.append(drawn)
-        visitor.score = Score(
-            len(visitor.drawn),
-            sum(each.right_before for each in visitor.drawn),
-            right(own, visitor.drawn),
-        )
+        before = sum(each.right_before for each in visitor.drawn)
+        now = right(own, visitor.drawn)
+        visitor.score = Score(drawn=len(visitor.drawn), right_before=before, right_now=now)
     return Learned(
         before=reading_of(seen),
         after=reading_of(seen_in(lesson.lines, own)),
         probabilities=[(step.before, step.after) for step in taken],
         losses=[step.loss for step in taken],
         found=bool(taken),
-        score=_shown(visitor.score),
+        score=visitor.score,
     )
 
 
@@ -227,7 +205,3 @@ def _in_time(steps: Iterable[Taken]) -> Iterator[Taken]:
         yield step
         if monotonic() > end:
             return
-
-
-def _shown(score: Score) -> ShownScore:
-    return ShownScore(**asdict(score))

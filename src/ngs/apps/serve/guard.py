@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -57,11 +59,9 @@ def names_of(host: str, others: Iterable[str] = ()) -> Names:
 
 
 def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(ip_address(name))
+    return False
 
 
 def refusal(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -70,12 +70,6 @@ def refusal(status: int, message: str, headers: dict[str, str] | None = None) ->
     if len(text) > LONGEST_MESSAGE:
         text = text[: LONGEST_MESSAGE - 1] + "…"
     return JSONResponse({"error": text}, status, headers)
-
-
-class _Refused(Exception):
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status, self.message, self.headers = status, message, headers or {}
 
 
 class Guard:
@@ -105,34 +99,31 @@ class Guard:
             body = await self._body(Headers(scope=scope), receive)
             if body is not None:
                 await self.app(scope, _replay(body, receive), send_with_headers)
-        except _Refused as refused:
+        except HTTPException as refused:
             # What was not read of the body would be taken for the next request.
-            headers = {"Connection": "close", **refused.headers}
-            await refusal(refused.status, refused.message, headers)(scope, receive, send_with_headers)
+            headers = {"Connection": "close", **(refused.headers or {})}
+            await refusal(refused.status_code, refused.detail, headers)(scope, receive, send_with_headers)
         finally:
             self.posts -= is_post
 
     def _check(self, method: str, headers: Headers) -> None:
         if self.posts > self.limits.posts:
-            raise _Refused(503, BUSY, {"Retry-After": "1"})
-        host = headers.get("host", "")
-        name = _name_of(host)
+            raise HTTPException(503, BUSY, {"Retry-After": "1"})
+        host, origin = headers.get("host", ""), headers.get("origin")
+        name = _split(f"//{host}").hostname or ""
         if not self.names(name):
-            raise _Refused(
-                400,
-                f"the host is {name!r}, and this server has no such name; ask for localhost, or start "
-                f"it with --name",
-            )
-        origin = headers.get("origin")
-        if method not in ("GET", "HEAD") and origin is not None and _netloc(origin) != host.lower():
-            raise _Refused(
-                403, f"the request comes from a page of {origin}; only pages of {host} may send one"
-            )
+            known = "this server has no such name; ask for localhost, or start it with --name"
+            raise HTTPException(400, f"the host is {name!r}, and {known}")
+        is_ours = origin is None or (_split(origin).netloc.lower() or None) == host.lower()
+        if method not in ("GET", "HEAD") and not is_ours:
+            only = f"only pages of {host} may send one"
+            raise HTTPException(403, f"the request comes from a page of {origin}; {only}")
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
         """All of a request's body, or None where the client has gone."""
         most = self.limits.body_bytes
-        too_large = _Refused(413, f"the request is too large; at most {most:,} bytes are read: send less")
+        message = f"the request is too large; at most {most:,} bytes are read: send less"
+        too_large = HTTPException(413, message)
         told = headers.get("content-length", "0")
         if not told.isascii() or not told.isdigit() or len(told) > 15 or int(told) > most:
             raise too_large
@@ -140,44 +131,34 @@ class Guard:
         try:
             async with asyncio.timeout(self.limits.body_seconds):
                 while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
+                    read = await receive()
+                    if read["type"] == "http.disconnect":
                         return None
-                    body += message.get("body", b"")
+                    body += read.get("body", b"")
                     if len(body) > most:
                         raise too_large
-                    if not message.get("more_body", False):
+                    if not read.get("more_body", False):
                         return bytes(body)
         except TimeoutError:
-            raise _Refused(
-                408, f"the request did not arrive within {self.limits.body_seconds:g} s; send it again"
-            ) from None
+            message = f"the request did not arrive within {self.limits.body_seconds:g} s; send it again"
+            raise HTTPException(408, message) from None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
     """The body at once, then what comes: that the client goes."""
-    told = False
+    waiting = [body]
 
     async def replayed() -> Message:
-        nonlocal told
-        if told:
+        if not waiting:
             return await receive()
-        told = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": waiting.pop(), "more_body": False}
 
     return replayed
 
 
-def _netloc(origin: str) -> str | None:
+def _split(address: str) -> SplitResult:
+    """An address: `http://localhost:8000`, `//[::1]:8000`; nothing of what is none."""
     try:
-        return urlsplit(origin).netloc.lower() or None
+        return urlsplit(address)
     except ValueError:
-        return None
-
-
-def _name_of(host: str) -> str:
-    """The name in a Host header, without its port: `localhost:8000`, `[::1]:8000`."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+        return SplitResult("", "", "", "", "")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 
 @dataclass(frozen=True)
@@ -52,19 +50,14 @@ class Busy(Exception):
     """There are as many jobs as there may be. Not the asker's mistake, so no NGSError: 503, try again."""
 
 
-class Slots:
+class Slots(threading.BoundedSemaphore):
     """At most `count` at once: `with slots: ...` waits `seconds` for one to be free, then raises Busy."""
 
     def __init__(self, count: int, seconds: float) -> None:
+        super().__init__(count)
         self.count, self.seconds = count, seconds
-        self._free = threading.BoundedSemaphore(count)
 
-    def __enter__(self) -> Self:
-        if not self._free.acquire(timeout=self.seconds):
+    def __enter__(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        if not self.acquire(blocking, self.seconds if timeout is None else timeout):
             raise Busy(f"{self.count} others are being served; try again in a moment")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._free.release()
+        return True

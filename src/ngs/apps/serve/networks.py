@@ -9,11 +9,9 @@ from pathlib import Path
 from torch import nn
 
 from ngs.apps.serve.weakening import symbols_read, weakened
-from ngs.experiments.clevr import load_reader
 from ngs.experiments.config import read_facts
 from ngs.experiments.folder import RESULT
 from ngs.experiments.hwf import load_network
-from ngs.tasks.clevr.reading import QuestionReader
 
 TRAINED, WEAK = "trained", "weak"
 """The names that a request chooses a network by."""
@@ -34,23 +32,21 @@ class Networks(Mapping[str, nn.Module | None]):
     """Networks by name, None while there is none."""
 
     def __init__(self) -> None:
-        self._shared: Mapping[str, Shared] = {}
+        self._shared: Mapping[str, Shared | None] = {TRAINED: None, WEAK: None}
 
     def __getitem__(self, name: str) -> nn.Module | None:
-        if name not in (TRAINED, WEAK):
-            raise KeyError(name)
         shared = self.shared(name)
         return None if shared is None else shared.network
 
     def __iter__(self) -> Iterator[str]:
-        return iter((TRAINED, WEAK))
+        return iter(self._shared)
 
     def __len__(self) -> int:
-        return 2
+        return len(self._shared)
 
     def shared(self, name: str) -> Shared | None:
         """A network with how good it is."""
-        return self._shared.get(name)
+        return self._shared[name]
 
     def load(self, run: Path) -> None:
         """Take the network of a run of `ngs train hwf`."""
@@ -66,8 +62,3 @@ def _tested(run: Path) -> float | None:
     if not (run / RESULT).exists():
         return None
     return float(read_facts(run / RESULT)["test"]["calculation"])
-
-
-def question_reader(run: Path | None) -> QuestionReader | None:
-    """What a run of `ngs train clevr` learned; None where there is no run."""
-    return None if run is None else load_reader(run)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 from math import exp
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from ngs.apps.serve.messages import Message, part
 from ngs.apps.step_facts import answer_facts
 from ngs.search.correction import Edit
 from ngs.tasks.clevr.correction import ProgramCorrection
@@ -20,55 +20,60 @@ PROGRAM = "Modules in prefix notation."
 ANSWER = "What it gives; null where it gives nothing."
 
 
-class StepNode(BaseModel):
+class StepNode(Message):
     """A step of a program, with the steps that it works on."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    id: int = Field(description="The place of its module in the prefix notation, from 0.", examples=[0])
-    module: str = Field(description="What it does.", examples=["filter_color[red]"])
-    value: str = Field(description="What it gives, in words; `undefined` too.", examples=["2"])
-    objects: list[int] | None = Field(
-        description="The numbers of the objects that it gives; null where it gives something else.",
-        examples=[[0, 3]],
+    id: int = part("The place of its module in the prefix notation, from 0.", 0)
+    module: str = part("What it does.", "filter_color[red]")
+    value: str = part("What it gives, in words; `undefined` too.", "2")
+    objects: list[int] | None = part(
+        "The numbers of the objects that it gives; null where it gives something else.", [0, 3]
     )
-    arguments: list[StepNode] = Field(description="None, one or two.")
+    arguments: list[StepNode] = part("None, one or two.")
 
 
-class ProgramLine(BaseModel):
+class Outcome(Message):
+    """What a program gives, and how."""
+
+    answer: str | None = part("Null where there is none; `fault` says why.", "2")
+    fault: str | None = part(
+        "Why there is no answer.", "the scene has no large cube, which `unique` looks for"
+    )
+    program: StepNode | None = part("The last step first; null where it does not type-check.")
+
+
+class ProgramLine(Message):
     """A program on one line."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    program: str = Field(description=PROGRAM, examples=["count filter_color[red] scene"])
-    probability: float = Field(description="p(program | question)", examples=[0.02])
-    answer: str | None = Field(description=ANSWER, examples=["2"])
+    program: str = part(PROGRAM, "count filter_color[red] scene")
+    probability: float = part("p(program | question)", 0.02)
+    answer: str | None = part(ANSWER, "2")
 
 
 class NeighbourLine(ProgramLine):
     """A program one step of back-search away."""
 
-    change: str = Field(
-        description="What the step did.",
-        examples=["filter_shape[sphere] and filter_shape[cube] change places"],
-    )
-    right: bool = Field(description="Whether it gives the answer.")
-    chosen: bool = Field(description="Whether it is the correction: the likeliest of those that are right.")
+    change: str = part("What the step did.", "filter_shape[sphere] and filter_shape[cube] change places")
+    right: bool = part("Whether it gives the answer.")
+    chosen: bool = part("Whether it is the correction: the likeliest of those that are right.")
 
 
-class RightLine(BaseModel):
+class RightLine(Message):
     """One of the meanings that give the answer."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    program: str = Field(description=f"{PROGRAM} The likeliest with this meaning.")
-    probability: float = Field(description="p(meaning | question, answer)", examples=[0.8])
-    corrected: bool = Field(description="Whether the corrected program means this.")
+    program: str = part(f"{PROGRAM} The likeliest with this meaning.")
+    probability: float = part("p(meaning | question, answer)", 0.8)
+    corrected: bool = part("Whether the corrected program means this.")
 
 
 def tree(executed: Executed) -> StepNode | None:
     """None where the program does not type-check."""
     return None if executed.steps is None else _node(executed.steps, executed.scene, count())
+
+
+def outcome(executed: Executed) -> dict[str, Any]:
+    """The parts of an `Outcome`."""
+    return {"answer": answer_facts(executed.answer), "fault": executed.fault, "program": tree(executed)}
 
 
 def _node(step: Step, scene: Scene, numbers: Iterator[int]) -> StepNode:

@@ -7,10 +7,10 @@ from fractions import Fraction
 from io import BytesIO
 
 from PIL import Image
-from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from ngs.apps.formula_reading import Seen, likeliest
+from ngs.apps.formula_reading import Formula, Seen, likeliest
+from ngs.apps.serve.messages import Message, part
 from ngs.grammar.tree import Leaf, Tree, sentence_of
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
@@ -25,76 +25,66 @@ SHOWN = 5
 """Symbols of each box, and formulas, that are listed."""
 
 
-class Answer(BaseModel):
-    """A part of an answer of ours."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Rectangle(Answer):
+class Rectangle(Message):
     """A part of the canvas, in its pixels."""
 
-    left: float = Field(description="X of the left side.", examples=[20])
-    top: float = Field(description="Y of the upper side, downwards.", examples=[15])
-    width: float = Field(description="Pixels.", examples=[48])
-    height: float = Field(description="Pixels.", examples=[80])
+    left: float = part("X of the left side.", 20)
+    top: float = part("Y of the upper side, downwards.", 15)
+    width: float = part("Pixels.", 48)
+    height: float = part("Pixels.", 80)
 
 
-class Choice(Answer):
+class Choice(Message):
     """What a symbol may be."""
 
-    symbol: str = Field(description="A digit or one of + - * /.", examples=["3"])
-    probability: float = Field(description="p(symbol | image).", examples=[0.97])
+    symbol: str = part("A digit or one of + - * /.", "3")
+    probability: float = part("p(symbol | image).", 0.97)
 
 
-class SeenSymbol(Answer):
+class SeenSymbol(Message):
     """One symbol of a drawing."""
 
-    box: Rectangle = Field(description="Where it is on the canvas.")
-    picture: str = Field(
-        description="As the network sees it: a PNG of 45 x 45 pixels as a data URL.",
-        examples=["data:image/png;base64,iVBORw0KGgo="],
+    box: Rectangle = part("Where it is on the canvas.")
+    picture: str = part(
+        "As the network sees it: a PNG of 45 x 45 pixels as a data URL.", "data:image/png;base64,iVBORw0KGgo="
     )
-    likeliest: list[Choice] = Field(description="The five likeliest symbols, best first.")
+    likeliest: list[Choice] = part("The five likeliest symbols, best first.")
 
 
-class Node(Answer):
+class Node(Message):
     """A step of reasoning, or a digit. Each stands at a position of its own, by which it can be named."""
 
-    path: list[int] = Field(
-        description="The way from the root: the number of the child at each step.", examples=[[0, 2]]
-    )
-    label: str = Field(description="The operator, or the digit.", examples=["*"])
-    text: str = Field(description="The part of the formula below it.", examples=["3*4"])
-    value: str = Field(description="What it comes to; `undefined` after a division by zero.", examples=["12"])
-    position: int = Field(description="Of its symbol in the formula, from 0.", examples=[1])
-    children: list[Node] = Field(description="The two parts of an operation; none of a digit.")
+    path: list[int] = part("The way from the root: the number of the child at each step.", [0, 2])
+    label: str = part("The operator, or the digit.", "*")
+    text: str = part("The part of the formula below it.", "3*4")
+    value: str = part("What it comes to; `undefined` after a division by zero.", "12")
+    position: int = part("Of its symbol in the formula, from 0.", 1)
+    children: list[Node] = part("The two parts of an operation; none of a digit.")
 
 
-class Alternative(Answer):
+class Alternative(Message):
     """A formula that the drawing may show."""
 
-    formula: str = Field(description="Its symbols.", examples=["3*4"])
-    value: str = Field(description="What it comes to.", examples=["12"])
-    probability: float = Field(description="Among all formulas with as many symbols.", examples=[0.98])
+    formula: str = part("Its symbols.", "3*4")
+    value: str = part("What it comes to.", "12")
+    probability: float = part("Among all formulas with as many symbols.", 0.98)
 
 
-class Reading(Answer):
+class Reading(Message):
     """What a network reads in a drawing."""
 
-    symbols: list[SeenSymbol] = Field(description="From left to right.")
-    by_symbol: str = Field(description="The likeliest symbols, each by itself.", examples=["3*4"])
-    by_symbol_is_formula: bool = Field(description="Whether the grammar allows `by_symbol`.")
-    formula: str | None = Field(description="The likeliest formula; null where there is none.")
-    probability: float | None = Field(description="Of the formula, among all with as many symbols.")
-    value: str | None = Field(
-        description="What it comes to: `12`, `7/3`, `undefined`; null where there is no formula.",
-        examples=["12", "7/3"],
+    symbols: list[SeenSymbol] = part("From left to right.")
+    by_symbol: str = part("The likeliest symbols, each by itself.", "3*4")
+    by_symbol_is_formula: bool = part("Whether the grammar allows `by_symbol`.")
+    formula: str | None = part("The likeliest formula; null where there is none.")
+    probability: float | None = part("Of the formula, among all with as many symbols.")
+    value: str | None = part(
+        "What it comes to: `12`, `7/3`, `undefined`; null where there is no formula.", "12", "7/3"
     )
-    decimal: float | None = Field(description="The value as a decimal, where there is one.", examples=[12.0])
-    tree: Node | None = Field(description="How the value comes about; null where there is no formula.")
-    alternatives: list[Alternative] = Field(description="The five likeliest formulas, best first.")
-    message: str | None = Field(description="Why there is no formula; null where there is one.")
+    decimal: float | None = part("The value as a decimal, where there is one.", 12.0)
+    tree: Node | None = part("How the value comes about; null where there is no formula.")
+    alternatives: list[Alternative] = part("The five likeliest formulas, best first.")
+    message: str | None = part("Why there is no formula; null where there is one.")
 
 
 def no_formula(seen: Seen) -> str | None:
@@ -115,22 +105,17 @@ def reading_of(seen: Seen) -> Reading:
     message = no_formula(seen)
     formulas = [] if message else likeliest(seen.log_probs, SHOWN)
     first = formulas[0] if formulas else None
-    is_number = first is not None and isinstance(first.value, Fraction)
+    value = first.value if first else None
     return Reading(
         symbols=_symbols(seen),
         by_symbol="".join(seen.symbol_by_symbol),
         by_symbol_is_formula=not message and recognises(GRAMMAR, seen.symbol_by_symbol),
         formula="".join(first.sentence) if first else None,
         probability=first.probability if first else None,
-        value=plain_value(first.value) if first else None,
-        decimal=float(first.value) if first and is_number else None,
+        value=plain_value(value) if first else None,
+        decimal=float(value) if isinstance(value, Fraction) else None,
         tree=node_of(parse(GRAMMAR, first.sentence)) if first else None,
-        alternatives=[
-            Alternative(
-                formula="".join(each.sentence), value=plain_value(each.value), probability=each.probability
-            )
-            for each in formulas
-        ],
+        alternatives=[_alternative(each) for each in formulas],
         message=message,
     )
 
@@ -138,19 +123,17 @@ def reading_of(seen: Seen) -> Reading:
 def node_of(tree: Tree, path: Path = ()) -> Node:
     """A reasoning tree with the value of each node."""
     text, value = "".join(sentence_of(tree)), plain_value(evaluate(tree, Arithmetic))
-    if isinstance(tree, Leaf):
-        return Node(
-            path=list(path), label=tree.symbol, text=text, value=value, position=tree.position, children=[]
-        )
-    parts = list(reasoning_parts(tree, path))
-    (operator,) = (part.tree for part in parts if not part.is_argument and isinstance(part.tree, Leaf))
+    parts = [] if isinstance(tree, Leaf) else list(reasoning_parts(tree, path))
+    symbols = [tree, *(each.tree for each in parts if not each.is_argument)]
+    (symbol,) = (each for each in symbols if isinstance(each, Leaf))
+    children = [node_of(each.tree, each.path) for each in parts if each.is_argument]
     return Node(
         path=list(path),
-        label=operator.symbol,
+        label=symbol.symbol,
         text=text,
         value=value,
-        position=operator.position,
-        children=[node_of(part.tree, part.path) for part in parts if part.is_argument],
+        position=symbol.position,
+        children=children,
     )
 
 
@@ -162,17 +145,19 @@ def plain_value(value: Value) -> str:
 def _symbols(seen: Seen) -> list[SeenSymbol]:
     ranked = seen.log_probs.exp().topk(SHOWN)
     rows = zip(ranked.indices.tolist(), ranked.values.tolist(), strict=True)
+    choices = (
+        [Choice(symbol=GRAMMAR.symbols[k], probability=min(p, 1.0)) for k, p in zip(*row, strict=True)]
+        for row in rows
+    )
     return [
-        SeenSymbol(
-            box=_rectangle(box),
-            picture=_data_url(image),
-            likeliest=[
-                Choice(symbol=GRAMMAR.symbols[column], probability=min(probability, 1.0))
-                for column, probability in zip(*row, strict=True)
-            ],
-        )
-        for box, image, row in zip(seen.symbols.boxes, seen.symbols.images, rows, strict=True)
+        SeenSymbol(box=_rectangle(box), picture=_data_url(image), likeliest=likeliest)
+        for box, image, likeliest in zip(seen.symbols.boxes, seen.symbols.images, choices, strict=True)
     ]
+
+
+def _alternative(formula: Formula) -> Alternative:
+    text, value = "".join(formula.sentence), plain_value(formula.value)
+    return Alternative(formula=text, value=value, probability=formula.probability)
 
 
 def _rectangle(box: Box) -> Rectangle:

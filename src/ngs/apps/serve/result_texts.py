@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from ngs.apps.serve.messages import Message, part
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.results.outcome import Outcome, read_outcome
+from ngs.experiments.results.outcome import read_outcome
 from ngs.experiments.results.tables import provenance
 
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
@@ -20,17 +19,15 @@ _DRAWING = threading.Lock()
 """Figures are made one at a time: matplotlib does not promise more."""
 
 
-class ResultText(BaseModel):
+class ResultText(Message):
     """What is known of an experiment."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    name: str = Field(description="As `ngs reproduce` calls it.", examples=["clevr-table"])
-    title: str = Field(description="What it is.")
-    about: str = Field(description="What is asked, and with which settings; Markdown.")
-    text: str = Field(description="Tables and what they say; Markdown without pictures.")
-    done: int = Field(description="Runs that are done.")
-    wanted: int = Field(description="Runs that there should be.")
+    name: str = part("As `ngs reproduce` calls it.", "clevr-table")
+    title: str = part("What it is.")
+    about: str = part("What is asked, and with which settings; Markdown.")
+    text: str = part("Tables and what they say; Markdown without pictures.")
+    done: int = part("Runs that are done.")
+    wanted: int = part("Runs that there should be.")
 
 
 def result_texts(folder: Path) -> Iterator[ResultText]:
@@ -52,7 +49,8 @@ def _shown(name: str, path: Path, changed: int) -> ResultText:
     try:
         outcome = read_outcome(path)
         text = f"{_IMAGE.sub('', experiment.show(outcome).text)}\n\n{provenance(outcome)}"
-        done, wanted = _counts(outcome)
+        done = sum(len(place.runs) for place in outcome.places if not place.instead)
+        wanted = sum(place.wanted for place in outcome.places)
     except (NGSError, LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
         # A record by hand, or of another version: it must not hide the others.
         text = f"{path.name} cannot be shown ({error}); make it again with `ngs reproduce {name}`"
@@ -65,8 +63,3 @@ def _shown(name: str, path: Path, changed: int) -> ResultText:
         done=done,
         wanted=wanted,
     )
-
-
-def _counts(outcome: Outcome) -> tuple[int, int]:
-    done = sum(len(place.runs) for place in outcome.places if not place.instead)
-    return done, sum(place.wanted for place in outcome.places)

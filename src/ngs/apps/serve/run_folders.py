@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ngs.apps.serve import foreign_json
+from ngs.apps.serve.messages import Message, part
 from ngs.errors import DataError
 from ngs.experiments.config import TASKS
 from ngs.experiments.counted import COUNTED
@@ -91,22 +92,24 @@ class RunFolder:
         return _content(self.file(REPORT), REPORT_BYTES)
 
 
-@dataclass(frozen=True)
-class Skipped:
-    """A folder that looks like a run and is none."""
+class SkippedFolder(Message):
+    """A folder that looks like a run and cannot be shown."""
 
-    name: str
-    why: str
+    name: str = part("Of the folder.", "old-run")
+    why: str = part(
+        "What is wrong with it, and what to do.",
+        "config.json is damaged (Expecting value); restore it, or train anew",
+    )
 
 
-def run_folders(root: Path) -> tuple[list[RunFolder], list[Skipped]]:
+def run_folders(root: Path) -> tuple[list[RunFolder], list[SkippedFolder]]:
     """The runs directly inside `root`, the latest first, and what looks like one and is none."""
     found, skipped = [], []
     for folder in _folders(root):
         try:
             found.append(_run(root, folder))
         except DataError as error:
-            skipped.append(Skipped(_as_text(folder.name), str(error)))
+            skipped.append(SkippedFolder(name=_as_text(folder.name), why=str(error)))
     return sorted(found, key=lambda run: -run.touched), sorted(skipped, key=lambda each: each.name)
 
 

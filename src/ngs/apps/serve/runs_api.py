@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
 
 from ngs.apps.serve.live_rows import UNHURRIED, EventStream, Pace, live_rows
+from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.result_texts import ResultText, result_texts
-from ngs.apps.serve.run_folders import RunFolder, State, run_folder, run_folders
+from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State, run_folder, run_folders
 
 REPORT_HEADERS = {
     # A report has styles and pictures of its own, no scripts, and links to its own sections only.
@@ -26,68 +25,43 @@ FARTHEST = 2**53
 
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such run, or no report of it."}}
 
-RunId = Annotated[
-    str,
-    Path(
-        max_length=255,
-        description="The name of its folder.",
-        examples=["demo-m-bs"],
-    ),
-]
+RunId = Annotated[str, Path(max_length=255, description="The name of its folder.", examples=["demo-m-bs"])]
 
 
-class RunLine(BaseModel):
+class RunLine(Message):
     """A run in the list of runs."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    id: str = Field(description="The name of its folder.", examples=["demo-m-bs"])
-    task: str = Field(description="hwf or clevr.", examples=["hwf"])
-    method: str = Field(description="How it learns.", examples=["m-bs"])
-    steps: int = Field(description="Training steps that were asked for.", examples=[200])
-    state: State = Field(description="running: it wrote something within the last minute.")
-    accuracy: float | None = Field(
-        description="The share of right answers in the test part; null until it is finished.", examples=[0.99]
+    id: str = part("The name of its folder.", "demo-m-bs")
+    task: str = part("hwf or clevr.", "hwf")
+    method: str = part("How it learns.", "m-bs")
+    steps: int = part("Training steps that were asked for.", 200)
+    state: State = part("running: it wrote something within the last minute.")
+    accuracy: float | None = part(
+        "The share of right answers in the test part; null until it is finished.", 0.99
     )
-    report: bool = Field(description="Whether there is a report to look at.")
+    report: bool = part("Whether there is a report to look at.")
 
 
-class SkippedFolder(BaseModel):
-    """A folder that looks like a run and cannot be shown."""
-
-    model_config = ConfigDict(extra="forbid", from_attributes=True)
-
-    name: str = Field(description="Of the folder.", examples=["old-run"])
-    why: str = Field(
-        description="What is wrong with it, and what to do.",
-        examples=["config.json is damaged (Expecting value); restore it, or train anew"],
-    )
-
-
-class RunList(BaseModel):
+class RunList(Message):
     """What is in the folder of runs."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    runs: list[RunLine] = Field(description="The latest first.")
-    skipped: list[SkippedFolder] = Field(description="What could not be shown.")
+    runs: list[RunLine] = part("The latest first.")
+    skipped: list[SkippedFolder] = part("What could not be shown.")
 
 
-class RunView(BaseModel):
+class RunView(Message):
     """What a run wrote."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    id: str = Field(description="The name of its folder.", examples=["demo-m-bs"])
-    state: State = Field(description="As in the list.")
-    config: dict[str, Any] = Field(description="What was asked for.")
-    rows: list[dict[str, Any]] = Field(
-        description="What was measured on the way: of every few steps the loss, of every validation the "
+    id: str = part("The name of its folder.", "demo-m-bs")
+    state: State = part("As in the list.")
+    config: dict[str, Any] = part("What was asked for.")
+    rows: list[dict[str, Any]] = part(
+        "What was measured on the way: of every few steps the loss, of every validation the "
         "shares; at most 2,000 rows, evenly.",
-        examples=[[{"step": 10, "loss": 0.8, "seconds": 1.7}]],
+        [{"step": 10, "loss": 0.8, "seconds": 1.7}],
     )
-    position: int = Field(description="Of these rows in their file: `after` of the events that follow.")
-    result: dict[str, Any] | None = Field(description="How good it is in the end; null before.")
+    position: int = part("Of these rows in their file: `after` of the events that follow.")
+    result: dict[str, Any] | None = part("How good it is in the end; null before.")
 
 
 def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
@@ -103,15 +77,17 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
     @router.get("/runs", summary="The runs, the latest first")
     def runs() -> RunList:
         listed, skipped = ([], []) if playground.runs_root is None else run_folders(playground.runs_root)
-        return RunList(
-            runs=[_line(run) for run in listed],
-            skipped=[SkippedFolder.model_validate(each) for each in skipped],
-        )
+        return RunList(runs=[_line(run) for run in listed], skipped=skipped)
 
     @router.get("/runs/{id}", summary="A run: its configuration, curves and result", responses=MISSING)
-    def run(id: RunId) -> RunView:
+    def view(id: RunId) -> RunView:
         with playground.jobs:
-            return _view(found(id))
+            run = found(id)
+            state = run.state  # before the rows: a finished run has written all of them
+            rows, position = run.rows()
+            return RunView(
+                id=id, state=state, config=run.config, rows=rows, position=position, result=run.result
+            )
 
     @router.get(
         "/runs/{id}/events",
@@ -135,10 +111,8 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
             str | None, Header(description="Where a browser goes on after an interruption.")
         ] = None,
     ) -> EventStream:
-        run = found(id)
-        held = ExitStack()
-        held.enter_context(playground.streams)
-        return EventStream(live_rows(run, _position(last_event_id, after), pace), held)
+        rows = live_rows(found(id), _position(last_event_id, after), pace)
+        return EventStream(rows, playground.streams)
 
     @router.get(
         "/runs/{id}/report", summary="The report of a run", response_class=HTMLResponse, responses=MISSING
@@ -164,19 +138,11 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
 def _line(run: RunFolder) -> RunLine:
     return RunLine(
         id=run.id,
-        task=run.config["task"],
-        method=run.config["method"],
-        steps=run.config["steps"],
+        **{name: run.config[name] for name in ("task", "method", "steps")},
         state=run.state,
         accuracy=run.accuracy,
         report=run.has_report,
     )
-
-
-def _view(run: RunFolder) -> RunView:
-    state = run.state  # before the rows: a finished run has written all of them
-    rows, position = run.rows()
-    return RunView(id=run.id, state=state, config=run.config, rows=rows, position=position, result=run.result)
 
 
 def _position(last_event_id: str | None, after: int | None) -> int | None:

@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
+from ngs.apps.serve.messages import Message, Share, part
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.pictures.camera import fitted_camera
 from ngs.tasks.pictures.rendering.renderer import boxes, render
@@ -22,14 +23,13 @@ _RENDERING = threading.Lock()
 """A page asks for the picture and for its boxes at once; the second waits for what the first renders."""
 
 
-@dataclass(frozen=True)
-class Box:
-    """Around an object, as shares of the picture's width and height."""
+class PictureBox(Message):
+    """Around what shows of an object in the picture of its scene."""
 
-    left: float
-    top: float
-    width: float
-    height: float
+    left: Share = part("As a share of the picture's width.", 0.4)
+    top: Share = part("As a share of the picture's height, down.", 0.5)
+    width: Share = part("As a share of the picture's width.", 0.1)
+    height: Share = part("As a share of the picture's height.", 0.2)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ScenePicture:
     """As a camera would take it."""
 
     png: bytes
-    boxes: tuple[Box | None, ...]
+    boxes: tuple[PictureBox | None, ...]
     """of each object, as far as it shows; None where others hide it"""
 
 
@@ -60,8 +60,9 @@ def _rendered(number: int) -> ScenePicture:
     return ScenePicture(file.getvalue(), tuple(_box(edges, seen) for edges, seen in shown))
 
 
-def _box(edges: list[float], seen: int) -> Box | None:
+def _box(edges: list[float], seen: int) -> PictureBox | None:
     if seen < LEAST_SEEN:
         return None
     left, top, right, bottom = edges
-    return Box(left / WIDTH, top / HEIGHT, (right - left) / WIDTH, (bottom - top) / HEIGHT)
+    width, height = (right - left) / WIDTH, (bottom - top) / HEIGHT
+    return PictureBox(left=left / WIDTH, top=top / HEIGHT, width=width, height=height)

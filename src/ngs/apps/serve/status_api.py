@@ -5,66 +5,51 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
 from dataclasses import asdict
 
 from fastapi import APIRouter, HTTPException, Response
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ngs.apps.serve.live_rows import EventStream
+from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.networks import TRAINED, Shared
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.training import AlreadyThere, FirstTraining
+from ngs.apps.serve.training import AlreadyThere, Progress
 from ngs.errors import NGSError
 
 LOOK_SECONDS = 0.5
 """Between looks at the progress of a training."""
 
 
-class NetworkStatus(BaseModel):
+class NetworkStatus(Message):
     """One of the networks that all visitors share."""
 
-    ready: bool = Field(description="Whether it can be read with.", examples=[True])
-    accuracy: float | None = Field(
-        description="The share of formulas it gives the right answer for, where that was measured.",
-        examples=[0.98],
+    ready: bool = part("Whether it can be read with.", True)
+    accuracy: float | None = part(
+        "The share of formulas it gives the right answer for, where that was measured.", 0.98
     )
-    symbols: float | None = Field(
-        description="The share of made-up handwritten symbols it reads rightly; null while it is not ready.",
-        examples=[1.0],
+    symbols: float | None = part(
+        "The share of made-up handwritten symbols it reads rightly; null while it is not ready.", 1.0
     )
 
 
-class TrainingStatus(BaseModel):
-    """A training that is going on."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    step: int = Field(description="Steps done.", examples=[70])
-    steps: int = Field(description="Steps in all.", examples=[150])
-    accuracy: float | None = Field(
-        description="The share of right answers at the last validation, once there was one.", examples=[0.97]
-    )
-
-
-class Status(BaseModel):
+class Status(Message):
     """What there is."""
 
-    networks: dict[str, NetworkStatus] = Field(
-        description="By name: `trained`, and `weak`, the same with noise on its weights."
+    networks: dict[str, NetworkStatus] = part(
+        "By name: `trained`, and `weak`, the same with noise on its weights."
     )
-    training: TrainingStatus | None = Field(description="The first training, while it is going on.")
-    failure: str | None = Field(description="Why the last training left no network.", examples=[None])
-    questions: bool = Field(description="Whether questions about scenes can be asked.", examples=[True])
-    runs: bool = Field(description="Whether there is a folder of runs to show.", examples=[True])
-    limits: dict[str, int | float] = Field(description="What is refused above.", examples=[{"strokes": 200}])
+    training: Progress | None = part("The first training, while it is going on.")
+    failure: str | None = part("Why the last training left no network.", None)
+    questions: bool = part("Whether questions about scenes can be asked.", True)
+    runs: bool = part("Whether there is a folder of runs to show.", True)
+    limits: dict[str, int | float] = part("What is refused above.", {"strokes": 200})
 
 
-class Started(BaseModel):
+class Started(Message):
     """A training has begun."""
 
-    started: bool = Field(description="Always true; otherwise the request is refused.", examples=[True])
+    started: bool = part("Always true; otherwise the request is refused.", True)
 
 
 def status_router(playground: Playground) -> APIRouter:
@@ -73,10 +58,11 @@ def status_router(playground: Playground) -> APIRouter:
 
     @router.get("/status", summary="What there is")
     def status() -> Status:
+        training = playground.training
         return Status(
             networks={name: _network(playground.networks.shared(name)) for name in playground.networks},
-            training=_going_on(playground.training),
-            failure=playground.training.failure if playground.training else None,
+            training=training.progress() if training else None,
+            failure=training.failure if training else None,
             questions=playground.reader is not None,
             runs=playground.runs_root is not None and playground.runs_root.is_dir(),
             limits=asdict(playground.limits),
@@ -106,9 +92,7 @@ def status_router(playground: Playground) -> APIRouter:
         responses={200: {"content": {"text/event-stream": {}}}},
     )
     def train_events() -> EventStream:
-        held = ExitStack()
-        held.enter_context(playground.streams)
-        return EventStream(_events(playground), held)
+        return EventStream(_events(playground), playground.streams)
 
     return router
 
@@ -119,21 +103,13 @@ def _network(shared: Shared | None) -> NetworkStatus:
     return NetworkStatus(ready=True, accuracy=shared.accuracy, symbols=shared.symbols)
 
 
-def _going_on(training: FirstTraining | None) -> TrainingStatus | None:
-    progress = training.progress() if training else None
-    return None if progress is None else TrainingStatus.model_validate(progress)
-
-
 async def _events(playground: Playground) -> AsyncIterator[str]:
     training, last = playground.training, None
-    while (now := await run_in_threadpool(_going_on, training)) is not None:
+    while training and (now := await run_in_threadpool(training.progress)):
         if now != last:
             yield f"data: {now.model_dump_json()}\n\n"
             last = now
         await asyncio.sleep(LOOK_SECONDS)
     trained = playground.networks.shared(TRAINED)
-    done = {
-        "accuracy": None if trained is None else trained.accuracy,
-        "error": training.failure if training else None,
-    }
+    done = {"accuracy": trained and trained.accuracy, "error": training.failure if training else None}
     yield f"event: done\ndata: {json.dumps(done)}\n\n"

@@ -6,10 +6,10 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
+from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.networks import Networks
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
@@ -20,14 +20,14 @@ FOLDER = "playground"
 STOP_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where the training is."""
+class Progress(Message):
+    """A training that is going on."""
 
-    step: int
-    steps: int
-    accuracy: float | None
-    """answers right at the last validation"""
+    step: int = part("Steps done.", 70)
+    steps: int = part("Steps in all.", 150)
+    accuracy: float | None = part(
+        "The share of right answers at the last validation, once there was one.", 0.97
+    )
 
 
 class AlreadyThere(NGSError):
@@ -82,7 +82,8 @@ class FirstTraining:
             rows = read_rows(self.folder / METRICS)
         validated = [row["validation"]["calculation"] for row in rows if "validation" in row]
         step = rows[-1]["step"] if rows else 0
-        return Progress(step, TrainHWF().steps, validated[-1] if validated else None)
+        accuracy = validated[-1] if validated else None
+        return Progress(step=step, steps=TrainHWF().steps, accuracy=accuracy)
 
     def stop(self) -> None:
         """End what is running, for good: the server ends."""

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.messages import Message, part
 
 if TYPE_CHECKING:  # what takes long to load
     from torch import nn
@@ -21,15 +22,12 @@ if TYPE_CHECKING:  # what takes long to load
     from ngs.apps.serve.learning import Drawn
 
 
-@dataclass(frozen=True)
-class Score:
-    """Of all that a visitor drew with an answer."""
+class Score(Message):
+    """Of what a visitor drew with an answer."""
 
-    drawn: int = 0
-    right_before: int = 0
-    """as the network was when it was drawn"""
-    right_now: int = 0
-    """as it is after learning"""
+    drawn: int = part("Drawings.", 3, default=0)
+    right_before: int = part("Read rightly when they were drawn.", 1, default=0)
+    right_now: int = part("Read rightly by the visitor's own network.", 3, default=0)
 
 
 @dataclass(eq=False)

@@ -1,0 +1,20 @@
+"""What requests and answers are made of: objects of JSON whose every part the API's description tells of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Message(BaseModel):
+    """An object of JSON, or a part of one, that may hold nothing else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+
+def part(description: str, *examples: Any, **limits: Any) -> Any:
+    """A field of a message."""
+    return Field(description=description, examples=list(examples) or None, **limits)
