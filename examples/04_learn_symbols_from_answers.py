@@ -11,7 +11,6 @@ import torch
 from ngs import UNDEFINED, Arithmetic, arithmetic_grammar, evaluate, independent, parse, posterior
 
 GRAMMAR = arithmetic_grammar()
-
 SIZE, NOISE = 12, 0.6
 torch.set_default_dtype(torch.float64)
 chance = random.Random(1)

@@ -47,4 +47,4 @@ for name, method in ("posterior", ngs.methods.posterior), ("m-bs", ngs.methods.m
     for steps in (0, 150):
         ngs.fit(network, GRAMMAR, Roman, train, method=method, steps=steps, settings=settings)
         got = ngs.score(network, GRAMMAR, Roman, test).total
-        print(f"{name:9} {steps:3} steps: results {got.calculation:4.0%}, symbols {got.symbol:4.0%} right")
+        print(f"{name:9} {steps:3} steps: results {got.answer:4.0%}, symbols {got.symbol:4.0%} right")
