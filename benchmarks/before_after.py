@@ -75,7 +75,8 @@ def main() -> None:
 
 
 def in_tree(tree: Path) -> dict[str, float]:
-    environment = {**os.environ, "PYTHONPATH": str(tree.resolve() / "src"), "OMP_NUM_THREADS": "1"}
+    kept = {"MALLOC_TRIM_THRESHOLD_": str(2**32), "MALLOC_MMAP_THRESHOLD_": str(2**32)}  # as `ngs` sets them
+    environment = {**os.environ, **kept, "PYTHONPATH": str(tree.resolve() / "src"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(Path(__file__).resolve())]
     found: dict[str, float] = json.loads(
         subprocess.check_output(command, env=environment, cwd=tree, text=True)

@@ -26,16 +26,19 @@ from ngs.parsing.sentences import Sentences
 class Group:
     """Rows of a batch that share a chart."""
 
-    rows: Tensor
-    """[n]"""
+    rows: Tensor | slice
+    """[n]; a slice for all rows of the batch, since views are cheaper than copies"""
     circuit: Circuit
     roots: Edges
     """of each of these rows"""
 
     @classmethod
-    def of(cls, rows: Sequence[int], circuit: Circuit, roots: Sequence[int | None]) -> Group:
+    def of(cls, rows: Sequence[int] | None, circuit: Circuit, roots: Sequence[int | None]) -> Group:
+        """Some rows, or with None all of them, and the roots of these."""
         with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
             edges = circuit.select(roots)
+            if rows is None:
+                return cls(slice(None), circuit, edges)
             return cls(torch.tensor(rows, dtype=torch.long, device=edges.out.device), circuit, edges)
 
 
@@ -69,7 +72,10 @@ class Independent:
             total = self.log_probs.new_full((len(self),), -torch.inf)
             for group in self._sums:
                 part = self.log_probs[group.rows, : group.circuit.time]
-                total = total.index_put((group.rows,), log_total(group.circuit, part, group.roots))
+                found = log_total(group.circuit, part, group.roots)
+                if isinstance(group.rows, slice):
+                    return found
+                total = total.index_put((group.rows,), found)
             return total
 
     @property
@@ -166,7 +172,7 @@ class Independent:
     def _language(self, charts: Charts) -> tuple[Group, ...]:
         circuit = charts(self.grammar, self.log_probs.shape[1], self.log_probs.device)
         roots = circuit.find(self.lengths.tolist())
-        return (Group.of(range(len(roots)), circuit, roots),)
+        return (Group.of(None, circuit, roots),)
 
 
 def independent(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Independent:

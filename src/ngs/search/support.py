@@ -82,7 +82,7 @@ class TablePlan(nn.Module):
             circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget, device)
             known = [each[row] for row in short]
             roots = circuit.find([self.lengths[k] for k in known], [self.answers[k] for k in known])
-            groups.append(Group.of(short, circuit, roots))
+            groups.append(Group.of(None if len(short) == len(each) else short, circuit, roots))
         for row in sorted(set(range(len(each))).difference(short)):
             length, answer = self.lengths[each[row]], self.answers[each[row]]
             scores = p.log_probs[row, :length].detach()
