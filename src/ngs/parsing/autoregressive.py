@@ -122,7 +122,7 @@ class Autoregressive:
         return replace(self, decoder=self.decoder.select(rows), given=self.given.select(rows))
 
     def within(self, support: Candidates) -> Listed:
-        return Listed(self, support)
+        return Listed.of(self, support)
 
     @cached_property
     def _accelerated(self) -> Any:

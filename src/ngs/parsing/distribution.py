@@ -72,18 +72,23 @@ class Listed:
 
     p: Distribution
     candidates: Candidates
+    scores: Tensor
+    """[candidate]: log p(z|x), differentiable"""
+
+    @classmethod
+    def of(cls, p: Distribution, candidates: Candidates) -> Listed:
+        return cls(p, candidates, p.score(candidates.rows, candidates.symbols))
 
     def __len__(self) -> int:
         return len(self.p)
 
     @cached_property
-    def scores(self) -> Tensor:
-        """[candidate]: log p(z|x), differentiable."""
-        return self.p.score(self.candidates.rows, self.candidates.symbols)
-
-    @cached_property
     def log_z(self) -> Tensor:
         return log_sum_by_row(self.scores, self.candidates.rows, len(self))
+
+    def select(self, chosen: Tensor) -> Listed:
+        """p(z|x) within some of the candidates, given by indices that keep the order of the rows."""
+        return Listed(self.p, self.candidates.select(chosen), self.scores[chosen])
 
     def topk(self, k: int) -> Sentences:
         rows, scores = self.candidates.rows, self.scores.detach()

@@ -139,7 +139,7 @@ class Independent:
 
     def within(self, support: tuple[Group, ...] | Candidates) -> Independent | Listed:
         if isinstance(support, Candidates):
-            return Listed(self, support)
+            return Listed.of(self, support)
         return replace(self, support=support)
 
     def _choose(

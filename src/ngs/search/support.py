@@ -221,12 +221,12 @@ class ListPlan(nn.Module):
         known = self._all_listed(examples, p.time, exact.nonzero().flatten())
         found = self._searched(p, examples, (~exact).nonzero().flatten(), generator)
         right = joined(known, found)
-        with torch.no_grad():
-            log_p = p.score(right.rows, right.symbols)
+        listed = p.within(right)
+        log_p = listed.scores.detach()
         self._keep(examples, right, log_p, exact)
         order = most_likely_first(right.rows, log_p)
         meaning = self.same(right.symbols)
-        return p.within(right.select(order[first_of_each(right.rows[order], meaning[order])]))
+        return listed.select(order[first_of_each(right.rows[order], meaning[order])])
 
     def describe(self) -> str:
         share = self.exact.float().mean() if len(self.exact) else 1.0
