@@ -118,7 +118,7 @@ def test_back_search_is_shared() -> None:
     shared = set.intersection(
         *(functions_of_a_step(task, "m-bs", ("learning", "search")) for task in ("hwf", "clevr"))
     )
-    assert {"sample_corrections", "log_ratio", "log_target", "State.of", "most_likely"} <= shared
+    assert {"sample_corrections", "log_ratio", "log_target", "State.of", "best_right"} <= shared
 
 
 def test_exceptions_exist() -> None:

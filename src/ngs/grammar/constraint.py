@@ -392,7 +392,7 @@ class Counting(Constraint[Left]):
         """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
 
     def rule(self, symbols: int, device: torch.device) -> KernelRule | None:
-        """What `legal` says, for kernels on a GPU; None where they are not told."""
+        """`legal` as a Triton function, for kernels on a GPU; None where there is none."""
         return None
 
     def start(self, given: Given) -> Left:

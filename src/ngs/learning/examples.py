@@ -114,7 +114,7 @@ class Examples:
         view: Callable[[Tensor], Tensor] = as_stored,
     ) -> Examples:
         """Examples from one tensor [time, ...] for each; `labels` are symbol ids of the grammar."""
-        pool = pooled(inputs)
+        pool = concatenated(inputs)
         lengths = [len(each) for each in inputs]
         where = padded(np.arange(len(pool)), lengths)
         if labels is None:
@@ -211,7 +211,7 @@ class Examples:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some examples."""
+    """Some of the examples, as a network and a method take them."""
 
     examples: Tensor
     """[batch]: which of them"""
@@ -244,13 +244,17 @@ class Batch:
 
         In single precision at least: a chart adds many small numbers.
         """
-        assert self.slots is not None, "this network sees its inputs one by one"
+        if self.slots is None:
+            raise ShapeError(
+                "these inputs are seen as a whole, so logits have no positions; give Examples.of(...) one "
+                "input for each symbol, or a network that returns a decoder"
+            )
         log_probs = logits.float().log_softmax(-1) if logits.dtype != torch.double else logits.log_softmax(-1)
         flat = log_probs.new_zeros(len(self) * self.time, log_probs.shape[-1])
         return flat.index_copy(0, self.slots, log_probs).view(len(self), self.time, -1)
 
 
-def pooled(inputs: Sequence[Tensor]) -> Tensor:
+def concatenated(inputs: Sequence[Tensor]) -> Tensor:
     """The inputs of all examples one after another [pool, ...]."""
     for number, each in enumerate(inputs):
         if not isinstance(each, Tensor) or not each.dim():

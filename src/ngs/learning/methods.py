@@ -77,7 +77,7 @@ class Objective(nn.Module):
 
 
 class Supervised(Method):
-    """-(1/|z|) log p(z|x) of the true z: the ceiling of what answers alone can teach.
+    """-(1/|z|) log p(z|x) of the true z: what learning from answers is compared with.
 
     A label of probability zero teaches nothing: PAD throughout, or outside of the language of a network that
     writes nothing else.
@@ -142,7 +142,10 @@ class OneStep(Method):
 
 
 class MultiStep(Method):
-    """m-BS (Algorithm 2): a sample of p'(z|x,y) (Eq. 11), where it gives the answer, is the label."""
+    """m-BS (Algorithm 2): the last state of a short chain towards p'(z|x,y) (Eq. 11) is the label.
+
+    A state that does not give the answer teaches nothing.
+    """
 
     def __init__(self, chain: ChainSettings, start: Start = most_likely) -> None:
         super().__init__()
@@ -270,7 +273,7 @@ MakeMethod = Callable[[Any], Method]
 
 
 def supervised(examples: Any) -> Method:
-    """Learn from the labels: the ceiling of what answers can teach."""
+    """Learn from the labels, to compare learning from answers with."""
     _check_labels(examples)
     return Supervised()
 

@@ -59,7 +59,10 @@ def most_likely_first(rows: Tensor, log_p: Tensor) -> Tensor:
 
 
 def fingerprints(symbols: Tensor) -> Tensor:
-    """int64 [sentence]: a hash of each sentence [sentence, time]; 64 bits practically never collide."""
+    """int64 [sentence]: a hash of each sentence [sentence, time] of at most 1,024 symbols.
+
+    Compare only sentences that are padded to one length. 64 bits practically never collide.
+    """
     time = symbols.shape[1]
     weights = _WEIGHTS[:time].to(symbols.device)
     mixed = (symbols + 2) * weights  # wraps around, as a hash should

@@ -11,7 +11,8 @@ log p(y|x), and what remains is the posterior p(z|x,y).
 
 `Independent` (independent.py) has scores for each position; its support is a language, and log_z is the log
 share of p that is grammatical. `Autoregressive` (autoregressive.py) writes one symbol after another, and only
-what the language allows, so its log_z is 0. `Listed` is any distribution within a list of sentences.
+what the language allows, so its log_z is 0. `Listed` is p(z|x) of either
+within a list of sentences: `log_z` and `topk` only.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Listed:
     def log_z(self) -> Tensor:
         return log_sum_by_row(self.scores, self.candidates.rows, len(self))
 
-    def select(self, chosen: Tensor) -> Listed:
+    def among(self, chosen: Tensor) -> Listed:
         """p(z|x) within some of the candidates, given by indices that keep the order of the rows."""
         return Listed(self.p, self.candidates.select(chosen), self.scores[chosen])
 

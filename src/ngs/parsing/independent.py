@@ -49,7 +49,8 @@ Charts = Callable[[Grammar, int, torch.device], Circuit]
 class Independent:
     """Sentences of known lengths, with a score for each symbol at each position.
 
-    `log_probs` need not be normalised: with any real scores, `score` and `log_z` are those of the scores.
+    `log_probs` need not be normalised: of any real scores,
+    `score` is the sum over positions, and `log_z` the log-sum-exp of `score` over the support.
     """
 
     grammar: Grammar

@@ -17,7 +17,8 @@ Read first: `edits.py`, what one step may change and the contract it keeps; then
 The engines know no task. To add a kind of edits, write a subclass of `Edits` with two methods: `results`,
 what each edit makes of a sentence, and `contains`, whether a result is in the language. As many edits must
 lead from one sentence to another as lead back. In a test, call `check_all` of
-`tests/search/edits_contract.py`. A judge is any function of (rows, sentences), and so is a score log p(z|x).
+`tests/search/edits_contract.py`. To train with them, give them to
+`reasoner(..., edits=...)`. A judge is any function of (rows, sentences), and so is a score log p(z|x).
 
 Losses do not belong here, but to `learning`; what a task may edit lies with the task.
 """

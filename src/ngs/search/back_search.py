@@ -91,7 +91,7 @@ def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Correcti
     ('1', '-', '2')
     """
     right, near, _ = right_neighbours(z, edits, judge)
-    return most_likely(z, right, near, score(near.rows, near.symbols))
+    return best_right(z, right, near, score(near.rows, near.symbols))
 
 
 def sample_corrections(
@@ -145,7 +145,7 @@ def sample_corrections(
 
 
 def on_rows(rows: Tensor, function: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
-    """A score or a judge of some rows, of which `rows` tells the numbers among all."""
+    """A score or a judge whose row k is row `rows[k]` of `function`."""
     return lambda chosen, z: function(rows[chosen], z)
 
 
@@ -211,7 +211,7 @@ class State:
         rows = torch.arange(len(z), device=z.device)
         # One question for both: a network takes as long for a hundred sentences as for ten.
         log_p = score(torch.cat([rows, near.rows]), torch.cat([z, near.symbols])).double()
-        fixed = most_likely(z, right, near, log_p[len(z) :])
+        fixed = best_right(z, right, near, log_p[len(z) :])
         return cls(z, log_p[: len(z)], right, fixed.z, fixed.found, count)
 
     def select(self, rows: Tensor) -> State:
@@ -238,10 +238,10 @@ def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Can
     return right, Candidates(rows[keep], symbols[keep]), count
 
 
-def most_likely(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:
-    """Each sentence where it is right, otherwise its most likely neighbour: of equals the first.
+def best_right(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:
+    """Each right sentence itself, and the most likely right neighbour of each other one, the first of equals.
 
-    A neighbour of probability zero is none.
+    Neighbours of probability zero do not count.
     """
     none, number = len(near.rows), len(z)
     highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, near.rows, log_p, "amax")

@@ -1,4 +1,4 @@
-"""The value tables of a grammar with its semantics, compiled once and kept."""
+"""The value tables of a grammar with its semantics, compiled once and cached."""
 
 from __future__ import annotations
 

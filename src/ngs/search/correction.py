@@ -44,7 +44,7 @@ class Edit:
 
     sentence: Sentence
     old: tuple[int, ...]
-    """where the symbols that change stood"""
+    """positions of the changed symbols before the edit"""
     new: tuple[int, ...]
     """where each of them, or what takes its place, stands in `sentence`"""
     text: str
@@ -142,7 +142,7 @@ class Correction:
 
     @property
     def is_right(self) -> bool:
-        """Whether the sentence gives the target as it stands."""
+        """Whether the sentence gives the target without an edit."""
         return self.corrected is self.read
 
 

@@ -44,14 +44,17 @@ class Edits(nn.Module, ABC):
         """bool [row]: whether a result is in the language."""
 
     def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
-        """The neighbours of each sentence, and its count."""
+        """`neighbours` and `count` of each sentence, in one go."""
         made = self.results(z)
         count = _count_by_row(made.rows, len(z)).clamp(min=1).double()
         inside = self.contains(made.symbols)
         return Candidates(made.rows[inside], made.symbols[inside]), count
 
     def neighbours(self, z: Tensor) -> Candidates:
-        """The results that can be right: those in the language."""
+        """The results that can be right: all in the language.
+
+        A faster `around` may add others, which no judge calls right.
+        """
         return self.around(z)[0]
 
     def count(self, z: Tensor) -> Tensor:

@@ -112,7 +112,7 @@ class State:
 
 
 def log_ratio(now: State, new: State, distance: int, edits: ReferenceEdits, chain: ChainSettings) -> float:
-    """log of the acceptance ratio r of `back_search.log_ratio`, where it is derived."""
+    """log of the acceptance ratio r, which `back_search.log_ratio` derives."""
     count = {state: edits.count(state.sentence) for state in (now, new)}
 
     def chance(a: State) -> float:

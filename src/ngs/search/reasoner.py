@@ -56,7 +56,7 @@ class Reasoner(nn.Module):
     @property
     def plan(self) -> Plan:
         """How the posterior is found: `print(reasoner.plan.describe())`."""
-        if "_plan" not in self._modules:
+        if not hasattr(self, "_plan"):
             self._plan = self._make_plan()
         return self._plan
 
@@ -83,13 +83,15 @@ def reasoner(
     examples: Known,
     *,
     judge: MakeJudge | None = None,
+    edits: Edits | None = None,
     budget: int = BUDGET,
     beam: int = BEAM,
 ) -> Reasoner:
     """Return the reasoner of examples with independent scores.
 
     Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones
-    a task can give a `judge` of its own; without one they are parsed and executed one by one.
+    a task can give a `judge` of its own; without one they are parsed and executed one by one. `edits` say what
+    one step of back-search may change: by default one symbol.
 
     >>> from ngs import Arithmetic, Examples, arithmetic_grammar
     >>> examples = Examples.of([torch.zeros(3, 1)], [2])
@@ -100,10 +102,9 @@ def reasoner(
     lengths = [int(length) for length in examples.lengths]
     longest = max(lengths, default=0)
     check_answers(examples.answers, len(lengths))
-    plan = TablePlan(
-        grammar, semantics, lengths, examples.answers, budget, beam
-    )  # refuses impossible lengths
-    edits = Substitute(grammar, longest).to(examples.device)
+    # Refuses lengths that the grammar does not have.
+    plan = TablePlan(grammar, semantics, lengths, examples.answers, budget, beam)
+    edits = (Substitute(grammar, longest) if edits is None else edits).to(examples.device)
     judging: Judge
     if judge is not None:
         judging = judge(grammar, examples)

@@ -40,7 +40,10 @@ BEAM = 32
 
 
 class Plan(Protocol):
-    """How a reasoner finds the sentences with the right answer."""
+    """How a reasoner finds the sentences with the right answer.
+
+    A plan with buffers is an `nn.Module`, so that checkpoints have them.
+    """
 
     def posterior(self, p: Any, examples: Tensor, generator: torch.Generator) -> Any:
         """p(z|x,y): the distribution `p`, with a row for each of `examples`, within the right sentences."""
@@ -189,7 +192,7 @@ class ListPlan(nn.Module):
     """
 
     listed: Tensor
-    """int8 [sentence, time]: right sentences, those of one example after those of another"""
+    """int16 [sentence, time]: right sentences, those of one example after those of another"""
     begins: Tensor
     """[example + 1]: where the sentences of an example begin"""
     exact: Tensor
@@ -223,10 +226,10 @@ class ListPlan(nn.Module):
         right = joined(known, found)
         listed = p.within(right)
         log_p = listed.scores.detach()
-        self._keep(examples, right, log_p, exact)
         order = most_likely_first(right.rows, log_p)
+        self._keep(examples, right, order, exact)
         meaning = self.same(right.symbols)
-        return listed.select(order[first_of_each(right.rows[order], meaning[order])])
+        return listed.among(order[first_of_each(right.rows[order], meaning[order])])
 
     def describe(self) -> str:
         share = self.exact.float().mean() if len(self.exact) else 1.0
@@ -275,9 +278,8 @@ class ListPlan(nn.Module):
         order = order[candidates.rows[order].argsort(stable=True)]
         return candidates.select(order[rank_in_row(candidates.rows[order]) < self.effort.fresh])
 
-    def _keep(self, examples: Tensor, right: Candidates, log_p: Tensor, exact: Tensor) -> None:
-        """Keep the most likely right sentences of the examples that were searched."""
-        order = most_likely_first(right.rows, log_p)
+    def _keep(self, examples: Tensor, right: Candidates, order: Tensor, exact: Tensor) -> None:
+        """Keep the first right sentences in `order`, the most likely, of examples that were searched."""
         rows = right.rows[order]
         rank = rank_in_row(rows)
         kept = (rank < self.effort.memory) & ~exact[rows]
@@ -300,7 +302,7 @@ def _right_sentences(
         found = enumerate_sentences(constraint, given.select(chosen), at_most)
         right = judge(chosen[found.rows], found.sentences)
         symbols = pad(found.sentences[right], (0, time - found.sentences.shape[1]), value=PAD)
-        parts.append((chosen[found.rows[right]], symbols.to(torch.int8)))
+        parts.append((chosen[found.rows[right]], symbols.to(torch.int16)))
         complete.append(found.complete)
     rows = torch.cat([part[0] for part in parts])
     begins = torch.searchsorted(rows, torch.arange(len(given) + 1, device=rows.device))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -18,6 +17,7 @@ from ngs.learning.examples import Batch, Examples
 from ngs.networks.pointer import Asked, Encoded
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.parsing.candidates import rank_in_row
+from ngs.search.back_search import Judge
 from ngs.search.edits import Edits
 from ngs.search.reasoner import Reasoner
 from ngs.search.support import Effort, ListPlan
@@ -112,7 +112,7 @@ class Part:
 def program_reasoner(
     examples: Examples,
     language: Constraint[Any],
-    judge: Callable[[Tensor, Tensor], Tensor],
+    judge: Judge,
     edits: Edits,
     effort: Effort,
 ) -> Reasoner:
