@@ -90,8 +90,8 @@ def reasoner(
     """Return the reasoner of examples with independent scores.
 
     Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones
-    a task can give a `judge` of its own; without one they are parsed and executed one by one. `edits` say what
-    one step of back-search may change: by default one symbol.
+    a task can give a `judge` of its own; without one they are parsed and executed one by one. `edits` say
+    what one step of back-search may change: by default one symbol.
 
     >>> from ngs import Arithmetic, Examples, arithmetic_grammar
     >>> examples = Examples.of([torch.zeros(3, 1)], [2])
