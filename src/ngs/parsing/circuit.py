@@ -145,9 +145,9 @@ class Circuit(nn.Module):
             raise no_such_length(length, self.roots, self.time)
         return self.roots[length].get(value)
 
-    def find(self, lengths: Sequence[int], values: Iterable[Value] = repeat(())) -> list[int | None]:
-        """The root of each pair of a length and a value."""
-        return [self.root(length, value) for length, value in zip(lengths, values, strict=False)]
+    def edges_of(self, lengths: Sequence[int], values: Iterable[Value] = repeat(())) -> Edges:
+        """The edges of the root of each pair of a length and a value."""
+        return self.select([self.root(*pair) for pair in zip(lengths, values, strict=False)])
 
     def select(self, roots: Sequence[int | None]) -> Edges:
         """The edges of one root for each example, on the circuit's device; `out` is the example."""

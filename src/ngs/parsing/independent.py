@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import repeat
 from math import prod
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import Value
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
@@ -33,10 +35,16 @@ class Group:
     """of each of these rows"""
 
     @classmethod
-    def of(cls, rows: Sequence[int] | None, circuit: Circuit, roots: Sequence[int | None]) -> Group:
-        """Some rows, or with None all of them, and the roots of these."""
+    def of(
+        cls,
+        rows: Sequence[int] | None,
+        circuit: Circuit,
+        lengths: Sequence[int],
+        values: Iterable[Value] = repeat(()),
+    ) -> Group:
+        """Some rows, or with None all of them, with the lengths and values of their sentences."""
         with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
-            edges = circuit.select(roots)
+            edges = circuit.edges_of(lengths, values)
             if rows is None:
                 return cls(slice(None), circuit, edges)
             return cls(torch.tensor(rows, dtype=torch.long, device=edges.out.device), circuit, edges)
@@ -172,8 +180,7 @@ class Independent:
 
     def _language(self, charts: Charts) -> tuple[Group, ...]:
         circuit = charts(self.grammar, self.log_probs.shape[1], self.log_probs.device)
-        roots = circuit.find(self.lengths.tolist())
-        return (Group.of(None, circuit, roots),)
+        return (Group.of(None, circuit, self.lengths.tolist()),)
 
 
 def independent(grammar: Grammar, log_probs: Tensor, lengths: Lengths = None) -> Independent:

@@ -84,13 +84,13 @@ class TablePlan(nn.Module):
         if short:
             circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget, device)
             known = [each[row] for row in short]
-            roots = circuit.find([self.lengths[k] for k in known], [self.answers[k] for k in known])
-            groups.append(Group.of(None if len(short) == len(each) else short, circuit, roots))
+            lengths, answers = [self.lengths[k] for k in known], [self.answers[k] for k in known]
+            groups.append(Group.of(None if len(short) == len(each) else short, circuit, lengths, answers))
         for row in sorted(set(range(len(each))).difference(short)):
             length, answer = self.lengths[each[row]], self.answers[each[row]]
             scores = p.log_probs[row, :length].detach()
             circuit, exact[row] = beam_circuit(self.grammar, self._algebra, scores, answer, self.beam)
-            groups.append(Group.of([row], circuit, [circuit.root(length, answer)]))
+            groups.append(Group.of([row], circuit, [length], [answer]))
         flags = torch.tensor(exact, dtype=torch.bool, device=device)
         return Independent(p.grammar, p.log_probs, p.lengths, tuple(groups), flags)
 
