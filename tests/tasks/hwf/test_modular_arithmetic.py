@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from ngs import PAD, Grammar, NGSError
+from ngs import PAD, Grammar, NGSError, ShapeError
 from ngs.grammar.library import arithmetic
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
@@ -111,6 +111,11 @@ def test_answers_of_other_types_are_equal_where_python_says_so(answer: Value) ->
 @pytest.mark.parametrize("answer", ["1", None, (1,)])
 def test_what_is_no_number_is_no_value(answer: Value) -> None:
     assert not gives(3, "1", answer)
+
+
+def test_formulas_longer_than_the_primes_are_for_are_refused() -> None:
+    with pytest.raises(ShapeError, match="up to 7 symbols, and this judge is exact for up to 5"):
+        ModularJudge(5, [4])(torch.tensor([0]), encoded(["1+1+1+1"]))
 
 
 def test_other_grammars_are_refused() -> None:

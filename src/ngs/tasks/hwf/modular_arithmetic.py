@@ -36,7 +36,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ngs.errors import NGSError
+from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.padding import PAD
@@ -64,7 +64,7 @@ class ModularJudge(nn.Module):
     def __init__(self, longest: int, answers: Sequence[Value]) -> None:
         """For formulas of up to `longest` symbols."""
         super().__init__()
-        digits = (max(longest, 1) + 1) // 2
+        self.digits = digits = (max(longest, 1) + 1) // 2
         primes = list(_primes(2 * 9 ** (2 * digits - 1)))
         pairs = [_target(answer, digits) for answer in answers]
         residues = [[[part % p for p in primes] for part in pair] for pair in pairs]
@@ -77,6 +77,13 @@ class ModularJudge(nn.Module):
     def forward(self, examples: Tensor, z: Tensor) -> Tensor:
         """bool [formula]: whether each formula [formula, time] gives the answer of its example [formula]."""
         z = pad(z, (0, 1 - z.shape[1] % 2), value=PAD)  # digits and operators in pairs
+        lengths = lengths_of(z)
+        longest = int(lengths.max()) if len(z) else 0
+        if (longest + 1) // 2 > self.digits:
+            raise ShapeError(
+                f"the formulas have up to {longest} symbols, and this judge is exact for up to "
+                f"{2 * self.digits - 1}; make it for the longest formula"
+            )
         digit = z[:, ::2] - len(OPERATORS)
         operator = pad(z[:, 1:-1:2], (1, 0))  # the first digit comes as `+ d`
         over = z[:, ::2] == PAD
@@ -91,7 +98,7 @@ class ModularJudge(nn.Module):
             d, ds, dt = torch.where(ended, torch.stack((d, ds, dt)), moved)
         a, b = self.targets[examples].permute(1, 2, 0)
         equal: Tensor = ((b * ((ds + dt) % primes) - a * d) % primes == 0).all(0)
-        return equal & (fits & ~by_zero).all(1) & (lengths_of(z) % 2 == 1)
+        return equal & (fits & ~by_zero).all(1) & (lengths % 2 == 1)
 
 
 def modular_judge(grammar: Grammar, examples: Known) -> ModularJudge:
