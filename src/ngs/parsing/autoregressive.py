@@ -138,9 +138,9 @@ class _Writing:
         self._constraint, self._decoder = p.constraint, p.decoder
         self._state = p.constraint.start(p.given)
         self._legal = p.constraint.mask(self._state)
-        start = torch.arange(len(p), device=p.given.device)
-        self._written = [start.new_full((len(p),), PAD)]
-        self.log_p = torch.zeros(len(p), device=p.given.device)
+        beginning = self._legal[:, 0]
+        self._written = [torch.full_like(beginning, PAD, dtype=torch.int64)]
+        self.log_p = torch.zeros_like(beginning, dtype=torch.float32)
 
     @property
     def symbols(self) -> Tensor:

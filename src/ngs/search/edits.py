@@ -8,8 +8,7 @@ every kind of edits:
     for each distance d, the walk is reversible with respect to count:
         count(z) P(z' | z, d) = count(z') P(z | z', d)
 
-Whatever would leave the language is no step: the walk stays where it is. To add a kind of edits, write
-`results` and `contains`; everything else follows, and may be replaced by something faster.
+To add a kind of edits, write `neighbours`; everything else follows, and may be replaced by something faster.
 """
 
 from __future__ import annotations
@@ -33,29 +32,16 @@ class Edits(nn.Module, ABC):
     """
 
     @abstractmethod
-    def results(self, z: Tensor) -> Candidates:
-        """What each edit makes of each sentence, in the language or not.
+    def neighbours(self, z: Tensor) -> Candidates:
+        """What each edit makes of each sentence: sentences of the language.
 
         As many edits must lead from one sentence to another as lead back.
         """
 
-    @abstractmethod
-    def contains(self, z: Tensor) -> Tensor:
-        """bool [row]: whether a result is in the language."""
-
     def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
         """`neighbours` and `count` of each sentence, in one go."""
-        made = self.results(z)
-        count = _count_by_row(made.rows, len(z)).clamp(min=1).double()
-        inside = self.contains(made.symbols)
-        return Candidates(made.rows[inside], made.symbols[inside]), count
-
-    def neighbours(self, z: Tensor) -> Candidates:
-        """The results that can be right: all in the language.
-
-        A faster `around` may add others, which no judge calls right.
-        """
-        return self.around(z)[0]
+        near = self.neighbours(z)
+        return near, _count_by_row(near.rows, len(z)).clamp(min=1).double()
 
     def count(self, z: Tensor) -> Tensor:
         """float64 [row]: how many edits each sentence has; at least 1, so that it can be divided by."""
@@ -63,9 +49,9 @@ class Edits(nn.Module, ABC):
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         """float64 [row]: how many edits turn each sentence into the other one."""
-        made = self.results(z)
-        same = (made.symbols == other[made.rows]).all(1)
-        return _count_by_row(made.rows[same], len(z)).double()
+        near = self.neighbours(z)
+        same = (near.symbols == other[near.rows]).all(1)
+        return _count_by_row(near.rows[same], len(z)).double()
 
     def walk(self, z: Tensor, distance: Tensor, generator: torch.Generator) -> Tensor:
         """Each sentence after `distance` [row] random edits, one after another."""
@@ -79,15 +65,14 @@ class Edits(nn.Module, ABC):
     def _edited(self, z: Tensor, generator: torch.Generator) -> Tensor:
         """Each sentence after one random edit."""
         draw = torch.rand(len(z), generator=generator, device=generator.device).to(z.device)
-        made = self.results(z)
-        if not len(made.rows):
+        near = self.neighbours(z)
+        if not len(near.rows):
             return z
-        number = _count_by_row(made.rows, len(z))
+        number = _count_by_row(near.rows, len(z))
         # A number just below 1 may round up to the count; it means the last edit.
         chosen = (draw * number).long().minimum((number - 1).clamp(min=0))
-        result = made.symbols[(number.cumsum(0) - number + chosen).clamp(max=len(made.rows) - 1)]
-        moves = (number > 0) & self.contains(result)
-        return torch.where(moves[:, None], result, z)
+        result = near.symbols[(number.cumsum(0) - number + chosen).clamp(max=len(near.rows) - 1)]
+        return torch.where((number > 0)[:, None], result, z)
 
 
 class Switch(Edits):
@@ -107,14 +92,11 @@ class Switch(Edits):
         super().__init__()
         self.register_buffer("classes", classes, persistent=False)
 
-    def results(self, z: Tensor) -> Candidates:
+    def neighbours(self, z: Tensor) -> Candidates:
         row, first, second = self._switchable(z).nonzero(as_tuple=True)
         changed = z[row]
         one, other = changed.gather(1, first[:, None]), changed.gather(1, second[:, None])
         return Candidates(row, changed.scatter(1, first[:, None], other).scatter(1, second[:, None], one))
-
-    def contains(self, z: Tensor) -> Tensor:
-        return torch.ones(len(z), dtype=torch.bool, device=z.device)
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         """1 where the sentences differ in two positions, by a switch of two symbols of one class."""
@@ -168,17 +150,14 @@ class Substitute(Edits):
         for name, table in tables.items():
             self.register_buffer(name, table, persistent=False)
 
-    def results(self, z: Tensor) -> Candidates:
+    def neighbours(self, z: Tensor) -> Candidates:
+        """Every substitution, in the language or not: no judge calls a sentence right that is outside."""
         other = torch.arange(self.usable.shape[-1], device=z.device) != z[..., None]
         row, position, symbol = (self._of(self.usable, z) & other).nonzero(as_tuple=True)
         return Candidates(row, z[row].scatter(1, position[:, None], symbol[:, None]))
 
-    def contains(self, z: Tensor) -> Tensor:
-        return self.automaton.contains(Given(), z)
-
     def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
-        """Every substitution: no judge calls a sentence right that is outside of the language."""
-        return self.results(z), (self._of(self.alternatives, z) > 0).sum(1).clamp(min=1).double()
+        return self.neighbours(z), (self._of(self.alternatives, z) > 0).sum(1).clamp(min=1).double()
 
     def ways(self, z: Tensor, other: Tensor) -> Tensor:
         differ = z != other
@@ -198,7 +177,7 @@ class Substitute(Edits):
         number = (number + (number >= current)).clamp(max=self.order.shape[-1] - 1)
         drawn = self._of(self.order, z).gather(2, number[..., None])[..., 0]
         result = torch.where(changes, drawn, z)
-        return torch.where(self.contains(result)[:, None], result, z)
+        return torch.where(self.automaton.contains(Given(), result)[:, None], result, z)
 
     def _of(self, table: Tensor, z: Tensor) -> Tensor:
         """The rows of a table for sentences of these lengths, as long as `z`."""

@@ -45,22 +45,20 @@ class ReferenceEdits(Protocol):
 class ListedEdits:
     """Edits given as a list."""
 
-    results: Callable[[Sentence], Iterable[Edit]]
-    contains: Callable[[Sentence], bool]
+    neighbours: Callable[[Sentence], Iterable[Edit]]
+    """what each edit makes of a sentence, in the language"""
 
     def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
-        counts = Counter(edit.sentence for edit in self.results(sentence))
-        return {z: float(n) for z, n in counts.items() if z != sentence and self.contains(z)}
+        counts = Counter(edit.sentence for edit in self.neighbours(sentence))
+        return {z: float(n) for z, n in counts.items() if z != sentence}
 
     def count(self, sentence: Sentence) -> float:
-        return max(1.0, float(sum(1 for _ in self.results(sentence))))
+        return max(1.0, float(sum(1 for _ in self.neighbours(sentence))))
 
     def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
         for _ in range(distance):
-            results = list(self.results(sentence))
-            if results:
-                drawn = results[_below(len(results), generator)].sentence
-                sentence = drawn if self.contains(drawn) else sentence
+            if near := list(self.neighbours(sentence)):
+                sentence = near[_below(len(near), generator)].sentence
         return sentence
 
 

@@ -132,14 +132,12 @@ class TidyEdits(Edits):
         super().__init__()
         self.moves, self.switches, self.phrases = moves, switches(), NounPhrases()
 
-    def results(self, z: Tensor) -> Candidates:
-        switched = self.switches.results(z)
-        tidied = Candidates(switched.rows, self.phrases.tidied(switched.symbols))
-        if not self.moves:
-            return tidied
-        parts = tidied, self.phrases.moves(z), self.phrases.turns(z)
+    def neighbours(self, z: Tensor) -> Candidates:
+        switched = self.switches.neighbours(z)
+        parts = [Candidates(switched.rows, self.phrases.tidied(switched.symbols))]
+        if self.moves:
+            parts += [self.phrases.moves(z), self.phrases.turns(z)]
         rows, order = torch.cat([part.rows for part in parts]).sort(stable=True)
-        return Candidates(rows, torch.cat([part.symbols for part in parts])[order])
-
-    def contains(self, z: Tensor) -> Tensor:
-        return self.phrases.is_tidy(z)
+        made = torch.cat([part.symbols for part in parts])[order]
+        tidy = self.phrases.is_tidy(made)
+        return Candidates(rows[tidy], made[tidy])
