@@ -1,10 +1,11 @@
-"""How much faster whole training runs are on a GPU with the kernels of `ngs.kernels` than without.
+"""How much faster training is on a GPU with each kernel of `ngs.kernels` than without.
 
-    python benchmarks/kernels.py [--rounds 3] [OPTIONS OF ngs train, such as --steps 100]
+    python benchmarks/kernels.py --hwf data/HWF.ngs --clevr data/CLEVR-25k.ngs [--steps 60] [--rounds 2]
 
-Each run is a process of its own, with NGS_KERNELS unset or off. Both ways run once before, uncounted, so that
-Triton's cache is filled; then they take turns, and who begins changes from round to round. A ratio below 1.3
-says that kernels are not worth their lines there. A table is printed, and the same as JSON.
+Every run trains with all kernels, with none, and with all but each one. They take turns, on the same data and
+from the same weights, so that a slow moment hits all of them. Long runs consist of such steps; loading Triton's
+kernels is left out. A ratio below 1.3 says that a kernel is not worth its lines there. The figures are
+printed as a table, and as JSON.
 """
 
 from __future__ import annotations
@@ -12,86 +13,107 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 import torch
 
+from ngs.experiments.catalogue.experiment import Means
+from ngs.experiments.catalogue.settings import our_clevr, our_hwf, paper_clevr, paper_hwf
+from ngs.experiments.clevr import CLEVRCourse
+from ngs.experiments.config import EMBEDDED
+from ngs.experiments.course import AnswersCourse
 from ngs.experiments.environment import environment
+from ngs.experiments.hwf import HWFCourse
+from ngs.gpu import rounded_products
+from ngs.learning.loop import Trainer
 
-RUNS = (
-    *(("hwf", method) for method in ("posterior", "m-bs", "supervised")),
-    *(("clevr", method) for method in ("posterior", "m-bs", "reinforce")),
-)
-Train = Callable[[str, str, bool], tuple[float, float]]
-"""(task, method, with kernels) -> seconds of the whole process and of its training steps"""
-
-
-def train(task: str, method: str, with_kernels: bool, options: Sequence[str] = ()) -> tuple[float, float]:
-    settings = {name: value for name, value in os.environ.items() if name != "NGS_KERNELS"}
-    if not with_kernels:
-        settings["NGS_KERNELS"] = "off"
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "run")
-        command = [
-            sys.executable,
-            "-m",
-            "ngs.apps.cli",
-            "train",
-            task,
-            "--method",
-            method,
-            "--out",
-            str(out),
-            *options,
-        ]
-        begin = time.perf_counter()
-        subprocess.run(command, env=settings, check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - begin
-        result = json.loads((out / "result.json").read_text(encoding="utf-8"))
-    return seconds, result["training_seconds"]
+OF_FORMULAS = ("chart",)
+OF_PROGRAMS = ("decoder", "lstm", "legal_symbols", "program_execution")
+WARM_UP = 10
+METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
 
 
-def compared(train: Train, task: str, method: str, rounds: int) -> dict[str, Any]:
-    """Median seconds with and without kernels, and their ratio."""
-    spent: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
-    for number in range(1 + rounds):
-        for with_kernels in (True, False) if number % 2 else (False, True):
-            seconds = train(task, method, with_kernels)
-            if number:
-                spent[with_kernels].append(seconds)
-    whole, steps = ({way: median(each[k] for each in spent[way]) for way in spent} for k in (0, 1))
+def courses(hwf: str, clevr: str) -> Iterator[tuple[str, AnswersCourse[Any], tuple[str, ...]]]:
+    """Each kind of run, by our settings and the paper's, with the kernels that it could use."""
+    device = torch.device("cuda")
+    means = Means(hwf=hwf, clevr=clevr)
+    yield "formulas, our settings", HWFCourse(our_hwf(hwf), device), OF_FORMULAS
+    yield "formulas, the paper's", HWFCourse(paper_hwf(means), device), OF_FORMULAS
+    yield "questions, our settings", CLEVRCourse(our_clevr(means), device), OF_PROGRAMS
+    yield "questions, the paper's", CLEVRCourse(paper_clevr(means), device), OF_PROGRAMS
+
+
+@contextmanager
+def kernels(names: tuple[str, ...]) -> Iterator[None]:
+    before = os.environ.get("NGS_KERNELS")
+    os.environ["NGS_KERNELS"] = ",".join(names) or "off"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["NGS_KERNELS"]
+        else:
+            os.environ["NGS_KERNELS"] = before
+
+
+def milliseconds(course: AnswersCourse[Any], method: str, steps: int) -> float:
+    """Of one training step, on average over `steps` of them."""
+    course.config = replace(course.config, method=method, steps=WARM_UP + steps)
+    torch.manual_seed(0)
+    trainer = iter(Trainer(course.network(), course.lessons(), course.config.settings))
+    for number in range(WARM_UP + steps):
+        if number == WARM_UP:
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+        next(trainer)
+    torch.cuda.synchronize()
+    return 1000 * (time.perf_counter() - begin) / steps
+
+
+def measured(course: AnswersCourse[Any], method: str, known: tuple[str, ...], rounds: int, steps: int) -> Any:
+    """The median milliseconds of a step in each way, and how many times longer it takes without each kernel."""
+    ways: Mapping[str, tuple[str, ...]] = {
+        "with all": known,
+        "with none": (),
+        **{f"without {name}": tuple(n for n in known if n != name) for name in known if len(known) > 1},
+    }
+    spent: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, names in ways.items():
+            with kernels(names):
+                spent[way].append(milliseconds(course, method, steps))
+    found = {way: median(each) for way, each in spent.items()}
     return {
-        "run": f"{task} {method}",
-        "with": whole[True],
-        "without": whole[False],
-        "ratio": whole[False] / whole[True],
-        "training_ratio": steps[False] / steps[True],
-        "seconds": {"with": spent[True], "without": spent[False]},
+        "milliseconds": found,
+        "ratios": {way: found[way] / found["with all"] for way in ways if way != "with all"},
+        "all_rounds": spent,
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    given, options = parser.parse_known_args()
+    parser.add_argument("--hwf", default=EMBEDDED)
+    parser.add_argument("--clevr", default=EMBEDDED)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=2)
+    given = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here, so kernels cannot be measured.")
-    print(f"{'run':20}", *(f"{name:>12}" for name in ("with, s", "without, s", "ratio", "of training")))
-    rows = []
-    for task, method in RUNS:
-        row = compared(partial(train, options=options), task, method, given.rounds)
-        numbers = (row[name] for name in ("with", "without", "ratio", "training_ratio"))
-        print(f"{row['run']:20}", *(f"{number:12.2f}" for number in numbers), flush=True)
-        rows.append(row)
-    print(json.dumps({"environment": environment(torch.device("cuda"), sys.argv), "runs": rows}, indent=1))
+    rows = {}
+    with rounded_products():  # as in a run
+        for kind, course, known in courses(given.hwf, given.clevr):
+            for method in METHODS:
+                row = measured(course, method, known, given.rounds, given.steps)
+                rows[f"{kind}, {method}"] = row
+                ratios = ", ".join(f"{way} {ratio:.2f}" for way, ratio in row["ratios"].items())
+                print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {ratios}", flush=True)
+    print(json.dumps({"environment": environment(torch.device("cuda"), sys.argv), "runs": rows}))
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def test_legality(name: str) -> None:
 
     programs, language = random_programs(random_source(), 30, 12), LANGUAGES[name]
     counts, columns = counts_of(programs), encoded(programs, extra=1)
-    rule = language.rule(counts.shape[1], CPU)
+    rule = language.rule()
     for each in (columns, columns.flip(1), columns.masked_fill(torch.arange(columns.shape[1]) > 4, PAD)):
         legal = legal_symbols.legal_along(rule.function, rule.facts, counts, each)
         assert torch.equal(legal, Constraint.masks(language, Given(multiset=counts), each))
@@ -83,7 +83,7 @@ def in_single_precision(p: Autoregressive) -> Decoder:
     """What a network has read, as the kernels take it, with exact products."""
     multiset = p.given.multiset
     assert multiset is not None and isinstance(p.constraint, Counting) and isinstance(p.decoder, Encoded)
-    rule = p.constraint.rule(len(MODULES), CPU)
+    rule = p.constraint.rule()
     assert rule is not None
     return kernel_decoder(p.decoder, multiset, rule, torch.float32)
 

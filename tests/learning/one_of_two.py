@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import METHODS, Mapo, Objective
-from ngs.processes import as_the_first_says, own_seed
+from ngs.processes import broadcast_from_first, own_seed
 from tests.learning.tasks import TASKS
 
 SETTINGS = Settings(batch_size=16, learning_rate=0.01, averaging=0.5, seed=3)
@@ -80,7 +80,7 @@ def main(folder: Path) -> None:
         facts[f"{kind} memory"] = mapo.memory.stored.tolist()
         facts[f"{kind} baseline"] = mapo.baseline.value.item()
     facts["seed"] = own_seed(7, "a")
-    facts["enough"] = as_the_first_says(accelerator.process_index == 0, accelerator.device)
+    facts["enough"] = broadcast_from_first(accelerator.process_index == 0, accelerator.device)
     (folder / f"{accelerator.process_index}.json").write_text(json.dumps(facts))
     accelerator.end_training()
 

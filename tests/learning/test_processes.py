@@ -16,14 +16,14 @@ from accelerate import Accelerator
 
 from ngs.errors import DataError
 from ngs.processes import (
-    as_the_first_says,
-    gathered,
+    all_gather,
+    broadcast_from_first,
     mean_over_processes,
-    number_of_this,
     own_seed,
     own_state,
+    rank,
     states_of_all,
-    together,
+    world_size,
 )
 from tests.learning import one_of_two
 from tests.learning.tasks import TASKS
@@ -35,10 +35,11 @@ PATIENCE = 60
 
 def test_alone_everything_is_the_identity() -> None:
     values = torch.arange(3.0)
-    assert (together(), number_of_this()) == (1, 0)
+    assert (world_size(), rank()) == (1, 0)
     assert own_seed(7, "a") == own_seed(7, "a") != own_seed(7, "b") != own_seed(8, "b")
-    assert as_the_first_says(True, torch.device("cpu")) and not as_the_first_says(False, torch.device("cpu"))
-    assert mean_over_processes(values) is values and gathered(values) is values
+    cpu = torch.device("cpu")
+    assert broadcast_from_first(True, cpu) and not broadcast_from_first(False, cpu)
+    assert mean_over_processes(values) is values and all_gather(values) is values
     state = torch.Generator().manual_seed(1).get_state()
     assert torch.equal(own_state(states_of_all(state, torch.device("cpu"))), state)
     with pytest.raises(DataError, match="the checkpoint is of 3 processes, and these are 1"):

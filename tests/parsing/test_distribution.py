@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import ngs
+from ngs.errors import NGSError
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
@@ -147,5 +149,5 @@ def test_the_posterior_is_p_within_the_right_sentences(data: st.DataObject, k: i
 def test_rows_of_a_posterior_cannot_be_chosen() -> None:
     grammar = Grammar.parse('s: "a" | "b"')
     p = ngs.independent(grammar, torch.zeros(2, 1, 2))
-    with pytest.raises(NotImplementedError, match="before the support is narrowed"):
-        p.within(()).select(torch.tensor([0]))
+    with pytest.raises(NGSError, match="the support is narrowed already; choose rows first"):
+        replace(p, support=()).select(torch.tensor([0]))

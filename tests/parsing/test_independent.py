@@ -285,7 +285,7 @@ def test_best_does_not_ask_for_ambiguity() -> None:
     p = independent(PALINDROMES, scores)
     word = p.best()[0]
     assert word == word[::-1] and word.count("b") >= 38
-    with pytest.raises(BudgetError, match=r"too many to tell whether a sentence has one tree.*`best`"):
+    with pytest.raises(BudgetError, match=r"too many to follow them all.*`best`"):
         _ = p.log_z
 
 

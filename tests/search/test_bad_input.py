@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf, nan
 
 import pytest
@@ -316,3 +317,23 @@ def test_answers_that_equal_no_value(answer) -> None:
     ):
         with pytest.raises(SemanticsError, match="the answer is"):
             call()
+
+
+def test_a_semantics_that_cannot_be_cached() -> None:
+    @dataclass(frozen=True)
+    class Scaled(Arithmetic):
+        factors: dict[str, int]
+
+    examples = Examples(lengths=[1], answers=[1])
+    with pytest.raises(SemanticsError, match="is not hashable, so its tables cannot be cached"):
+        reasoner(SMALL_ARITHMETIC, Scaled({"one": 1}), examples)
+
+
+def test_sentences_that_are_too_long_for_what_was_made() -> None:
+    z = torch.tensor([SMALL_ARITHMETIC.encode("1+2+1")])
+    short = reasoner(SMALL_ARITHMETIC, Arithmetic, Examples(lengths=[3], answers=[1]))
+    message = "a sentence has 5 symbols, and this was made for up to 3; make it for the longest sentence"
+    with pytest.raises(ShapeError, match=message):
+        short.judge(torch.tensor([0]), z)
+    with pytest.raises(ShapeError, match=message):
+        short.edits.neighbours(z)

@@ -23,6 +23,7 @@ from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.candidates import Candidates, joined
 from ngs.search.back_search import State, log_ratio, log_target
 from ngs.search.correction import Edit, switches
+from ngs.search.edits import usable_symbols
 from ngs.search.multi_step import ListedEdits, ReferenceEdits, Substitutions
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, grammars
@@ -54,6 +55,23 @@ def grammars_with_lengths(longest: int) -> st.SearchStrategy[tuple[Grammar, int]
         return st.tuples(st.just(grammar), st.sampled_from(lengths_of(grammar, longest)))
 
     return grammars().flatmap(with_length)
+
+
+@given(grammars_with_lengths(5))
+def test_symbols_of_a_position_are_those_of_all_sentences(case: tuple[Grammar, int]) -> None:
+    grammar, length = case
+    table = usable_symbols(grammar, length)
+    for shorter in range(1, length + 1):
+        known = {
+            (t, symbol) for z in sentences(grammar, shorter) for t, symbol in enumerate(grammar.encode(z))
+        }
+        assert set(map(tuple, table[shorter].nonzero().tolist())) == known
+
+
+def test_long_sentences_of_many_brackets_can_be_edited() -> None:
+    brackets = Grammar.parse('s: "(" s ")" | "[" s "]" | "{" s "}" | "x"')
+    usable = usable_symbols(brackets, 41)  # the prefixes of these sentences lead to 3^20 states
+    assert usable[41, 20].sum() == 1 and usable[41, :20].sum() == usable[41, 21:].sum() == 60
 
 
 def walks_of_substitutions(language: Language) -> list[Tensor]:

@@ -19,10 +19,10 @@ from ngs.apps.written_files import check_apart, check_picture, write_annotated, 
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
-from ngs.experiments.folder import CONFIG, load_config
+from ngs.experiments.folder import CONFIG
 from ngs.experiments.report.programs import about_objects
 from ngs.experiments.scenes import load_scene_reader
-from ngs.tasks.clevr.correction import correct, tidy_switches
+from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import Executed, description
@@ -146,10 +146,7 @@ def explain_question(
     run: Path, question: str, answer: str, given: GivenScene, is_lenient: bool, svg: Path | None
 ) -> None:
     """What was misread in a question whose answer is known."""
-    config = load_config(run, TrainCLEVR)
-    edits = tidy_switches if config.grammar == "tidy" and not config.moves else None  # as in training
-    reader = _reader(run, is_lenient)
-    correction = correct(reader, question, given.scene, answer.strip().lower(), edits=edits)
+    correction = correct(_reader(run, is_lenient), question, given.scene, answer.strip().lower())
     console = plain_console()
     _tell_scene(console, given)
     tell(console, as_text(correction))

@@ -36,7 +36,7 @@ from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
 from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
-from ngs.processes import leave_together
+from ngs.processes import destroy_process_group
 
 QUESTIONS = 10
 """About each picture, where no other number is given."""
@@ -94,7 +94,7 @@ def _train(
         f"{result['training_seconds']:.1f} s of training; the network of step {result['chosen_step']}, "
         f"chosen on the validation part, is in {folder / BEST}\nsee the whole story: ngs report {folder}",
     )
-    leave_together()
+    destroy_process_group()
 
 
 ABOUT: Mapping[type[Config], str] = {

@@ -85,7 +85,8 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     config = load_config(folder, TrainCLEVR)
     network, facts = read_network(folder / name, "clevr", KNOWN, _made)
     vocabulary = tuple(facts["vocabulary"])
-    return QuestionReader(network, vocabulary, LANGUAGES[config.grammar](), UNIQUE[config.unique])
+    language, unique = LANGUAGES[config.grammar](), UNIQUE[config.unique]
+    return QuestionReader(network, vocabulary, language, unique, config.moves)
 
 
 def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:

@@ -16,7 +16,7 @@ States are built when first asked for and kept: after warm-up, decoding is table
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from threading import RLock
 
@@ -144,22 +144,21 @@ class PrefixAutomaton:
                 for symbol in self.legal_within(state, remaining):
                     longer[self.advance(state, symbol)] += number
             prefixes = longer
-            if len(prefixes) > MOST_STATES:
-                raise BudgetError(
-                    f"the prefixes of sentences of {length} symbols lead to more than {MOST_STATES} states, "
-                    f"too many to tell whether a sentence has one tree; use shorter sentences "
-                    f"(`best` has no such limit)"
-                )
+            _check_few(prefixes, length)
         return sum(prefixes.values())
 
     def symbols_at(self, length: int) -> tuple[tuple[int, ...], ...]:
-        """For each position, the symbols that some sentence of exactly `length` symbols has there."""
+        """For each position, the symbols that some sentence of exactly `length` symbols has there.
+
+        A BudgetError as for `count`.
+        """
         states = {self.start}
         found = []
         for remaining in range(length, 0, -1):
             steps = {(q, symbol) for q in states for symbol in self.legal_within(q, remaining)}
             found.append(tuple(sorted({symbol for _, symbol in steps})))
             states = {self.advance(q, symbol) for q, symbol in steps}
+            _check_few(states, length)
         return tuple(found)
 
     def substitutes(self, symbols: Sequence[int], position: int) -> tuple[int, ...]:
@@ -219,3 +218,11 @@ class PrefixAutomaton:
     def _shown(self, symbol: int) -> str:
         symbols = self.grammar.symbols
         return repr(symbols[symbol]) if 0 <= symbol < len(symbols) else f"symbol id {symbol}"
+
+
+def _check_few(states: Collection[int], length: int) -> None:
+    if len(states) > MOST_STATES:
+        raise BudgetError(
+            f"the prefixes of sentences of {length} symbols lead to more than {MOST_STATES} states, too many "
+            f"to follow them all; use shorter sentences (`best` has no such limit)"
+        )

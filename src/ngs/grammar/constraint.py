@@ -391,7 +391,7 @@ class Counting(Constraint[Left]):
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
 
-    def rule(self, symbols: int, device: torch.device) -> KernelRule | None:
+    def rule(self) -> KernelRule | None:
         """`legal` as a Triton function, for kernels on a GPU; None where there is none."""
         return None
 
@@ -410,8 +410,7 @@ class Counting(Constraint[Left]):
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
         counts = self._multiset(given)
-        offered = counts.is_cuda and ngs.kernels.available(counts)
-        rule = self.rule(self.symbols, counts.device) if offered else None
+        rule = self.rule() if ngs.kernels.available("legal_symbols", counts) else None
         if rule is not None:
             from ngs.kernels import legal_symbols
 
@@ -426,16 +425,22 @@ class Counting(Constraint[Left]):
 class AnyOrder(Counting):
     """No grammar: every order of the symbols. The policy of NS-RL (Li et al. 2020, Sec. 4.2)."""
 
+    facts: Tensor
+
+    def __init__(self, symbols: int) -> None:
+        super().__init__(symbols)
+        self.register_buffer("facts", torch.zeros(symbols, dtype=torch.int32), persistent=False)
+
     def possible(self, given: Given) -> Tensor:
         return (self._multiset(given) >= 0).all(1)
 
     def legal(self, left: Tensor, last: Tensor) -> Tensor:
         return left > 0
 
-    def rule(self, symbols: int, device: torch.device) -> KernelRule:
+    def rule(self) -> KernelRule:
         from ngs.kernels.legal_symbols import any_order
 
-        return KernelRule(any_order, torch.zeros(symbols, dtype=torch.int32, device=device))
+        return KernelRule(any_order, self.facts)
 
 
 # All sentences

@@ -171,7 +171,8 @@ def no_such_length(length: int, known: Iterable[int], longest: int) -> ParseErro
     """The error for a length at which the language is empty."""
     lengths = " ".join(map(str, known)) or "(none)"
     return ParseError(
-        f"the grammar has no sentence of length {length}; the lengths up to {longest} it has are {lengths}"
+        f"the grammar has no sentence of length {length}; the lengths up to {longest} it has are {lengths}; "
+        f"give only such lengths"
     )
 
 

@@ -17,7 +17,8 @@ They take and return tensors and plain numbers, and import nothing else of NGS. 
 ids, with -1 after the end of a sentence. A kernel that makes a whole run (`make gpu-check`) less than 1.3
 times as fast is to be deleted; at this commit none has been measured on a GPU.
 
-Whoever has a kernel and a plain engine asks `available`. NGS_KERNELS=off in the environment turns all off.
+Whoever has a kernel and a plain engine asks `available`. The environment variable NGS_KERNELS turns kernels
+off: it holds the names of those to use, separated by commas, or `off`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ HAS_TRITON = find_spec("triton") is not None
 """It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
 
 
-def available(tensor: Tensor) -> bool:
-    """Whether kernels can work where a tensor lies."""
-    return tensor.is_cuda and HAS_TRITON and os.environ.get("NGS_KERNELS") != "off"
+def available(name: str, tensor: Tensor) -> bool:
+    """Whether the kernel of this name is to be used on the device of a tensor."""
+    wanted = os.environ.get("NGS_KERNELS")
+    return tensor.is_cuda and HAS_TRITON and (wanted is None or name in wanted.split(","))

@@ -18,7 +18,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ngs.errors import DataError, NGSError
 from ngs.learning.loss import Loss
 from ngs.learning.schedule import Schedule, one_cycle
-from ngs.processes import as_the_first_says, means_over_processes, own_seed, own_state, states_of_all
+from ngs.processes import broadcast_from_first, means_over_processes, own_seed, own_state, states_of_all
 
 Augmentation = Callable[[Tensor, torch.Generator], Tensor]
 """Other views of inputs [input, ...] that mean the same."""
@@ -261,7 +261,7 @@ class Trainer:
         if self.lesson_step % lesson.ask_every:
             return False
         # Batch norm has seen other inputs in each process, so their networks may differ a little.
-        return as_the_first_says(lesson.enough(self.learned), self.accelerator.device)
+        return broadcast_from_first(lesson.enough(self.learned), self.accelerator.device)
 
     def _step(self, lesson: Lesson, order: Order) -> Step:
         processes, process = self.accelerator.num_processes, self.accelerator.process_index

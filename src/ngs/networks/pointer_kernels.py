@@ -55,7 +55,7 @@ def pointer_kernels(encoded: Encoded, constraint: Constraint[Any], given: Given)
     """The kernels for what a network has read; None where there are none, as on every CPU."""
     if given.multiset is None or not (isinstance(constraint, Counting) and _has_kernel(encoded)):
         return None
-    rule = constraint.rule(given.multiset.shape[1], given.device)
+    rule = constraint.rule()
     if rule is None:
         return None
     with torch.no_grad():
@@ -68,7 +68,9 @@ def _has_kernel(encoded: Encoded) -> bool:
     network, keys = encoded.reader, encoded.memory.keys
     single = keys.dtype == network.key.weight.dtype == torch.float32
     drops = network.training and network.dropout.p > 0
-    if drops or not (single and ngs.kernels.available(network.key.weight) and products_are_rounded()):
+    if drops or not (
+        single and ngs.kernels.available("decoder", network.key.weight) and products_are_rounded()
+    ):
         return False
     from ngs.kernels.tiles import fits
 

@@ -57,9 +57,9 @@ class Autoregressive:
         return torch.zeros(len(self), device=self.given.device, dtype=torch.float64)
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor:
-        """log p(z|x) [sentence], or of the beginning that is left of one; -inf outside of the language.
+        """log p(z|x) [sentence]; -inf where a symbol is not allowed, and for what is PAD throughout.
 
-        What is PAD throughout is no sentence.
+        A sentence that was cut short gets the probability of its prefix.
         """
         nothing = (z == PAD).all(1)
         if not torch.is_grad_enabled() and self._accelerated is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import NormalForm, NormalSymbol, Value, no_such_length, normal_form
+from ngs.grammar.normal_form import NormalForm, NormalSymbol, Step, Value, no_such_length, normal_form
 from ngs.grammar.rules import Terminal
 from ngs.parsing.cuda_graphs import CudaGraphs
 from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
@@ -132,7 +131,7 @@ class Circuit(nn.Module):
 
     @property
     def inner_edges(self) -> int:
-        """Those of the levels."""
+        """How many edges the levels have."""
         return self.inner.shape[1]
 
     @property
@@ -145,9 +144,10 @@ class Circuit(nn.Module):
             raise no_such_length(length, self.roots, self.time)
         return self.roots[length].get(value)
 
-    def edges_of(self, lengths: Sequence[int], values: Iterable[Value] = repeat(())) -> Edges:
-        """The edges of the root of each pair of a length and a value."""
-        return self.select([self.root(*pair) for pair in zip(lengths, values, strict=False)])
+    def edges_of(self, lengths: Sequence[int], values: Sequence[Value] | None = None) -> Edges:
+        """The edges of the root of each length and value; by default of all sentences of that length."""
+        pairs = zip(lengths, [()] * len(lengths) if values is None else values, strict=True)
+        return self.select([self.root(*pair) for pair in pairs])
 
     def select(self, roots: Sequence[int | None]) -> Edges:
         """The edges of one root for each example, on the circuit's device; `out` is the example."""
@@ -168,25 +168,33 @@ def leaf_row(symbols: int, position: int, symbol: int) -> int:
 
 def cells(form: NormalForm, longest: int) -> list[Cell]:
     """The cells that some sentence of at most `longest` symbols needs below its root, shortest first."""
+    needed = parts_of_sentences(form, form.lengths(longest))
+    return shortest_first(cell for cell in needed if not isinstance(cell[0], Terminal))
+
+
+def parts_of_sentences(form: NormalForm, lengths: Iterable[int]) -> set[Cell]:
+    """Every cell that is part of a sentence of one of these lengths, terminals among them."""
     found: set[Cell] = set()
-    agenda: list[Cell] = [(form.start, 0, length) for length in form.lengths(longest)]
+    agenda: list[Cell] = [(form.start, 0, length) for length in lengths]
     while agenda:
-        for child in (part for _, _, *parts in splits(form, agenda.pop()) for part in parts):
-            if child not in found and not isinstance(child[0], Terminal):
-                found.add(child)
-                agenda.append(child)
-    return sorted(found, key=lambda cell: (cell[2], cell[1], str(cell[0])))
+        cell = agenda.pop()
+        if not isinstance(cell[0], Terminal):
+            new = {part for _, parts in splits(form, cell) for part in parts} - found
+            found |= new
+            agenda += new
+    return found
 
 
-def splits(form: NormalForm, cell: Cell) -> Iterator[tuple[int, int, Cell] | tuple[int, int, Cell, Cell]]:
-    """(number of the split, left length, the one or two parts) of a cell, in the order of `form.splits`."""
+def shortest_first(some: Iterable[Cell]) -> list[Cell]:
+    return sorted(some, key=lambda cell: (cell[2], cell[1], str(cell[0])))
+
+
+def splits(form: NormalForm, cell: Cell) -> Iterator[tuple[Step, tuple[Cell, ...]]]:
+    """Each step of a cell with its one or two parts, in the order of `form.splits`."""
     symbol, start, length = cell
-    for number, (step, left) in enumerate(form.splits(symbol, length)):
+    for step, left in form.splits(symbol, length):
         part = (step.left, start, left)
-        if step.right is None:
-            yield number, left, part
-        else:
-            yield number, left, part, (step.right, start + left, length - left)
+        yield step, (part,) if step.right is None else (part, (step.right, start + left, length - left))
 
 
 def unroll(tables: Tables) -> Circuit:
@@ -207,7 +215,7 @@ def unroll(tables: Tables) -> Circuit:
         return first_row[cell]
 
     def edges_of(cell: Cell, first_out: int) -> Iterator[tuple[Indices, Indices, Indices]]:
-        for number, _, left, *right in splits(form, cell):
+        for number, (_, (left, *right)) in enumerate(splits(form, cell)):
             out = tables.tables[cell[0], cell[2]][number].out
             left_rows = np.repeat(row_of(left) + np.arange(out.shape[0]), out.shape[1])
             right_row = row_of(right[0]) if right else ONE

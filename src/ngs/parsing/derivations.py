@@ -32,7 +32,7 @@ is to gain, and the levels of circuits for values have thousands. On an H200, fo
 def has_kernel(circuit: Circuit, scores: Tensor) -> bool:
     """Whether `ngs.kernels.chart` does the work of `inside` and `outside`, in one launch."""
     known = scores.dtype in (torch.float32, torch.float64)
-    return known and ngs.kernels.available(scores) and circuit.edges <= MAX_KERNEL_EDGES
+    return known and ngs.kernels.available("chart", scores) and circuit.edges <= MAX_KERNEL_EDGES
 
 
 def kernel_layout(circuit: Circuit) -> ChartLayout:
@@ -95,7 +95,7 @@ def _run(
 
 
 def _kernel_sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
-    """The same by a kernel."""
+    """The totals and marginals of `_engine_sums`, by a kernel."""
     from ngs.kernels.chart import log_totals
 
     return log_totals(kernel_layout(circuit), scores, roots.parts, wanted=wanted)

@@ -11,15 +11,15 @@ log p(y|x), and what remains is the posterior p(z|x,y).
 
 `Independent` (independent.py) has scores for each position; its support is a language, and log_z is the log
 share of p that is grammatical. `Autoregressive` (autoregressive.py) writes one symbol after another, and only
-what the language allows, so its log_z is 0. `Listed` is p(z|x) of either
-within a list of sentences: `log_z` and `topk` only.
+what the language allows, so its log_z is 0. `Listed` is p(z|x) of either within a list of sentences: `log_z`
+and `topk` only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -63,8 +63,8 @@ class Distribution(Protocol):
     def select(self, rows: Tensor) -> Self:
         """The distribution of some rows, in any order and number."""
 
-    def within(self, support: Any) -> Distribution | Listed:
-        """The same p(z|x) on a narrower support: a list of candidates, or what a chart derives."""
+    def within(self, support: Candidates) -> Listed:
+        """The same p(z|x) within a list of sentences."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import repeat
 from math import prod
 
 import torch
 from torch import Tensor
 
-from ngs.errors import ShapeError
+from ngs.errors import NGSError, ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Value
 from ngs.grammar.padding import PAD
@@ -40,7 +39,7 @@ class Group:
         rows: Sequence[int] | None,
         circuit: Circuit,
         lengths: Sequence[int],
-        values: Iterable[Value] = repeat(()),
+        values: Sequence[Value] | None = None,
     ) -> Group:
         """Some rows, or with None all of them, with the lengths and values of their sentences."""
         with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
@@ -57,8 +56,8 @@ Charts = Callable[[Grammar, int, torch.device], Circuit]
 class Independent:
     """Sentences of known lengths, with a score for each symbol at each position.
 
-    `log_probs` need not be normalised: of any real scores,
-    `score` is the sum over positions, and `log_z` the log-sum-exp of `score` over the support.
+    `log_probs` need not be normalised: of any real scores, `score` is the sum over positions, and `log_z` the
+    log-sum-exp of `score` over the support.
     """
 
     grammar: Grammar
@@ -143,13 +142,11 @@ class Independent:
 
     def select(self, rows: Tensor) -> Independent:
         if self.support is not None:
-            raise NotImplementedError("rows are chosen before the support is narrowed")
+            raise NGSError("the support is narrowed already; choose rows first")
         return replace(self, log_probs=self.log_probs[rows], lengths=self.lengths[rows])
 
-    def within(self, support: tuple[Group, ...] | Candidates) -> Independent | Listed:
-        if isinstance(support, Candidates):
-            return Listed.of(self, support)
-        return replace(self, support=support)
+    def within(self, support: Candidates) -> Listed:
+        return Listed.of(self, support)
 
     def _choose(
         self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor]

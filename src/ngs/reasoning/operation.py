@@ -78,7 +78,7 @@ def check_answer(answer: Value) -> None:
         raise SemanticsError(
             f"the answer is a tensor ({answer!r}), which equals no value; give plain values: `.tolist()`"
         )
-    if not _is_hashable(answer):
+    if not is_hashable(answer):
         raise SemanticsError(
             f"the answer {answer!r} is not hashable; give a number, string, tuple or frozenset"
         )
@@ -196,7 +196,7 @@ def _check_sound(value: Value, call: Callable[[], str]) -> None:
         return
     if _is_no_number(value):
         raise SemanticsError(f"{call()} is {value!r}; return ngs.UNDEFINED instead")
-    if isinstance(value, Tensor) or not _is_hashable(value):
+    if isinstance(value, Tensor) or not is_hashable(value):
         raise SemanticsError(
             f"{call()} is {value!r}, which cannot be looked up; return a number, string, tuple or frozenset"
         )
@@ -207,7 +207,7 @@ def _is_no_number(value: Value) -> bool:
     return isinstance(value, (float, np.floating)) and not isfinite(value)
 
 
-def _is_hashable(value: Value) -> bool:
+def is_hashable(value: Value) -> bool:
     try:
         hash(value)
     except TypeError:

@@ -1,9 +1,7 @@
 """Back-search for a whole batch: one engine for every kind of edits (Li et al. 2020, Algorithms 1 and 2).
 
 1-BS replaces a wrong sentence by its most likely neighbour that gives the answer. The queue of Algorithm 1
-finds the same: it pops the leaf whose path from the root has the strongest weakest link, and that link is
-always the leaf itself. For a node A above it, 1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf), so
-(1 - p(A)) / p(A) >= p(alpha) / p(leaf).
+finds the same: `one_step.py` says why.
 
 m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribution is
 

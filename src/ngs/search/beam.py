@@ -16,7 +16,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Step, Value, normal_form
 from ngs.grammar.rules import Terminal
 from ngs.parsing.chart import IMPOSSIBLE
-from ngs.parsing.circuit import ONE, Cell, Circuit, Edges, cells, leaf_row
+from ngs.parsing.circuit import ONE, Cell, Circuit, Edges, cells, leaf_row, splits
 from ngs.reasoning.semantics import Interpretation
 
 Found = dict[Value, list[tuple[int, int]]]
@@ -44,12 +44,9 @@ def beam_circuit(
         return rows[cell]
 
     def combinations(cell: Cell) -> Iterator[tuple[Step, Value, int, Value, int]]:
-        symbol, start, length = cell
-        for step, left in form.splits(symbol, length):
-            rights: dict[Value, int] = {None: ONE}
-            if step.right is not None:
-                rights = values((step.right, start + left, length - left))
-            for b, left_row in values((step.left, start, left)).items():
+        for step, (left, *right) in splits(form, cell):
+            rights: dict[Value, int] = values(right[0]) if right else {None: ONE}
+            for b, left_row in values(left).items():
                 for c, right_row in rights.items():
                     yield step, b, left_row, c, right_row
 

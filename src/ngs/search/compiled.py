@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import lru_cache, partial, wraps
 from typing import ParamSpec, TypeVar, cast
 
@@ -14,6 +14,7 @@ from ngs.grammar.normal_form import normal_form
 from ngs.parsing.circuit import Circuit, unroll
 from ngs.parsing.tables import Tables, compile_tables
 from ngs.reasoning.elementwise import at_once
+from ngs.reasoning.operation import is_hashable
 from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.judges import TableValues
 
@@ -31,10 +32,10 @@ def cached_result(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         for argument in args:
-            if not isinstance(argument, Hashable):
+            if not is_hashable(argument):
                 raise SemanticsError(
                     f"the semantics {argument!r} is not hashable, so its tables cannot be cached; "
-                    f"make it a plain class or a frozen dataclass"
+                    f"make it a plain class, or a frozen dataclass of hashable fields"
                 )
         return cached(*args, **kwargs)
 

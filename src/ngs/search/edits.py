@@ -18,11 +18,14 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from ngs.grammar.automaton import prefix_automaton
+from ngs.errors import ShapeError
 from ngs.grammar.constraint import Automaton, Given
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import normal_form
 from ngs.grammar.padding import PAD
+from ngs.grammar.rules import Terminal
 from ngs.parsing.candidates import Candidates
+from ngs.parsing.circuit import parts_of_sentences
 
 
 class Edits(nn.Module, ABC):
@@ -35,7 +38,8 @@ class Edits(nn.Module, ABC):
     def neighbours(self, z: Tensor) -> Candidates:
         """What each edit makes of each sentence: sentences of the language.
 
-        As many edits must lead from one sentence to another as lead back.
+        As many edits must lead from one sentence to another as lead back. (Edits that replace `around`,
+        `ways` and `walk` may include others here, which no judge calls right.)
         """
 
     def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
@@ -181,7 +185,10 @@ class Substitute(Edits):
 
     def _of(self, table: Tensor, z: Tensor) -> Tensor:
         """The rows of a table for sentences of these lengths, as long as `z`."""
-        rows = table[lengths_of(z), : z.shape[1]]
+        lengths = lengths_of(z)
+        if z.shape[1] >= len(table):
+            check_longest(lengths, len(table) - 1)
+        rows = table[lengths, : z.shape[1]]
         after = z.shape[1] - rows.shape[1]
         return torch.cat([rows, rows.new_zeros(len(z), after, *rows.shape[2:])], 1) if after else rows
 
@@ -196,11 +203,22 @@ def lengths_of(z: Tensor) -> Tensor:
     return (z != PAD).sum(1)
 
 
+def check_longest(lengths: Tensor, longest: int) -> None:
+    """A ShapeError where a sentence has more than `longest` symbols. On a GPU this waits for the answer."""
+    greatest = int(lengths.max()) if len(lengths) else 0
+    if greatest > longest:
+        raise ShapeError(
+            f"a sentence has {greatest} symbols, and this was made for up to {longest}; "
+            f"make it for the longest sentence"
+        )
+
+
 def usable_symbols(grammar: Grammar, longest: int) -> Tensor:
     """bool [length, time, symbol]: whether some sentence of exactly that length has the symbol there."""
     table = torch.zeros(longest + 1, longest, len(grammar.symbols), dtype=torch.bool)
-    automaton = prefix_automaton(grammar)
-    for length in range(1, longest + 1):
-        for position, symbols in enumerate(automaton.symbols_at(length)):
-            table[length, position, list(symbols)] = True
+    form = normal_form(grammar)
+    for length in form.lengths(longest):
+        for part, position, _ in parts_of_sentences(form, [length]):
+            if isinstance(part, Terminal):
+                table[length, position, grammar.column(part.name)] = True
     return table

@@ -22,11 +22,12 @@ from ngs.grammar.normal_form import NormalForm, no_such_length
 from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Terminal
 from ngs.grammar.tree import Sentence
-from ngs.parsing.circuit import Cell, cells, splits
+from ngs.parsing.circuit import Cell, cells, shortest_first, splits
 from ngs.parsing.sentence import find_tree
 from ngs.parsing.tables import Tables
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
+from ngs.search.edits import check_longest
 
 ABSENT = 0
 """The number that stands for: no derivation here."""
@@ -127,10 +128,12 @@ class TableValues(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         """int32 [sentence]: the number of the value of each of z [sentence, time]; ABSENT for no sentence."""
+        lengths = (z != PAD).sum(1)
+        if z.shape[1] > self.time:
+            check_longest(lengths, self.time)
         symbols = z.new_full((self.time, len(z)), PAD)
         symbols[: z.shape[1]] = z.T[: self.time]
-        numbers = self._values(symbols)
-        return numbers.gather(0, self.root_row[(z != PAD).sum(1)][None])[0]
+        return self._values(symbols).gather(0, self.root_row[lengths][None])[0]
 
     def _values(self, z: Tensor) -> Tensor:
         """The number of every cell's value [row, sentence], for sentences [time, sentence]."""
@@ -163,7 +166,7 @@ class _Layer(nn.Module):
         into = [
             [
                 (row[left], row[right[0]], *flat.place_of(cell, number))
-                for number, _, left, *right in splits(flat.tables.form, cell)
+                for number, (_, (left, *right)) in enumerate(splits(flat.tables.form, cell))
             ]
             for cell in level
         ]
@@ -218,9 +221,9 @@ class _FlatTables:
 def _needed_cells(form: NormalForm, longest: int) -> list[Cell]:
     """The cells that some sentence of at most `longest` symbols needs, shortest first."""
     inner = {*cells(form, longest), *((form.start, 0, length) for length in form.lengths(longest))}
-    parts = {part for cell in inner if cell[2] > 1 for _, _, *parts in splits(form, cell) for part in parts}
+    parts = {part for cell in inner if cell[2] > 1 for _, parts in splits(form, cell) for part in parts}
     punctuation = {part for part in parts if isinstance(part[0], Terminal)}
-    return sorted(inner | punctuation, key=lambda cell: (cell[2], cell[1], str(cell[0])))
+    return shortest_first(inner | punctuation)
 
 
 def _word_values(grammar: Grammar, tables: Tables, words: Sequence[Cell]) -> Tensor:

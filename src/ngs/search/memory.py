@@ -8,7 +8,7 @@ from torch.nn.functional import pad
 
 from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
-from ngs.processes import gathered
+from ngs.processes import all_gather
 
 
 class Memory(nn.Module):
@@ -43,7 +43,7 @@ class Memory(nn.Module):
     def add(self, examples: Tensor, z: Tensor, wanted: Tensor) -> None:
         """Store the sentences where `wanted` [row], each once, in place of the oldest of its example."""
         z = pad(z, (0, self.time - z.shape[1]), value=PAD)
-        examples, z, wanted = gathered(examples), gathered(z), gathered(wanted)
+        examples, z, wanted = all_gather(examples), all_gather(z), all_gather(wanted)
         new = wanted & ~self.contains(examples, z)
         place = self.added[examples] % self.stored.shape[1]
         old = self.stored[examples, place]
@@ -52,4 +52,4 @@ class Memory(nn.Module):
 
     def replace(self, examples: Tensor, z: Tensor) -> None:
         """Store these sentences [row, size, time] in place of all others of their examples."""
-        self.stored[gathered(examples)] = gathered(z).to(torch.int16)  # gloo exchanges no int16
+        self.stored[all_gather(examples)] = all_gather(z).to(torch.int16)  # gloo exchanges no int16

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import expm1, inf, log
-from typing import Any
 
 from torch import Tensor
 
@@ -23,12 +22,11 @@ from ngs.errors import ParseError, ShapeError
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import fold
 from ngs.grammar.rules import Nonterminal, Symbol, Terminal
 from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.parsing.independent import independent
 from ngs.parsing.scores import check_normalised, check_scores
-from ngs.parsing.sentence import find_tree, parse
+from ngs.parsing.sentence import parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
 from ngs.search.compiled import BUDGET, exact_length, value_tables
@@ -173,8 +171,8 @@ class Search:
         self.trace: list[Event] = []
 
     def run(self, sentence: Sentence) -> Correction:
-        tree = parse(self.grammar, sentence)
         read = Evaluated.of(self.grammar, self.algebra, sentence)
+        tree = parse(self.grammar, sentence) if read.tree is None else read.tree  # says what is wrong with it
         if read.value == self.target:
             return Correction(read, self.target, read)
         self.trace = []
@@ -188,12 +186,11 @@ class Search:
             if edit is None:
                 for child in self._children(visit, read.values):
                     self._push(queue, child, sentence)
-            # A new symbol can change the tree (1-2*3 -> 1-2+3): see what was really written.
-            elif self._gives_target(edit.sentence):
-                self._log(Action.ACCEPT, visit, edit)
-                corrected = Evaluated.of(self.grammar, self.algebra, edit.sentence)
-                return Correction(read, self.target, corrected, edit, tuple(self.trace))
-            else:
+            else:  # a new symbol can change the tree (1-2*3 -> 1-2+3): see what was really written
+                made = Evaluated.of(self.grammar, self.algebra, edit.sentence)
+                if made.value == self.target:
+                    self._log(Action.ACCEPT, visit, edit)
+                    return Correction(read, self.target, made, edit, tuple(self.trace))
                 self._log(Action.REFUSE, visit, edit)
         return Correction(read, self.target, None, None, tuple(self.trace))
 
@@ -276,8 +273,7 @@ class Search:
     def _node_priority(self, tree: Tree) -> float:
         """log of (1 - p(A)) / p(A), p(A) the product of the probabilities of the leaves of A.
 
-        No change below A is stronger, since 1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf);
-        `max` keeps it so where a confident network's 1 - p(A) rounds to 0.
+        No change below A is stronger; `max` keeps it so where a confident network's 1 - p(A) rounds to 0.
         """
         log_p, strongest = 0.0, -inf
         for leaf in leaves(tree):
@@ -286,10 +282,6 @@ class Search:
             log_p += scores[current]
             strongest = max(strongest, max(others, default=-inf) - scores[current])
         return max(log_odds_against(log_p), strongest)
-
-    def _gives_target(self, sentence: Sentence) -> bool:
-        tree = find_tree(self.grammar, sentence)
-        return tree is not None and self.algebra.value(fold(tree, self.algebra)) == self.target
 
     def _log(self, action: Action, visit: Visit, edit: Edit | None = None) -> None:
         name = name_of(visit.tree)
@@ -303,7 +295,7 @@ def readings(grammar: Grammar, symbol: Symbol) -> frozenset[str]:
     found: set[str] = set()
     for rule in grammar.by_head[symbol]:
         if rule.renames:
-            part: Any = rule.body[0]
+            part: Symbol = rule.body[0]
             found |= {part.name} if isinstance(part, Terminal) else readings(grammar, part)
     return frozenset(found)
 

@@ -89,9 +89,9 @@ def reasoner(
 ) -> Reasoner:
     """Return the reasoner of examples with independent scores.
 
-    Sentences are judged by tables of all values, where these have at most `budget` entries. For longer ones
-    a task can give a `judge` of its own; without one they are parsed and executed one by one. `edits` say
-    what one step of back-search may change: by default one symbol.
+    `judge` says which sentences give their answer. By default they are judged by tables of all values where
+    these have at most `budget` entries, and otherwise parsed and executed one by one. `edits` say what one
+    step of back-search may change: by default one symbol.
 
     >>> from ngs import Arithmetic, Examples, arithmetic_grammar
     >>> examples = Examples.of([torch.zeros(3, 1)], [2])

@@ -9,7 +9,7 @@ search   they are too many for a list as well: samples, their neighbours, and th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -25,10 +25,11 @@ from ngs.grammar.normal_form import no_such_length, normal_form
 from ngs.grammar.padding import PAD
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.parsing.candidates import Candidates, distinct, first_of_each, joined, most_likely_first, rank_in_row
+from ngs.parsing.distribution import Listed
 from ngs.parsing.independent import Group, Independent, normalised
 from ngs.parsing.scores import Lengths
 from ngs.reasoning.operation import Value, check_answers
-from ngs.reasoning.semantics import Meaning, interpret
+from ngs.reasoning.semantics import Interpretation, Meaning, interpret
 from ngs.search.back_search import Judge
 from ngs.search.beam import beam_circuit
 from ngs.search.compiled import BUDGET, exact_length, value_circuit
@@ -92,7 +93,7 @@ class TablePlan(nn.Module):
             circuit, exact[row] = beam_circuit(self.grammar, self._algebra, scores, answer, self.beam)
             groups.append(Group.of([row], circuit, [length], [answer]))
         flags = torch.tensor(exact, dtype=torch.bool, device=device)
-        return Independent(p.grammar, p.log_probs, p.lengths, tuple(groups), flags)
+        return replace(p, support=tuple(groups), exact=flags)
 
     def describe(self) -> str:
         longest = max(self.lengths, default=0)
@@ -113,7 +114,7 @@ class TablePlan(nn.Module):
         return max(length for length in self.lengths if length <= self.fitting)
 
     @property
-    def _algebra(self) -> Any:
+    def _algebra(self) -> Interpretation:
         return interpret(self.grammar, self.semantics)
 
     def _refuse_ambiguity(self, lengths: set[int]) -> None:
@@ -219,7 +220,7 @@ class ListPlan(nn.Module):
             self.register_buffer(name, buffer, persistent=False)
         self.memory = Memory(searched + 1, effort.memory, listed.shape[1], listed.device)
 
-    def posterior(self, p: Autoregressive, examples: Tensor, generator: torch.Generator) -> Any:
+    def posterior(self, p: Autoregressive, examples: Tensor, generator: torch.Generator) -> Listed:
         exact = self.exact[examples]
         known = self._all_listed(examples, p.time, exact.nonzero().flatten())
         found = self._searched(p, examples, (~exact).nonzero().flatten(), generator)

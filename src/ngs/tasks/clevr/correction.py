@@ -8,7 +8,7 @@ the answer at all: a correction that is right for the wrong reason is seen there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 from math import exp
@@ -26,7 +26,7 @@ from ngs.search.correction import Action, Correction, Edit, Event
 from ngs.search.one_step import one_step_among
 from ngs.tasks.clevr.equivalence import Form, normal
 from ngs.tasks.clevr.execution import Type, modules, spoken
-from ngs.tasks.clevr.language import RANK, TidyPrograms
+from ngs.tasks.clevr.language import CLOSES, RANK, TidyPrograms
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
@@ -155,8 +155,10 @@ def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
 
 
 def edits_of(reader: QuestionReader) -> Edits:
-    """In the tidy language its own edits, elsewhere the paper's."""
-    return tidy_edits if isinstance(reader.language, TidyPrograms) else switches
+    """What one step of back-search could change in training: in the tidy language more than the paper's."""
+    if not isinstance(reader.language, TidyPrograms):
+        return switches
+    return tidy_edits if reader.moves else tidy_switches
 
 
 def switches(program: Program) -> Iterator[Edit]:
@@ -166,18 +168,21 @@ def switches(program: Program) -> Iterator[Edit]:
 
 def tidy_edits(program: Program) -> Iterator[Edit]:
     """Every switch, every move of a filter to another noun phrase and every turn of a chain of noun phrases,
-    tidied; without what cannot be."""
-    edits = chain(_tidy_switches(program), _moves(program), _turns(program))
-    return (edit for edit in edits if _is_tidy(edit.sentence))
+    tidied; without what cannot be, and without what changes nothing."""
+    return _kept(program, chain(_tidied(switches(program)), _moves(program), _turns(program)))
 
 
 def tidy_switches(program: Program) -> Iterator[Edit]:
-    """Every switch, tidied; without what cannot be."""
-    return (edit for edit in _tidy_switches(program) if _is_tidy(edit.sentence))
+    """Every switch, tidied; without what cannot be, and without what changes nothing."""
+    return _kept(program, _tidied(switches(program)))
 
 
-def _tidy_switches(program: Program) -> Iterator[Edit]:
-    for edit in switches(program):
+def _kept(program: Program, edits: Iterable[Edit]) -> Iterator[Edit]:
+    return (edit for edit in edits if _is_tidy(edit.sentence) and edit.sentence != program)
+
+
+def _tidied(edits: Iterable[Edit]) -> Iterator[Edit]:
+    for edit in edits:
         order = _tidy_order(edit.sentence, _phrases(edit.sentence))
         tidied = tuple(edit.sentence[k] for k in order)
         yield replace(edit, sentence=tidied, new=tuple(order.index(position) for position in edit.new))
@@ -185,7 +190,7 @@ def _tidy_switches(program: Program) -> Iterator[Edit]:
 
 def _moves(program: Program) -> Iterator[Edit]:
     phrases = _phrases(program)
-    ends = [k for k, module in enumerate(program) if _gives_objects(module) and _RANK[module] < 0]
+    ends = [k for k, module in enumerate(program) if _CLOSES[module]]
     for moved in (k for k, module in enumerate(program) if _RANK[module] >= 0):
         for end in ends:
             if phrases[end] != phrases[moved]:
@@ -197,7 +202,7 @@ def _moves(program: Program) -> Iterator[Edit]:
 def _turns(program: Program) -> Iterator[Edit]:
     """The filters of the noun phrases a to b, and the relations between them, in the opposite order."""
     phrases = _phrases(program)
-    ends = [k for k, module in enumerate(program) if _gives_objects(module) and _RANK[module] < 0]
+    ends = [k for k, module in enumerate(program) if _CLOSES[module]]
     for a, b in combinations(range(len(ends)), 2):
         relations = ends[a:b]
         if not all(modules()[program[k]].takes == (Type.OBJECT,) for k in relations):
@@ -235,12 +240,10 @@ def _is_tidy(program: Program) -> bool:
     return all(after < 0 or before < after for before, after in pairwise(ranks))
 
 
-def _gives_objects(module: str) -> bool:
-    return modules()[module].gives is Type.OBJECTS
-
-
 _RANK = dict(zip(MODULES, RANK.tolist(), strict=True))
 """The place of a filter in a noun phrase; -1 for what is no filter."""
+_CLOSES = dict(zip(MODULES, CLOSES.tolist(), strict=True))
+"""Whether a module ends a noun phrase."""
 _GROUP = dict(zip(MODULES, symbol_classes(GRAMMAR), strict=True))
 
 

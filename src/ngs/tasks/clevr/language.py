@@ -125,19 +125,19 @@ class Programs(Counting):
         dead_end = (height == 1) & (left.sum(-1) > 1)
         return fits & (left > 0) & ~(dead_end[..., None] & self.is_scene)
 
-    def rule(self, symbols: int, device: torch.device) -> KernelRule:
+    def rule(self) -> KernelRule:
         from ngs.kernels.program_rules import programs
 
-        return KernelRule(programs, self.facts.to(device))
+        return KernelRule(programs, self.facts)
 
 
 class TidyPrograms(Programs):
     """Programs whose noun phrases name each attribute at most once, in a fixed order."""
 
-    def rule(self, symbols: int, device: torch.device) -> KernelRule:
+    def rule(self) -> KernelRule:
         from ngs.kernels.program_rules import tidy_programs
 
-        return KernelRule(tidy_programs, self.facts.to(device))
+        return KernelRule(tidy_programs, self.facts)
 
     def _arranges(self, counts: Tensor) -> Tensor:
         phrases = counts @ self.totals[:, -1:]

@@ -139,5 +139,5 @@ class TidyEdits(Edits):
             parts += [self.phrases.moves(z), self.phrases.turns(z)]
         rows, order = torch.cat([part.rows for part in parts]).sort(stable=True)
         made = torch.cat([part.symbols for part in parts])[order]
-        tidy = self.phrases.is_tidy(made)
-        return Candidates(rows[tidy], made[tidy])
+        kept = self.phrases.is_tidy(made) & (made != z[rows]).any(1)
+        return Candidates(rows[kept], made[kept])

@@ -59,6 +59,8 @@ class QuestionReader:
     language: Constraint[Any]
     unique: Unique
     """the object that "the ..." means, as in training"""
+    moves: bool = True
+    """whether back-search may move filters and turn chains round, as in training"""
 
     def read(self, text: str, k: int = 1) -> QuestionReading:
         """The question with the k likeliest programs that a beam of k finds, or as many as there are."""
