@@ -3,9 +3,9 @@
     python benchmarks/kernels.py --hwf data/HWF.ngs --clevr data/CLEVR-25k.ngs [--steps 60] [--rounds 2]
 
 Every run trains with all kernels, with none, and with all but each one. They take turns, on the same data and
-from the same weights, so that a slow moment hits all of them. Long runs consist of such steps; loading Triton's
-kernels is left out. A ratio below 1.3 says that a kernel is not worth its lines there. The figures are
-printed as a table, and as JSON.
+from the same weights, so that a slow moment hits all of them. Long runs consist of such steps; loading
+Triton's kernels is left out. A ratio below 1.3 says that a kernel is not worth its lines there. The figures
+are printed line by line, and as JSON at the end.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def milliseconds(course: AnswersCourse[Any], method: str, steps: int) -> float:
 
 
 def measured(course: AnswersCourse[Any], method: str, known: tuple[str, ...], rounds: int, steps: int) -> Any:
-    """The median milliseconds of a step in each way, and how many times longer it takes without each kernel."""
+    """Median milliseconds of a step in each way, and how many times longer it takes without each kernel."""
     ways: Mapping[str, tuple[str, ...]] = {
         "with all": known,
         "with none": (),
