@@ -1,6 +1,6 @@
 """How much faster training is on a GPU with each kernel of `ngs.kernels` than without.
 
-    python benchmarks/kernels.py --hwf data/HWF.ngs --clevr data/CLEVR-25k.ngs [--steps 60] [--rounds 2]
+    python benchmarks/kernels.py --clevr data/CLEVR-25k.ngs [--steps 60] [--rounds 2]
 
 Every run trains with all kernels, with none, and with all but each one. They take turns, on the same data and
 from the same weights, so that a slow moment hits all of them. Long runs consist of such steps; loading
@@ -15,38 +15,34 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import Any
 
 import torch
 
 from ngs.experiments.catalogue.experiment import Means
-from ngs.experiments.catalogue.settings import our_clevr, our_hwf, paper_clevr, paper_hwf
+from ngs.experiments.catalogue.settings import our_clevr, paper_clevr
 from ngs.experiments.clevr import CLEVRCourse
 from ngs.experiments.config import EMBEDDED
 from ngs.experiments.course import AnswersCourse
 from ngs.experiments.environment import environment
-from ngs.experiments.hwf import HWFCourse
 from ngs.gpu import rounded_products
 from ngs.learning.loop import Trainer
 
-OF_FORMULAS = ("chart",)
-OF_PROGRAMS = ("decoder", "lstm", "legal_symbols", "program_execution")
+KERNELS = ("decoder", "sequence_log_probs", "lstm", "program_execution")
 WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
 
 
-def courses(hwf: str, clevr: str) -> Iterator[tuple[str, AnswersCourse[Any], tuple[str, ...]]]:
-    """Each kind of run, by our settings and the paper's, with the kernels that it could use."""
-    device = torch.device("cuda")
-    means = Means(hwf=hwf, clevr=clevr)
-    yield "formulas, our settings", HWFCourse(our_hwf(hwf), device), OF_FORMULAS
-    yield "formulas, the paper's", HWFCourse(paper_hwf(means), device), OF_FORMULAS
-    yield "questions, our settings", CLEVRCourse(our_clevr(means), device), OF_PROGRAMS
-    yield "questions, the paper's", CLEVRCourse(paper_clevr(means), device), OF_PROGRAMS
+def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse[Any]]]:
+    """Runs that can use kernels, by our settings and by the paper's."""
+    device, means = torch.device("cuda"), Means(clevr=clevr)
+    yield "questions, our settings", CLEVRCourse(our_clevr(means), device)
+    yield "questions, the paper's", CLEVRCourse(paper_clevr(means), device)
 
 
 @contextmanager
@@ -76,18 +72,22 @@ def milliseconds(course: AnswersCourse[Any], method: str, steps: int) -> float:
     return 1000 * (time.perf_counter() - begin) / steps
 
 
-def measured(course: AnswersCourse[Any], method: str, known: tuple[str, ...], rounds: int, steps: int) -> Any:
+Train = Callable[[str, int], float]
+"""(method, steps) -> milliseconds of a step, with the kernels that are on."""
+
+
+def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
     """Median milliseconds of a step in each way, and how many times longer it takes without each kernel."""
     ways: Mapping[str, tuple[str, ...]] = {
-        "with all": known,
+        "with all": KERNELS,
         "with none": (),
-        **{f"without {name}": tuple(n for n in known if n != name) for name in known if len(known) > 1},
+        **{f"without {name}": tuple(other for other in KERNELS if other != name) for name in KERNELS},
     }
     spent: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, names in ways.items():
             with kernels(names):
-                spent[way].append(milliseconds(course, method, steps))
+                spent[way].append(train(method, steps))
     found = {way: median(each) for way, each in spent.items()}
     return {
         "milliseconds": found,
@@ -98,7 +98,6 @@ def measured(course: AnswersCourse[Any], method: str, known: tuple[str, ...], ro
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--hwf", default=EMBEDDED)
     parser.add_argument("--clevr", default=EMBEDDED)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=2)
@@ -107,9 +106,9 @@ def main() -> None:
         sys.exit("There is no GPU here, so kernels cannot be measured.")
     rows = {}
     with rounded_products():  # as in a run
-        for kind, course, known in courses(given.hwf, given.clevr):
+        for kind, course in courses(given.clevr):
             for method in METHODS:
-                row = measured(course, method, known, given.rounds, given.steps)
+                row = measured(partial(milliseconds, course), method, given.rounds, given.steps)
                 rows[f"{kind}, {method}"] = row
                 ratios = ", ".join(f"{way} {ratio:.2f}" for way, ratio in row["ratios"].items())
                 print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {ratios}", flush=True)

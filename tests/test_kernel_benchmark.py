@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,8 @@ from types import ModuleType
 
 import pytest
 import torch
+
+import ngs.kernels
 
 PATH = Path(__file__).parents[1] / "benchmarks" / "kernels.py"
 
@@ -30,20 +34,24 @@ def test_without_a_gpu_there_is_nothing_to_measure() -> None:
     assert run.stderr == "There is no GPU here, so kernels cannot be measured.\n"
 
 
-def test_both_ways_take_turns(benchmark: ModuleType) -> None:
+def test_ways_take_turns_and_are_compared_with_all_kernels(
+    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NGS_KERNELS", "lstm")
     ways = []
 
-    def train(task: str, method: str, with_kernels: bool) -> tuple[float, float]:
-        ways.append(with_kernels)
-        if len(ways) <= 2:
-            return 1000.0, 1000.0  # the runs that fill Triton's cache
-        return (4.0, 2.0) if with_kernels else (6.0, 4.0)
+    def train(method: str, steps: int) -> float:
+        ways.append(os.environ["NGS_KERNELS"])
+        return {"off": 6.0}.get(ways[-1], 8.0 - ways[-1].count(","))
 
-    row = benchmark.compared(train, "hwf", "m-bs", 3)
-    assert ways == [False, True, True, False, False, True, True, False]
-    assert (row["with"], row["without"], row["ratio"], row["training_ratio"]) == (4.0, 6.0, 1.5, 2.0)
+    row = benchmark.measured(train, "m-bs", 2, 10)
+    everything = ",".join(benchmark.KERNELS)
+    assert ways[0] == everything and ways[1] == "off" and ways == 2 * ways[: len(ways) // 2]
+    assert len(set(ways)) == len(benchmark.KERNELS) + 2 and os.environ["NGS_KERNELS"] == "lstm"
+    assert row["ratios"]["with none"] == 6 / 5 and row["ratios"]["without lstm"] == 6 / 5
 
 
-def test_a_run_is_timed(benchmark: ModuleType) -> None:
-    whole, steps = benchmark.train("hwf", "supervised", False, ["--steps", "2"])
-    assert 0 < steps < whole
+def test_every_kernel_is_measured(benchmark: ModuleType) -> None:
+    """All modules but those that only others use."""
+    found = {module.name for module in pkgutil.iter_modules(ngs.kernels.__path__)}
+    assert found - {"tiles", "program_rules"} == set(benchmark.KERNELS)

@@ -17,11 +17,21 @@ class OnGPU(torch.Tensor):
 
 
 @pytest.mark.parametrize("triton", [True, False])
-def test_one_switch_for_all_kernels(triton: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_need_triton_and_a_gpu(triton: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ngs.kernels, "HAS_TRITON", triton)
-    there = torch.zeros(1).as_subclass(OnGPU)
     monkeypatch.delenv("NGS_KERNELS", raising=False)
-    assert ngs.kernels.available(there) == triton
-    assert not ngs.kernels.available(torch.zeros(1))
-    monkeypatch.setenv("NGS_KERNELS", "off")
-    assert not ngs.kernels.available(there)
+    assert ngs.kernels.available("lstm", torch.zeros(1).as_subclass(OnGPU)) == triton
+    assert not ngs.kernels.available("lstm", torch.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lstm", "decoder"),
+    [("off", False, False), ("lstm", True, False), ("decoder,lstm", True, True)],
+)
+def test_kernels_are_turned_off_by_name(
+    wanted: str, lstm: bool, decoder: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ngs.kernels, "HAS_TRITON", True)
+    monkeypatch.setenv("NGS_KERNELS", wanted)
+    there = torch.zeros(1).as_subclass(OnGPU)
+    assert (ngs.kernels.available("lstm", there), ngs.kernels.available("decoder", there)) == (lstm, decoder)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ngs.grammar.constraint import Constraint, Counting, Given
+from ngs.grammar.constraint import Counting
 from ngs.grammar.padding import PAD
 from ngs.networks.pointer import Encoded, PointerNetwork, Size
 from ngs.networks.pointer_kernels import kernel_decoder
@@ -25,7 +25,7 @@ from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.networks import asked as asking
-from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
+from tests.tasks.clevr.programs import encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source
 
 if TYPE_CHECKING:
@@ -63,20 +63,6 @@ def test_rules_know_the_numbers_of_the_language() -> None:
     for name in (*names, "NEED_AT", "RANK_AT", "SCENE_AT", "BRANCHES_AT"):
         assert getattr(program_rules, name).value == getattr(language_module, name), name
     assert program_rules.RANKS.value == len(language_module.ORDER)
-
-
-@pytest.mark.parametrize("name", LANGUAGES)
-def test_legality(name: str) -> None:
-    """Also of programs in the wrong order, and of those that are cut short."""
-    from ngs.kernels import legal_symbols
-
-    programs, language = random_programs(random_source(), 30, 12), LANGUAGES[name]
-    counts, columns = counts_of(programs), encoded(programs, extra=1)
-    rule = language.rule()
-    for each in (columns, columns.flip(1), columns.masked_fill(torch.arange(columns.shape[1]) > 4, PAD)):
-        legal = legal_symbols.legal_along(rule.function, rule.facts, counts, each)
-        assert torch.equal(legal, Constraint.masks(language, Given(multiset=counts), each))
-    assert len(legal_symbols.legal_along(rule.function, rule.facts, counts[:0], columns[:0])) == 0
 
 
 def in_single_precision(p: Autoregressive) -> Decoder:

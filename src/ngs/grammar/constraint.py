@@ -21,7 +21,6 @@ from typing import Any, Generic, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-import ngs.kernels
 from ngs.errors import BudgetError, ShapeError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
@@ -410,11 +409,6 @@ class Counting(Constraint[Left]):
 
     def masks(self, given: Given, z: Tensor) -> Tensor:
         counts = self._multiset(given)
-        rule = self.rule() if ngs.kernels.available("legal_symbols", counts) else None
-        if rule is not None:
-            from ngs.kernels import legal_symbols
-
-            return legal_symbols.legal_along(rule.function, rule.facts, counts, z)
         before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
         used = torch.zeros((*z.shape, self.symbols), dtype=counts.dtype, device=z.device)
         used.scatter_(2, before.clamp(min=0)[..., None], (before != PAD).to(counts.dtype)[..., None])
@@ -438,7 +432,7 @@ class AnyOrder(Counting):
         return left > 0
 
     def rule(self) -> KernelRule:
-        from ngs.kernels.legal_symbols import any_order
+        from ngs.kernels.decoder import any_order
 
         return KernelRule(any_order, self.facts)
 

@@ -1,12 +1,10 @@
 """Kernels for GPUs in Triton. All of them are optional: a plain engine beside each gives the same.
 
-Read first: `legal_symbols.py`, the smallest.
+Read first: `program_execution.py`.
 
 | module | what its kernels do | called by |
 |---|---|---|
-| `chart` | totals, marginals, best sentence and samples of a small chart | `ngs.parsing.derivations` |
-| `legal_symbols` | which symbols may come next in given sentences | `ngs.grammar.constraint` |
-| `program_rules` | the same for CLEVR, as functions for other kernels | `ngs.tasks.clevr.language` |
+| `program_rules` | which CLEVR module may come next, for other kernels | `ngs.tasks.clevr.language` |
 | `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |
 | `lstm` | a layer of an LSTM over all time, forwards and backwards | `ngs.networks.pointer` |
 | `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.pointer_kernels` |
@@ -14,8 +12,8 @@ Read first: `legal_symbols.py`, the smallest.
 | `tiles` | what the three for networks share | |
 
 They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their
-ids, with -1 after the end of a sentence. A kernel that makes a whole run (`make gpu-check`) less than 1.3
-times as fast is to be deleted; at this commit none has been measured on a GPU.
+ids, with -1 after the end of a sentence. Each kernel makes some run that people make at least 1.3 times as
+fast (`make gpu-check`; docs/benchmarks.md has the figures). One that does not is deleted.
 
 Whoever has a kernel and a plain engine asks `available`. The environment variable NGS_KERNELS turns kernels
 off: it holds the names of those to use, separated by commas, or `off`.

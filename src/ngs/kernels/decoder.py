@@ -42,6 +42,12 @@ def likeliest(log_p, guide, row, inside, t, rows, time, symbol, symbols):
 
 
 @triton.jit
+def any_order(facts, left, last):
+    """The rule of a language without grammar: whatever is left may come next."""
+    return left > 0
+
+
+@triton.jit
 def _recurred(mine, more, cells, new, H: tl.constexpr, KIND: tl.constexpr):
     """Makes the next cells and states [R, H] of the gates at `mine` and `more`, one after another."""
     cell = tl.sigmoid(tl.load(mine + H) + tl.load(more + H)) * tl.load(cells)

@@ -29,7 +29,9 @@ class PointerKernels:
     symbols: int
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor | None:
-        """log p(z|x) [sentence]; None where the sentences are too long for the kernel."""
+        """log p(z|x) [sentence]; None where the kernel is turned off or the sentences are too long for it."""
+        if not ngs.kernels.available("sequence_log_probs", z):
+            return None
         from ngs.kernels.sequence_log_probs import fits, sequence_log_probs
 
         return sequence_log_probs(self.decoder, rows, z) if fits(self.decoder) else None

@@ -90,9 +90,6 @@ class Circuit(nn.Module):
 
     inner: Tensor
     """int64 [3, edge]: `left`, `right` and `out` of all levels"""
-    flat: Tensor
-    """int32: the same for kernels, in the order of the rows: where the edges of each segment end, then `left`
-    of all edges, then `right`"""
 
     def __init__(
         self,
@@ -111,10 +108,7 @@ class Circuit(nn.Module):
         self._segments = [level.segments for level in levels]
         none = torch.empty(3, 0, dtype=torch.int64)  # a circuit need not have levels
         inner = torch.cat([none, *(torch.stack(level.parts) for level in levels)], 1)
-        counts = [torch.bincount(level.out, minlength=level.segments) for level in levels]
-        flat = torch.cat([torch.cat([none[0], *counts]).cumsum(0), *inner[:2]]).int()
         self.register_buffer("inner", inner, persistent=False)
-        self.register_buffer("flat", flat, persistent=False)
 
     @cached_property
     def levels(self) -> tuple[Edges, ...]:
@@ -127,12 +121,8 @@ class Circuit(nn.Module):
 
     @property
     def edges(self) -> int:
-        return self.inner_edges + len(self.root_edges.out)
-
-    @property
-    def inner_edges(self) -> int:
-        """How many edges the levels have."""
-        return self.inner.shape[1]
+        """How many edges the levels and the roots have."""
+        return self.inner.shape[1] + len(self.root_edges.out)
 
     @property
     def leaves(self) -> int:
