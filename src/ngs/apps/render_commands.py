@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 import typer
-from PIL import Image
 from rich.progress import track
 from torch import Tensor
 
@@ -25,23 +23,17 @@ from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import drawn_cameras
+from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.picture_folder import camera_of
 from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed
-from ngs.tasks.pictures.rendering.blender import blender, photograph
-from ngs.tasks.pictures.rendering.lighting import drawn_lamps
 from ngs.tasks.pictures.rendering.renderer import render as rendered
 
 NUMBER = 100
 """Pictures of sampled scenes, where no other number is given."""
-SAMPLES = 64
-"""Rays of Blender through each pixel, where no other number is given."""
 AT_ONCE = 8
 """Pictures that are made together."""
 UNFINISHED = ".unfinished"
 """The folder inside --out that is written to until all is there."""
-
-
-Draw = Callable[[Sequence[Scene], Tensor, torch.Generator, Path], None]
 
 
 @reporting_errors
@@ -57,28 +49,14 @@ def render(
             help="Scenes to render, as CLEVR has them (.json or .json.gz); by default they are sampled."
         ),
     ] = None,
-    with_blender: Annotated[
-        bool,
-        typer.Option("--blender", help="Render with Blender: slower. Needs `pip install 'ngs\\[blender]'`."),
-    ] = False,
-    samples: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Rays through each pixel, with --blender; by default {SAMPLES}."),
-    ] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda; only without --blender.")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Render scenes, and write them with their pictures: what `ngs data import` takes."""
     place = _device(device)
-    if with_blender:
-        blender()
-    elif samples is not None:
-        raise NGSError(f"--samples is {samples}, and is for Blender; give --blender as well, or leave it out")
     generator = torch.Generator().manual_seed(seed)
     wanted, cameras = _sampled(number or NUMBER, seed, generator) if scenes is None else _of(scenes, number)
-
-    draw: Draw = partial(_photograph, samples=samples or SAMPLES) if with_blender else _draw
     with _filling(out) as stage:
-        written = _write(stage / "images", wanted, cameras.to(place), generator, draw)
+        written = _write(stage / "images", wanted, cameras.to(place), generator)
         listing = {"info": {"seed": seed}, "scenes": written}
         (stage / "scenes.json").write_text(json.dumps(listing), encoding="utf-8")
     made = f"{len(written)} picture{'s' if len(written) != 1 else ''}"
@@ -132,7 +110,7 @@ def _device(name: str) -> torch.device:
 
 
 def _write(
-    folder: Path, scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator, draw: Draw
+    folder: Path, scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator
 ) -> list[dict[str, Any]]:
     """Fill a folder with pictures; the scenes as they show, in official form."""
     folder.mkdir(parents=True)
@@ -142,7 +120,8 @@ def _write(
     for first in track(starts, "rendering", console=console, transient=True, disable=not console.is_terminal):
         some, places = scenes[first : first + AT_ONCE], cameras[first : first + AT_ONCE]
         seen = list(photographed(some, places, [f"{Path(scene.name).stem}.png" for scene in some]))
-        draw(seen, places, generator, folder)
+        for scene, image in zip(seen, rendered(seen, places, generator).images, strict=True):
+            as_image(image).save(folder / scene.name)
         for scene, place in zip(seen, places.tolist(), strict=True):
             written.append({**scene_to_official(scene, len(written)), "camera_location": place})
     return written
@@ -173,16 +152,3 @@ def _of(path: Path, number: int | None) -> tuple[list[Scene], Tensor]:
     if number is not None and len(found) < number:
         raise DataError(f"{path} holds {len(found)} scenes, and --number is {number}; ask for no more")
     return [scene for scene, _ in found.values()], torch.tensor([camera for _, camera in found.values()])
-
-
-def _draw(scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator, folder: Path) -> None:
-    for scene, image in zip(scenes, rendered(scenes, cameras, generator).images.cpu(), strict=True):
-        Image.fromarray(image.permute(1, 2, 0).numpy()).save(folder / scene.name)
-
-
-def _photograph(
-    scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator, folder: Path, samples: int
-) -> None:
-    lamps = drawn_lamps(len(scenes), generator, torch.device("cpu")).permute(2, 0, 1).tolist()
-    for scene, camera, places in zip(scenes, cameras.tolist(), lamps, strict=True):
-        photograph(scene, camera, places, folder / scene.name, samples=samples)

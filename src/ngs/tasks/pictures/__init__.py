@@ -14,7 +14,7 @@ seen.
     picture_augmentation.py  the same scene in another light
     picture_drawing.py       boxes drawn around the objects that were seen
     rendered_pictures.py     pictures of sampled scenes, rendered from a seed
-    rendering                the renderer: camera rays, solids, surfaces, lamps; and Blender
+    rendering                the renderer: camera rays, solids, surfaces, lamps
     camera.py                from places in a scene to pixels, and back
     scene_masks.py           sets of objects as bit masks
     scene_network.py         a convolutional network from a picture to maps of objects

@@ -1,21 +1,28 @@
-"""The same scenes rendered with Blender: slower, and with every bounce of the light.
+"""Scenes rendered with Blender: `python scripts/render_with_blender.py OUT/scenes.json blender/`.
 
-Needs the module `bpy` (`pip install "ngs[blender]"`). Solids, lamps and camera are those of our own renderer;
-nothing is read from a .blend file.
+Slower than our own renderer, and with every bounce of the light. Needs `pip install bpy`, under a version of
+Python that it is made for. Solids, lamps and camera are those of our own renderer; nothing is read from a
+.blend file. `ngs data render --out OUT` writes such scenes.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 from collections.abc import Sequence
 from math import pi
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ngs.errors import NGSError
+from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, RADIUS, WIDTH
 from ngs.tasks.clevr.scenes import Scene, Thing
-from ngs.tasks.pictures.rendering.lighting import LAMP_RADIUS, LAMPS, Lamp
+from ngs.tasks.json_list import elements
+from ngs.tasks.pictures.picture_folder import camera_of
+from ngs.tasks.pictures.rendering.lighting import LAMP_RADIUS, LAMPS, Lamp, drawn_lamps
 from ngs.tasks.pictures.rendering.solids import ROUNDING
 from ngs.tasks.pictures.rendering.surfaces import (
     BRUSHED_ACROSS,
@@ -50,8 +57,8 @@ def blender() -> Any:
         return importlib.import_module("bpy")
     except ImportError as error:
         raise NGSError(
-            f"Blender's Python module bpy cannot be loaded ({error}); install it with "
-            f"`pip install 'ngs[blender]'` under a Python version it is made for, or render without it"
+            f"Blender's Python module bpy cannot be loaded ({error}); install it with `pip install bpy` "
+            f"under a Python version it is made for"
         ) from None
 
 
@@ -193,3 +200,23 @@ def _shown(material: Any, nodes: Any, shader: Any) -> Any:
     output = nodes.new("ShaderNodeOutputMaterial")
     material.node_tree.links.new(shader.outputs[0], output.inputs["Surface"])
     return material
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenes", type=Path, help="scenes as CLEVR has them, .json or .json.gz")
+    parser.add_argument("out", type=Path, help="the folder for the pictures, with the names of the scenes")
+    parser.add_argument("--seed", type=int, default=0, help="draws the lamps")
+    parser.add_argument("--samples", type=int, default=64, help="rays through each pixel")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    generator = torch.Generator().manual_seed(options.seed)
+    for _, value in elements(options.scenes, "scenes"):
+        scene = as_scene(value)
+        lamps = drawn_lamps(1, generator, torch.device("cpu"))[:, :, 0].tolist()
+        path = options.out / f"{Path(scene.name).stem}.png"
+        photograph(scene, camera_of(value, scene), lamps, path, samples=options.samples)
+
+
+if __name__ == "__main__":
+    main()
