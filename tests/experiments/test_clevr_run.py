@@ -33,10 +33,10 @@ from ngs.experiments.run import evaluate_run, train
 from ngs.grammar.padding import PAD
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
+from ngs.learning.packed_file import Ragged
 from ngs.networks.pointer import SIZES, Size
 from ngs.tasks.clevr import packed
-from ngs.tasks.clevr.dataset import NO_ANSWER, UNKNOWN, QuestionRecord, Questions, Ragged, VisualQuestions
-from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.dataset import NO_ANSWER, UNKNOWN, QuestionRecord, Questions, VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.execution import execute, spoken
@@ -526,7 +526,7 @@ def in_own_words() -> VisualQuestions:
         QuestionRecord(text, 0, answer, program, k)
         for k, (text, answer, program) in enumerate(zip(OWN_WORDS, answers, programs, strict=True))
     ]
-    data, refused = VisualQuestions.of("other", [SCENE], records, records, modules_of)
+    data, refused = VisualQuestions.of("other", [SCENE], records, records)
     assert not refused
     return data
 

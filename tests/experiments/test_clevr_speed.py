@@ -7,7 +7,8 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.clevr_speed import execution
-from ngs.tasks.clevr.dataset import Ragged, VisualQuestions
+from ngs.learning.packed_file import Ragged
+from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
 
 

@@ -15,7 +15,6 @@ from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import VisualQuestions
-from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.inspection import Inspection, PartInspection, inspect
 from ngs.tasks.faults import listed
 
@@ -35,14 +34,14 @@ def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool) -> None:
     reading = _read(source, skip_faulty)
     data = dataclasses.replace(reading.data, name=name)
     packed.write(path, data)
-    found = inspect(data, modules_of)
+    found = inspect(data)
     tell_packed(path, _summary(data), "clevr", lambda console: _print_findings(console, reading, found))
 
 
 def show(source: Path, *, as_json: bool) -> None:
     """What `source` holds, and what the dictionary and the programs make of it."""
     reading = _read(source, skip_faulty=True)
-    found = inspect(reading.data, modules_of)
+    found = inspect(reading.data)
     if as_json:
         typer.echo(json.dumps({**dataclasses.asdict(found), "faulty": reading.left_out}, indent=2))
         return
@@ -73,7 +72,7 @@ def _read(source: Path, skip_faulty: bool) -> official.Reading:
             if index % EVERY == 0:
                 bar.update(task, description=f"reading {file.name}: {index:,}")
 
-        return official.read(source, modules_of, skip_faulty=skip_faulty, progress=progress)
+        return official.read(source, skip_faulty=skip_faulty, progress=progress)
 
 
 def _summary(data: VisualQuestions) -> str:

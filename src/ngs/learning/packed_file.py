@@ -6,13 +6,56 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from ngs.errors import DataError
+from ngs.grammar.padding import PAD
 from ngs.learning import tensor_file
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Rows of different lengths, one behind the other."""
+
+    flat: Tensor
+    """[entry] or [entry, ...]"""
+    offsets: Tensor
+    """int64 [row + 1]: row k is flat[offsets[k]:offsets[k + 1]]"""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Tensor:
+        """[row]"""
+        return self.offsets.diff()
+
+    def row(self, k: int) -> Tensor:
+        return self.flat[int(self.offsets[k]) : int(self.offsets[k + 1])]
+
+    def select(self, rows: Tensor) -> Ragged:
+        """Some of the rows, in the order in which they are named."""
+        starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        shifts = (starts - offsets[:-1]).repeat_interleave(lengths)
+        return Ragged(self.flat[shifts + torch.arange(len(shifts))], offsets)
+
+    def padded(self) -> Tensor:
+        """int64 [row, time, ...], PAD behind the end of each row."""
+        lengths = self.lengths
+        longest = int(lengths.max()) if len(lengths) else 0
+        table = torch.full((len(self), longest, *self.flat.shape[1:]), PAD, dtype=torch.long)
+        table[torch.arange(longest) < lengths[:, None]] = self.flat.long()
+        return table
+
+
+T = TypeVar("T")
+
+Content = Tensor | Ragged | Sequence[str]
+"""What a column stands for: a tensor, rows of different lengths, or texts."""
 
 Size = str | int | None
 """Of a dimension: this number, as many as whatever else has this name, or any."""
@@ -51,23 +94,24 @@ class Format:
     remedy: str
     """what to do where a file is none"""
     layout: Layout
-    further: Callable[[Mapping[str, Tensor], Any], Iterator[str]] = lambda tensors, facts: iter(())
-    """faults of tensors that have the layout"""
+    further: Callable[[Mapping[str, Any], Any], Iterator[str]] = lambda contents, facts: iter(())
+    """faults of contents that have the layout"""
 
-    def save(self, path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    def save(self, path: Path, contents: Mapping[str, Content], facts: Mapping[str, Any]) -> None:
         """All of it or nothing: what was there stays until all is written."""
+        tensors = flattened(contents)
         fault = next(self.faults(tensors, facts), None)
         if fault is not None:
             raise DataError(f"{path} cannot be written: {fault}")
         tensor_file.save(path, self.kind, tensors, facts)
 
-    def load(self, path: Path) -> tuple[dict[str, Tensor], Any]:
-        """Tensors, which stay in the file until they are used, and facts; checked."""
+    def load(self, path: Path) -> tuple[dict[str, Any], Any]:
+        """What each column stands for, which stays in the file until it is used, and facts; checked."""
         tensors, facts = tensor_file.load(path, self.kind, self.remedy)
         fault = next(self.faults(tensors, facts), None)
         if fault is not None:
             raise DataError(f"{path} is no proper data set: {fault}; {self.remedy}")
-        return tensors, facts
+        return self._contents(tensors), facts
 
     def is_at(self, path: Path) -> bool:
         """Whether a file says that it is of this kind; only its header is read."""
@@ -81,7 +125,17 @@ class Format:
         counts: dict[str, int] = {}
         for each, column in self.layout.items():
             yield from _faults_of_column(each, column, tensors, counts)
-        yield from self.further(tensors, facts)
+        yield from self.further(self._contents(tensors), facts)
+
+    def _contents(self, tensors: Mapping[str, Tensor]) -> dict[str, Content]:
+        return {
+            name: Ragged(tensors[name], tensors[f"{name}.offsets"])
+            if column.rows is not None
+            else as_texts(tensors[name])
+            if column.texts
+            else tensors[name]
+            for name, column in self.layout.items()
+        }
 
 
 def _faults_of_column(
@@ -127,7 +181,18 @@ def _faults_of_type(
         yield f"{name} is {given}, and {dtype} with {dimensions} is needed"
 
 
-# Texts in a tensor
+# From contents to tensors and back
+
+
+def flattened(contents: Mapping[str, Content]) -> dict[str, Tensor]:
+    """Rows one behind the other with their offsets, and texts as bytes."""
+    tensors: dict[str, Tensor] = {}
+    for name, content in contents.items():
+        if isinstance(content, Ragged):
+            tensors |= {name: content.flat, f"{name}.offsets": content.offsets}
+        else:
+            tensors[name] = content if isinstance(content, Tensor) else as_bytes(content)
+    return tensors
 
 
 def as_bytes(texts: Sequence[str]) -> Tensor:
@@ -147,6 +212,11 @@ def count(texts: Tensor) -> int | None:
     return len(found) if isinstance(found, list) and all(isinstance(text, str) for text in found) else None
 
 
-def under(tensors: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
-    """The tensors of a part of the data, by their names within it."""
-    return {name.removeprefix(f"{part}."): t for name, t in tensors.items() if name.startswith(f"{part}.")}
+def under(contents: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """The contents of a part of the data, by their names within it."""
+    return {name.removeprefix(f"{part}."): c for name, c in contents.items() if name.startswith(f"{part}.")}
+
+
+def within(part: str, contents: Mapping[str, T]) -> dict[str, T]:
+    """The reverse: contents of a part by their names in the whole."""
+    return {f"{part}.{name}": content for name, content in contents.items()}

@@ -13,7 +13,6 @@ import pytest
 
 from ngs.tasks.clevr import official
 from ngs.tasks.clevr.dataset import VisualQuestions
-from ngs.tasks.clevr.dictionary import modules_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -29,7 +28,7 @@ def published() -> Path:
 @cache
 def published_data() -> VisualQuestions:
     """All of it, read once for all tests."""
-    return official.read(published(), modules_of).data
+    return official.read(published()).data
 
 
 def thing(size: str, color: str, material: str, shape: str, x: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import DataError, ParseError
+from ngs.learning.packed_file import Ragged
+from ngs.tasks.clevr import dataset
 from ngs.tasks.clevr.dataset import (
     NO_ANSWER,
     UNKNOWN,
     UNKNOWN_WORD,
     QuestionRecord,
     Questions,
-    Ragged,
-    Understood,
     VisualQuestions,
 )
 from ngs.tasks.clevr.program import MODULES, Kind
@@ -27,11 +28,18 @@ from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene, Thing
 EMPTY = Scene((), dict.fromkeys(RELATIONS, ()), {})
 
 
-def counting(words: tuple[str, ...]) -> Understood:
+def counting(words: tuple[str, ...]) -> SimpleNamespace:
     """A dictionary that knows one word."""
     if "many" not in words:
         raise ParseError(f"{' '.join(words)}: what?")
     return SimpleNamespace(modules=("count", "scene"), keywords=((words.index("many"), "count"),))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def dictionary() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dataset, "modules_of", counting)
+        yield
 
 
 RECORDS = [
@@ -43,7 +51,7 @@ RECORDS = [
 
 @pytest.fixture
 def questions() -> Questions:
-    return Questions.of(RECORDS, counting)[0]
+    return Questions.of(RECORDS)[0]
 
 
 def test_what_goes_in_comes_out(questions) -> None:
@@ -59,12 +67,12 @@ def test_what_goes_in_comes_out(questions) -> None:
 
 
 def test_a_kind_is_known_from_the_modules_where_there_is_no_program() -> None:
-    questions, _ = Questions.of([QuestionRecord("how many", 0, None, None, 0)], counting)
+    questions, _ = Questions.of([QuestionRecord("how many", 0, None, None, 0)])
     assert questions.program(0) is None and questions.kind(0) is Kind.ZERO_HOP
 
 
 def test_what_is_not_understood_stays_and_is_told() -> None:
-    questions, (refused,) = Questions.of(RECORDS, counting)
+    questions, (refused,) = Questions.of(RECORDS)
     assert (refused.index, refused.number, refused.text) == (1, 9, "Which one; this?")
     assert "question 9 ('Which one; this?'): which one ; this: what?" in str(refused)
     assert questions.understood.tolist() == [True, False, True]
@@ -73,7 +81,7 @@ def test_what_is_not_understood_stays_and_is_told() -> None:
 
 def test_the_vocabulary_is_that_of_training() -> None:
     strange = [QuestionRecord("many zebras how", 0, "0", None, 0)]
-    data, _ = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange, counting)
+    data, _ = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange)
     assert data.vocabulary == (UNKNOWN_WORD, "how", "many") == data.validation.vocabulary
     assert data.validation.words.padded().tolist() == [[2, UNKNOWN, 1]]
     assert data.validation.text_words(0) == ("many", "zebras", "how")
@@ -108,18 +116,18 @@ def test_other_numbers_are_for_the_same_words(questions, vocabulary) -> None:
 
 def test_its_own_vocabulary_changes_no_number() -> None:
     strange = [QuestionRecord("many zebras how", 0, "0", None, 0)]
-    data, _ = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange, counting)
+    data, _ = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange)
     same = data.validation.numbered_by(data.vocabulary)
     assert same.lexicon == data.validation.lexicon
     assert same.spelling.flat.tolist() == data.validation.spelling.flat.tolist()
     assert same.spelling.flat.dtype == torch.int32
-    empty = Questions.of([], counting)[0].numbered_by(data.vocabulary)
+    empty = Questions.of([])[0].numbered_by(data.vocabulary)
     assert len(empty) == 0 and empty.words.padded().shape == (0, 0)
 
 
 @given(st.lists(st.integers(0, 2), max_size=6))
 def test_selected_questions_are_those_that_were_named(chosen) -> None:
-    questions = Questions.of(RECORDS, counting)[0]
+    questions = Questions.of(RECORDS)[0]
     part = questions.select(chosen)
     assert len(part) == len(chosen)
     for k, origin in enumerate(chosen):
@@ -146,7 +154,7 @@ def test_arrays_are_small(questions) -> None:
 
 
 def test_no_question_at_all() -> None:
-    questions, refused = Questions.of([], counting)
+    questions, refused = Questions.of([])
     assert len(questions) == 0 and refused == () and questions.vocabulary == (UNKNOWN_WORD,)
     assert questions.words.padded().shape == (0, 0) and questions.keywords.padded().shape == (0, 0, 2)
 
@@ -160,7 +168,7 @@ def test_no_question_at_all() -> None:
 )
 def test_what_is_no_answer_or_module_is_refused(change, message) -> None:
     with pytest.raises(DataError) as refused:
-        Questions.of([replace(RECORDS[0], **change)], counting)
+        Questions.of([replace(RECORDS[0], **change)])
     assert message in str(refused.value)
 
 
@@ -171,7 +179,7 @@ def test_the_digest_sees_every_part() -> None:
     other = replace(RECORDS[0], answer="4")
 
     def digest(scenes: list[Scene], train: QuestionRecord, validation: QuestionRecord) -> str:
-        return VisualQuestions.of("x", scenes, [train], [validation], counting)[0].digest
+        return VisualQuestions.of("x", scenes, [train], [validation])[0].digest
 
     base = ([lonely], RECORDS[0], RECORDS[0])
     variants = [([turned], *base[1:]), ([lonely], other, RECORDS[0]), ([lonely], RECORDS[0], other)]

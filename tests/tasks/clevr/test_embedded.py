@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.tasks.clevr import embedded as module
+from ngs.tasks.clevr import dataset
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from ngs.tasks.clevr.embedded import embedded, synthetic
 from ngs.tasks.clevr.program import MODULES, Kind
@@ -64,7 +64,7 @@ def test_a_question_that_the_dictionary_refuses_is_not_passed_over(monkeypatch: 
     def refuse(words: tuple[str, ...]) -> None:
         raise NGSError("never heard of it")
 
-    monkeypatch.setattr(module, "modules_of", refuse)
+    monkeypatch.setattr(dataset, "modules_of", refuse)
     with pytest.raises(NGSError, match=r"does not understand 92 made-up questions.*never heard of it"):
         tiny()
 

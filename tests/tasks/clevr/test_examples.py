@@ -11,8 +11,9 @@ import torch
 
 from ngs.grammar.constraint import AnyOrder
 from ngs.grammar.padding import PAD
+from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables
-from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, keywords_of
 from ngs.tasks.clevr.execution import execute, spoken
@@ -42,7 +43,7 @@ RECORDS = (
 
 
 def questions_of(*records: QuestionRecord) -> Questions:
-    return Questions.of(records, modules_of)[0]
+    return Questions.of(records)[0]
 
 
 def part_of(questions: Questions, scenes: tuple[Scene, ...] = SCENES, unique: Unique = strict) -> Part:

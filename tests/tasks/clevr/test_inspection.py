@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from ngs.errors import ParseError
 from ngs.tasks.clevr import official
-from ngs.tasks.clevr.dataset import Understood, VisualQuestions
-from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.inspection import Count, Inspection, inspect
 from tests.tasks.clevr.official_files import published_data, sound_files, sound_question, sound_scene, written
@@ -22,7 +20,7 @@ def files():
 
 
 def inspected(folder, files) -> Inspection:
-    return inspect(official.read(written(folder, files), modules_of).data, modules_of)
+    return inspect(official.read(written(folder, files)).data)
 
 
 def test_questions_and_scenes_are_counted(tmp_path, files) -> None:
@@ -76,19 +74,15 @@ def replaced_names(scene):
 
 
 def test_a_kind_needs_modules(tmp_path, files) -> None:
-    data = official.read(written(tmp_path, files), modules_of).data
-
-    def silent(words: tuple[str, ...]) -> Understood:
-        raise ParseError("nothing is understood")
-
-    records = VisualQuestions.of("x", data.scenes, [], [], silent)[0]
+    data = official.read(written(tmp_path, files)).data
+    records = VisualQuestions.of("x", data.scenes, [], [])[0]
     nothing = replace(data, train=records.train)
-    assert inspect(nothing, modules_of).kinds == (Count("zero hops", 0, 1),)
+    assert inspect(nothing).kinds == (Count("zero hops", 0, 1),)
 
 
 def test_the_published_data_is_as_described() -> None:
     data = published_data()
-    found = inspect(data, modules_of)
+    found = inspect(data)
     assert (found.scenes, found.train.scenes, found.validation.scenes) == (2800, 2500, 300)
     for part, count in ((found.train, 25_000), (found.validation, 3_000)):
         assert part.questions == part.with_program == part.with_answer == part.right_answers == count

@@ -13,7 +13,6 @@ import pytest
 
 from ngs.errors import DataError, ParseError
 from ngs.tasks.clevr import official
-from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.json_list import elements
@@ -324,7 +323,7 @@ def test_a_folder_is_read_in_any_layout(tmp_path, layout, ending) -> None:
     folder = layout(tmp_path / "here" / "x", sound_files(), ending)
     for path in (folder, folder.parent):
         assert official.is_official(path)
-        reading = official.read(path, modules_of)
+        reading = official.read(path)
         assert (len(reading.data.train), len(reading.data.validation)) == (3, 1)
         assert reading.left_out == () and reading.not_understood == ()
     assert reading.data.train.scenes.tolist() == [0, 0, 0]
@@ -339,7 +338,7 @@ def test_faulty_elements_are_listed_or_left_out(tmp_path) -> None:
     files["scenes_train"]["scenes"].append({"objects": 1})
     folder = written(tmp_path, files)
     with pytest.raises(DataError) as refused:
-        official.read(folder, modules_of)
+        official.read(folder)
     message = str(refused.value)
     assert (
         f"{folder} has 3 faulty scenes or questions; correct them, or leave them out with --skip" in message
@@ -347,7 +346,7 @@ def test_faulty_elements_are_listed_or_left_out(tmp_path) -> None:
     assert "\n  scenes_train.json: scene 1: objects is 1" in message
     assert "\n  questions_train.json: question 1: answer is 'pink'" in message
     assert "\n  questions_val.json: question 0: image_index is 5, and there is no such scene" in message
-    reading = official.read(folder, modules_of, skip_faulty=True)
+    reading = official.read(folder, skip_faulty=True)
     assert len(reading.left_out) == 3
     assert (len(reading.data.train), len(reading.data.validation)) == (2, 1)
 
@@ -355,12 +354,12 @@ def test_faulty_elements_are_listed_or_left_out(tmp_path) -> None:
 def test_a_part_without_a_sound_question_is_refused(tmp_path) -> None:
     folder = written(tmp_path, spoiled(sound_files(), "questions_val.questions[0].answer", "pink"))
     with pytest.raises(DataError, match="no sound question to learn from or to be tested on"):
-        official.read(folder, modules_of, skip_faulty=True)
+        official.read(folder, skip_faulty=True)
 
 
 def test_questions_not_understood_are_told(tmp_path) -> None:
     files = spoiled(sound_files(), "questions_train.questions[0].question", "How many xylophones are there?")
-    reading = official.read(written(tmp_path, files), modules_of)
+    reading = official.read(written(tmp_path, files))
     (refused,) = reading.not_understood
     assert "xylophones" in str(refused) and len(reading.data.train) == 3
 
@@ -370,7 +369,7 @@ def test_the_test_questions_serve_where_there_is_no_validation(tmp_path) -> None
     files["scenes_test"], files["questions_test"] = files.pop("scenes_val"), files.pop("questions_val")
     for question in files["questions_test"]["questions"]:
         del question["answer"], question["program"]
-    validation = official.read(written(tmp_path, files), modules_of).data.validation
+    validation = official.read(written(tmp_path, files)).data.validation
     assert validation.answer(0) is None and validation.program(0) is None
     assert validation.modules_of(0) == ("count", "scene", "filter_shape[cube]")
 
@@ -383,7 +382,7 @@ def test_a_missing_file_is_named(tmp_path, missing) -> None:
     with pytest.raises(
         DataError, match=f"holds no {noun} called {part}; scenes/CLEVR_{part}_scenes.json and"
     ):
-        official.read(written(tmp_path, files), modules_of)
+        official.read(written(tmp_path, files))
 
 
 def test_a_damaged_file_is_refused_even_if_faults_are_skipped(tmp_path) -> None:
@@ -391,7 +390,7 @@ def test_a_damaged_file_is_refused_even_if_faults_are_skipped(tmp_path) -> None:
     path = folder / "questions_train.json"
     path.write_text(path.read_text()[:-40])
     with pytest.raises(DataError, match=r"questions_train\.json: question 2: the file is cut short here"):
-        official.read(folder, modules_of, skip_faulty=True)
+        official.read(folder, skip_faulty=True)
     path.rename(folder / "questions_train.json.gz")
     with pytest.raises(DataError, match=r"is called \.gz, but is not compressed"):
-        official.read(folder, modules_of, skip_faulty=True)
+        official.read(folder, skip_faulty=True)

@@ -13,17 +13,16 @@ from safetensors.torch import save_file
 
 from ngs.errors import DataError
 from ngs.learning import tensor_file
-from ngs.learning.packed_file import Format
+from ngs.learning.packed_file import Format, Ragged
 from ngs.tasks.clevr import official, packed
-from ngs.tasks.clevr.dataset import Questions, Ragged, VisualQuestions, tensors_of
-from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.dataset import Questions, VisualQuestions, tensors_of
 from ngs.tasks.clevr.scenes import RELATIONS, Scene, Thing
 from tests.tasks.clevr.official_files import published_data, sound_files, written
 
 
 @pytest.fixture
 def data(tmp_path) -> VisualQuestions:
-    return official.read(written(tmp_path / "official", sound_files()), modules_of).data
+    return official.read(written(tmp_path / "official", sound_files())).data
 
 
 def same(one: VisualQuestions, other: VisualQuestions) -> bool:

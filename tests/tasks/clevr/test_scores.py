@@ -16,7 +16,6 @@ from ngs.learning.metrics import read_all
 from ngs.tasks.clevr import scores
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions
-from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import TidyPrograms
@@ -120,7 +119,7 @@ CASES = {
 def test_what_is_read_is_compared_with_the_true_program(case: str) -> None:
     true, read, same, alike = CASES[case]
     records = [QuestionRecord("How many things are there?", 0, "1", true, 0)] * 2
-    questions, _ = Questions.of(records, modules_of)
+    questions, _ = Questions.of(records)
     right = torch.tensor([True, False])
     first, second = outcomes(questions, encoded([read, read], extra=3), right)
     assert (first.same, first.equivalent, first.length, first.right) == (same, alike, len(read), True)
@@ -207,7 +206,7 @@ def test_what_is_not_understood_is_wrong() -> None:
     ]
 
     def measured(*records: QuestionRecord) -> scores.ProgramScores:
-        questions = Questions.of(records, modules_of, some_questions().vocabulary)[0]
+        questions = Questions.of(records, some_questions().vocabulary)[0]
         part = Part.of(questions, SceneTables.of([scene]), TidyPrograms(), CPU)
         return measure(random_reader(0).network, part)
 

@@ -9,22 +9,22 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError
+from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr import official, packed, source
-from ngs.tasks.clevr.dataset import QuestionRecord, Questions, Ragged
-from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions
 from ngs.tasks.clevr.source import divided, load
 from tests.tasks.clevr.official_files import sound_files, written
 from tests.tasks.clevr.readers import some_questions
 
 
 def test_a_packed_file_is_loaded(tmp_path) -> None:
-    data = official.read(written(tmp_path / "x", sound_files()), modules_of).data
+    data = official.read(written(tmp_path / "x", sound_files())).data
     packed.write(tmp_path / "x.ngs", data)
     assert load(str(tmp_path / "x.ngs")).digest == data.digest
 
 
 def test_the_embedded_data_is_loaded_by_its_name(tmp_path, monkeypatch) -> None:
-    data = official.read(written(tmp_path / "x", sound_files()), modules_of).data
+    data = official.read(written(tmp_path / "x", sound_files())).data
     monkeypatch.setattr(source, "embedded", lambda: data)
     assert load("embedded") is data
 
@@ -82,7 +82,7 @@ def test_a_smaller_share_is_part_of_a_larger() -> None:
 
 def test_questions_that_are_not_understood_are_divided_too() -> None:
     records = [QuestionRecord("What is a frob?", 0, "yes", None, k) for k in range(10)]
-    part, rest = divided(Questions.of(records, modules_of)[0], 0.3, seed=0)
+    part, rest = divided(Questions.of(records)[0], 0.3, seed=0)
     assert (len(part), len(rest)) == (3, 7)
 
 

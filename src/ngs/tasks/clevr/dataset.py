@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ngs.errors import DataError, NGSError
-from ngs.grammar.padding import PAD
+from ngs.learning.packed_file import Ragged, flattened
+from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.program import COLUMN, MODULES, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.clevr.words import words_of
@@ -30,22 +30,6 @@ NO_ANSWER = -1
 """In place of an answer's number where the source gives none."""
 
 _ANSWER = {text: number for number, text in enumerate(ANSWERS)}
-
-
-class Understood(Protocol):
-    """What a dictionary makes of a question."""
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """The modules that its program is a permutation of."""
-
-    @property
-    def keywords(self) -> tuple[tuple[int, str], ...]:
-        """Which word (its position) speaks of which module."""
-
-
-Understand = Callable[[tuple[str, ...]], Understood]
-"""From a question's words; an NGSError says why they cannot be understood."""
 
 
 @dataclass(frozen=True)
@@ -77,42 +61,6 @@ class NotUnderstood:
 
 
 @dataclass(frozen=True, eq=False)
-class Ragged:
-    """Rows of different lengths, one behind the other."""
-
-    flat: Tensor
-    """[entry] or [entry, ...]"""
-    offsets: Tensor
-    """int64 [row + 1]: row k is flat[offsets[k]:offsets[k + 1]]"""
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def lengths(self) -> Tensor:
-        """[row]"""
-        return self.offsets.diff()
-
-    def row(self, k: int) -> Tensor:
-        return self.flat[int(self.offsets[k]) : int(self.offsets[k + 1])]
-
-    def select(self, rows: Tensor) -> Ragged:
-        """Some of the rows, in the order in which they are named."""
-        starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
-        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-        shifts = (starts - offsets[:-1]).repeat_interleave(lengths)
-        return Ragged(self.flat[shifts + torch.arange(len(shifts))], offsets)
-
-    def padded(self) -> Tensor:
-        """int64 [row, time, ...], PAD behind the end of each row."""
-        lengths = self.lengths
-        longest = int(lengths.max()) if len(lengths) else 0
-        table = torch.full((len(self), longest, *self.flat.shape[1:]), PAD, dtype=torch.long)
-        table[torch.arange(longest) < lengths[:, None]] = self.flat.long()
-        return table
-
-
-@dataclass(frozen=True, eq=False)
 class Questions:
     """Questions about some scenes, with what is known of each."""
 
@@ -137,19 +85,36 @@ class Questions:
 
     @classmethod
     def of(
-        cls,
-        records: Iterable[QuestionRecord],
-        understand: Understand,
-        vocabulary: Sequence[str] | None = None,
+        cls, records: Iterable[QuestionRecord], vocabulary: Sequence[str] | None = None
     ) -> tuple[Questions, tuple[NotUnderstood, ...]]:
-        """The records as arrays, and those that `understand` refused: they stay, without modules.
+        """The records as arrays, and those that the dictionary refused: they stay, without modules.
 
         The vocabulary is made of the records' own words where none is given.
         """
-        gathering = _Gathering(understand)
-        for record in records:
-            gathering.add(record)
-        return gathering.questions(vocabulary), tuple(gathering.not_understood)
+        lexicon: dict[str, int] = {}
+        spelling, programs, modules, keywords = _Rows("i"), _Rows("b"), _Rows("b"), _Rows("h", 2)
+        scenes, answers, numbers = array("i"), array("b"), array("i")
+        refused: list[NotUnderstood] = []
+        for index, record in enumerate(records):
+            words = words_of(record.text)
+            found: tuple[str, ...] = ()
+            said: tuple[tuple[int, str], ...] = ()
+            try:
+                understood = modules_of(words)
+                found, said = understood.modules, understood.keywords
+            except NGSError as error:
+                refused.append(NotUnderstood(index, record.number, record.text, str(error)))
+            spelling.add(lexicon.setdefault(word, len(lexicon)) for word in words)
+            programs.add(_columns(record))
+            modules.add(COLUMN[module] for module in found)
+            keywords.add(n for word, module in said for n in (word, COLUMN[module]))
+            scenes.append(record.scene)
+            answers.append(_answer_number(record))
+            numbers.append(record.number)
+        rows = spelling.table(), _tensor(scenes), _tensor(answers), programs.table(), modules.table()
+        known = (UNKNOWN_WORD, *sorted(lexicon)) if vocabulary is None else tuple(vocabulary)
+        questions = cls(tuple(lexicon), 0, *rows, keywords.table(), _tensor(numbers))
+        return questions.numbered_by(known), tuple(refused)
 
     def __len__(self) -> int:
         return len(self.scenes)
@@ -240,11 +205,10 @@ class VisualQuestions:
         scenes: Sequence[Scene],
         train: Iterable[QuestionRecord],
         validation: Iterable[QuestionRecord],
-        understand: Understand,
     ) -> tuple[VisualQuestions, tuple[NotUnderstood, ...]]:
-        """The data set, and the questions of both parts that `understand` refused."""
-        of_train, first = Questions.of(train, understand)
-        of_validation, second = Questions.of(validation, understand, of_train.vocabulary)
+        """The data set, and the questions of both parts that the dictionary refused."""
+        of_train, first = Questions.of(train)
+        of_validation, second = Questions.of(validation, of_train.vocabulary)
         return cls(name, tuple(scenes), of_train, of_validation), first + second
 
     @property
@@ -267,11 +231,8 @@ class VisualQuestions:
 
 def tensors_of(questions: Questions) -> dict[str, Tensor]:
     """All that questions hold besides their lexicon."""
-    tensors = {"scenes": questions.scenes, "answers": questions.answers, "numbers": questions.numbers}
-    for name in ("spelling", "programs", "modules", "keywords"):
-        rows: Ragged = getattr(questions, name)
-        tensors |= {name: rows.flat, f"{name}.offsets": rows.offsets}
-    return tensors
+    names = ("scenes", "answers", "numbers", "spelling", "programs", "modules", "keywords")
+    return flattened({name: getattr(questions, name) for name in names})
 
 
 def scene_content(scene: Scene) -> tuple[object, ...]:
@@ -296,60 +257,10 @@ class _Rows:
         return Ragged(_tensor(self.flat).reshape(-1, *self.shape), _tensor(self.ends))
 
 
-class _Gathering:
-    """Records on their way into arrays: of each, only its numbers are kept."""
-
-    def __init__(self, understand: Understand) -> None:
-        self.understand = understand
-        self.not_understood: list[NotUnderstood] = []
-        self.words: dict[str, int] = {}
-        self.spelling, self.programs = _Rows("i"), _Rows("b")
-        self.modules, self.keywords = _Rows("b"), _Rows("h", 2)
-        self.scenes, self.answers, self.numbers = array("i"), array("b"), array("i")
-
-    def add(self, record: QuestionRecord) -> None:
-        words = words_of(record.text)
-        self.spelling.add([self.words.setdefault(word, len(self.words)) for word in words])
-        self.programs.add(_columns(record.program or (), record))
-        self._add_modules(words, record)
-        self.scenes.append(record.scene)
-        self.answers.append(_answer_number(record))
-        self.numbers.append(record.number)
-
-    def _add_modules(self, words: tuple[str, ...], record: QuestionRecord) -> None:
-        try:
-            found = self.understand(words)
-        except NGSError as error:
-            self.not_understood.append(
-                NotUnderstood(len(self.scenes), record.number, record.text, str(error))
-            )
-            self.modules.add(())
-            self.keywords.add(())
-            return
-        self.modules.add(_columns(found.modules, record))
-        columns = _columns((module for _, module in found.keywords), record)
-        positions = (position for position, _ in found.keywords)
-        self.keywords.add(number for pair in zip(positions, columns, strict=True) for number in pair)
-
-    def questions(self, vocabulary: Sequence[str] | None) -> Questions:
-        known = (UNKNOWN_WORD, *sorted(self.words)) if vocabulary is None else tuple(vocabulary)
-        gathered = Questions(
-            tuple(self.words),
-            0,
-            self.spelling.table(),
-            _tensor(self.scenes),
-            _tensor(self.answers),
-            self.programs.table(),
-            self.modules.table(),
-            self.keywords.table(),
-            _tensor(self.numbers),
-        )
-        return gathered.numbered_by(known)
-
-
-def _columns(modules: Iterable[str], record: QuestionRecord) -> list[int]:
+def _columns(record: QuestionRecord) -> list[int]:
+    """Those of the record's program."""
     try:
-        return [COLUMN[module] for module in modules]
+        return [COLUMN[module] for module in record.program or ()]
     except KeyError as unknown:
         raise DataError(
             f"question {record.number}: there is no module {unknown}; give one of {', '.join(MODULES)}"

@@ -8,7 +8,6 @@ import numpy as np
 
 from ngs.errors import NGSError
 from ngs.tasks.clevr.dataset import QuestionRecord, VisualQuestions
-from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.clevr.scenes import Scene
@@ -37,7 +36,7 @@ def synthetic(
     _check(seed, (scenes, per_scene), (validation_scenes, validation_per_scene))
     learn, train = _part(seed, 0, scenes, per_scene, first=0)
     judge, validation = _part(seed, 1, validation_scenes, validation_per_scene, first=scenes)
-    data, refused = VisualQuestions.of(name, learn + judge, train, validation, modules_of)
+    data, refused = VisualQuestions.of(name, learn + judge, train, validation)
     if refused:
         raise NGSError(
             f"the dictionary does not understand {len(refused)} made-up questions, such as {refused[0]}; "

@@ -14,6 +14,7 @@ from torch import Tensor
 from ngs.grammar.constraint import Constraint, Given
 from ngs.grammar.padding import PAD
 from ngs.learning.examples import Batch, Examples
+from ngs.learning.packed_file import Ragged
 from ngs.networks.pointer import Asked, Encoded
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.parsing.candidates import rank_in_row
@@ -22,7 +23,7 @@ from ngs.search.edits import Edits
 from ngs.search.reasoner import Reasoner
 from ngs.search.support import Effort, ListPlan
 from ngs.tasks.clevr.batched_execution import SceneJudge, SceneTables
-from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, Ragged
+from ngs.tasks.clevr.dataset import NO_ANSWER, Questions
 from ngs.tasks.clevr.noun_phrases import NounPhrases, switches
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
 from ngs.tasks.clevr.scenes import ANSWERS

@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
-from ngs.tasks.clevr.dataset import NO_ANSWER, NotUnderstood, Questions, Ragged, Understand, VisualQuestions
+from ngs.tasks.clevr.dataset import NO_ANSWER, NotUnderstood, Questions, VisualQuestions
+from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import counts_of
 from ngs.tasks.clevr.program import MODULES, Kind, kind_of
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, RELATIONS, Scene
@@ -75,11 +77,11 @@ class Inspection:
     """scenes by their number of objects"""
 
 
-def inspect(data: VisualQuestions, understand: Understand) -> Inspection:
+def inspect(data: VisualQuestions) -> Inspection:
     """Counts, repetitions, and checks of modules and answers."""
     parts = (data.train, data.validation)
     tables = SceneTables.of(data.scenes)
-    train, validation = (_part(part, tables, understand) for part in parts)
+    train, validation = (_part(part, tables) for part in parts)
     return Inspection(
         name=data.name,
         scenes=len(data.scenes),
@@ -98,7 +100,7 @@ def inspect(data: VisualQuestions, understand: Understand) -> Inspection:
 # The questions of one part
 
 
-def _part(questions: Questions, tables: SceneTables, understand: Understand) -> PartInspection:
+def _part(questions: Questions, tables: SceneTables) -> PartInspection:
     programmed, answered = questions.programs.lengths > 0, questions.answers != NO_ANSWER
     comparable, checkable = programmed & questions.understood, programmed & answered
     same, right = _same_modules(questions), _right(questions, tables, checkable)
@@ -107,7 +109,7 @@ def _part(questions: Questions, tables: SceneTables, understand: Understand) -> 
         scenes=len(set(questions.scenes.tolist())),
         with_program=int(programmed.sum()),
         with_answer=int(answered.sum()),
-        not_understood=tuple(_not_understood(questions, understand)),
+        not_understood=tuple(_not_understood(questions)),
         same_modules=int((comparable & same).sum()),
         other_modules=_numbers(questions, comparable & ~same),
         right_answers=int((checkable & right).sum()),
@@ -119,12 +121,12 @@ def _numbers(questions: Questions, chosen: Tensor) -> tuple[int, ...]:
     return tuple(questions.numbers[chosen].tolist())
 
 
-def _not_understood(questions: Questions, understand: Understand) -> Iterator[NotUnderstood]:
+def _not_understood(questions: Questions) -> Iterator[NotUnderstood]:
     """With the reason, for which the dictionary is asked once more."""
     for k in (~questions.understood).nonzero().flatten().tolist():
         words, message = questions.text_words(k), "understood by now; import it again"
         try:
-            understand(words)
+            modules_of(words)
         except NGSError as error:
             message = str(error)
         yield NotUnderstood(k, int(questions.numbers[k]), " ".join(words), message)

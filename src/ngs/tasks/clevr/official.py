@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from zipfile import BadZipFile, ZipFile
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, Understand, VisualQuestions
+from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, VisualQuestions
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
@@ -76,13 +76,7 @@ def is_zipped(path: Path) -> bool:
         return False
 
 
-def read(
-    folder: Path,
-    understand: Understand,
-    *,
-    skip_faulty: bool = False,
-    progress: Progress = unwatched,
-) -> Reading:
+def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatched) -> Reading:
     """The data set in a folder; with `skip_faulty`, without the scenes and questions that are not sound.
 
     Faults of single scenes and questions are collected; files that are no JSON or cut short are refused
@@ -103,7 +97,7 @@ def read(
             scenes.append(scene)
         parts.append(read_questions(of_questions, places, refuse, progress))
     train, validation = parts
-    data, not_understood = VisualQuestions.of(title(folder), scenes, train, validation, understand)
+    data, not_understood = VisualQuestions.of(title(folder), scenes, train, validation)
     if faults and not skip_faulty:
         raise DataError(
             f"{folder} has {len(faults)} faulty scenes or questions; correct them, or leave them out with "

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ngs.learning import packed_file
-from ngs.learning.packed_file import Column, as_bytes, as_texts, texts
+from ngs.learning.packed_file import Column, Content, texts
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
 
 
@@ -36,14 +37,14 @@ def layout(part: str = "") -> packed_file.Layout:
     return {f"{part}{name}": column for name, column in columns.items()}
 
 
-def tensors_of(scenes: Sequence[Scene]) -> dict[str, Tensor]:
+def contents_of(scenes: Sequence[Scene]) -> dict[str, Content]:
     things = [thing for scene in scenes for thing in scene.things]
     directions = [json.dumps(dict(scene.directions)) for scene in scenes]
     distinct = {text: number for number, text in enumerate(dict.fromkeys(directions))}
     return {
         "scenes.counts": torch.tensor([len(scene.things) for scene in scenes], dtype=torch.int8),
-        "scenes.names": as_bytes([scene.name for scene in scenes]),
-        "scenes.directions": as_bytes(list(distinct)),
+        "scenes.names": [scene.name for scene in scenes],
+        "scenes.directions": list(distinct),
         "scenes.seen_from": torch.tensor([distinct[text] for text in directions], dtype=torch.int32),
         "things.attributes": _table([_attributes(thing) for thing in things], torch.int8, len(ATTRIBUTES)),
         "things.relations": _table([row for s in scenes for row in _bits(s)], torch.int16, len(RELATIONS)),
@@ -53,18 +54,18 @@ def tensors_of(scenes: Sequence[Scene]) -> dict[str, Tensor]:
     }
 
 
-def scenes_of(tensors: Mapping[str, Tensor]) -> Iterator[Scene]:
-    """From tensors without faults."""
+def scenes_of(contents: Mapping[str, Any]) -> Iterator[Scene]:
+    """From contents without faults."""
     attributes, positions, rotations, pixels, relations = (
-        tensors[f"things.{name}"].tolist()
+        contents[f"things.{name}"].tolist()
         for name in ("attributes", "positions", "rotations", "pixels", "relations")
     )
-    directions = [_directions(text) for text in as_texts(tensors["scenes.directions"])]
+    directions = [_directions(text) for text in contents["scenes.directions"]]
     begin = 0
     rows = zip(
-        tensors["scenes.counts"].tolist(),
-        as_texts(tensors["scenes.names"]),
-        tensors["scenes.seen_from"].tolist(),
+        contents["scenes.counts"].tolist(),
+        contents["scenes.names"],
+        contents["scenes.seen_from"].tolist(),
         strict=True,
     )
     for count, name, seen_from in rows:
@@ -80,17 +81,17 @@ def scenes_of(tensors: Mapping[str, Tensor]) -> Iterator[Scene]:
         begin += count
 
 
-def faults(tensors: Mapping[str, Tensor]) -> Iterator[str]:
-    """What keeps tensors that have the layout from being scenes."""
-    counts, attributes = tensors["scenes.counts"].long(), tensors["things.attributes"]
+def faults(contents: Mapping[str, Any]) -> Iterator[str]:
+    """What keeps contents that have the layout from being scenes."""
+    counts, attributes = contents["scenes.counts"].long(), contents["things.attributes"]
     if int(counts.sum()) != len(attributes):
         yield f"the scenes have {int(counts.sum())} objects, but there are {len(attributes)}"
     limits = torch.tensor([len(values) for values in ATTRIBUTES.values()])
     if ((attributes < 0) | (attributes >= limits)).any():
         yield "an object has an attribute without a name"
-    yield from _faults_of_relations(counts, tensors["things.relations"].long())
+    yield from _faults_of_relations(counts, contents["things.relations"].long())
     try:
-        for text in as_texts(tensors["scenes.directions"]):
+        for text in contents["scenes.directions"]:
             _directions(text)
     except (ValueError, TypeError, AttributeError, RecursionError):
         yield "the directions are no vectors"

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngs.tasks.clevr.dataset import Ragged
+from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.pictures.picture_file import decoded
 
