@@ -26,10 +26,9 @@ from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
 from ngs.tasks.pictures import picture_packed
-from ngs.tasks.pictures.picture_data import PictureData, digest_of
 from ngs.tasks.pictures.picture_file import as_image
-from ngs.tasks.pictures.picture_images import EncodedImages
-from ngs.tasks.pictures.pictures import Pictures, joined
+from ngs.tasks.pictures.picture_images import Images, files_of
+from ngs.tasks.pictures.pictures import PictureData, digest_of, joined
 from ngs.tasks.pictures.rendered_pictures import without_others
 from ngs.tasks.pictures.rendering.renderer import render
 from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
@@ -145,15 +144,9 @@ def cut_anew(data: PictureData) -> PictureData:
     """The same pictures, one of those to learn from now among those to be tested on."""
     train, moved = data.train.select([0, 1, 2, 3]), data.train.select([4])
     test = joined(data.test, moved)
-    encoded = EncodedImages.of(image for part in (data.test, moved) for image in contents(part))
-    test = replace(test, images=encoded)
-    assert isinstance(train.images, EncodedImages)
-    return replace(data, train=train, test=test, digest=digest_of([(train, train.images), (test, encoded)]))
-
-
-def contents(pictures: Pictures) -> list[bytes]:
-    assert isinstance(pictures.images, EncodedImages)
-    return [pictures.images.content(k) for k in range(len(pictures))]
+    files = [each.images.contents() for each in (data.test, moved)]
+    test = replace(test, images=Images.of(files_of(bytes(each.row(0).numpy()) for each in files)))
+    return replace(data, train=train, test=test, digest=digest_of([train, test]))
 
 
 # Data

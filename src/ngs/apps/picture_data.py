@@ -15,10 +15,9 @@ from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.hwf.archive import LISTS
-from ngs.tasks.pictures.picture_data import PictureData
 from ngs.tasks.pictures.picture_folder import holds_images, read_folder
 from ngs.tasks.pictures.picture_packed import FORMAT, read, write
-from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.pictures import PictureData, Pictures
 
 PARTS = ("train", "test")
 

@@ -15,7 +15,7 @@ from ngs.experiments.folder import CONFIG
 from ngs.experiments.run import Progress, train
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.source import load as load_formulas
-from ngs.tasks.pictures.picture_source import imported as load_pictures
+from ngs.tasks.pictures.picture_packed import imported as load_pictures
 
 DEFAULTS = 1
 """To be counted up when a default of a training run changes: runs that relied on it are others then."""

@@ -18,10 +18,9 @@ from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_augmentation import Lighting
-from ngs.tasks.pictures.picture_data import PictureData
 from ngs.tasks.pictures.picture_examples import MirroredPictures, PictureExamples
-from ngs.tasks.pictures.picture_source import imported
-from ngs.tasks.pictures.pictures import Pictures, divided, joined
+from ngs.tasks.pictures.picture_packed import imported
+from ngs.tasks.pictures.pictures import PictureData, Pictures, divided, joined
 from ngs.tasks.pictures.rendered_pictures import (
     RENDERED,
     digest_of_rendered,

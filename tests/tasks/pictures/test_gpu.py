@@ -11,7 +11,7 @@ from ngs.experiments.run import train
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.tasks.pictures.picture_augmentation import Lighting
 from ngs.tasks.pictures.picture_examples import PictureExamples
-from ngs.tasks.pictures.picture_images import JoinedImages, RawImages
+from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
 from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
@@ -39,7 +39,7 @@ def test_rendered_pictures():
 
 def test_images_of_two_devices_are_joined():
     pixels = few().decoded(np.arange(6))
-    images = JoinedImages.of(RawImages.of(pixels[:2]), RawImages.of(pixels[2:].to(GPU)))
+    images = Images.of(pixels[:2]) + Images.of(pixels[2:].to(GPU))
     for numbers in ([5, 0, 3, 0], [0, 1], [4], []):
         found = images.decoded(np.array(numbers, dtype=np.int64))
         assert torch.equal(found.cpu(), pixels[numbers]), numbers

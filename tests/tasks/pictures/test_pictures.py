@@ -11,26 +11,24 @@ import torch
 from numpy.typing import NDArray
 
 from ngs.errors import NGSError
-from ngs.tasks.pictures.picture_images import EncodedImages, JoinedImages, RawImages, loaded
+from ngs.tasks.pictures.picture_images import Images, files_of, loaded
 from ngs.tasks.pictures.pictures import divided, joined
 from tests.tasks.pictures.picture_folders import CPU, few, small_data
 
 
 @pytest.fixture(scope="module")
-def encoded(tmp_path_factory: pytest.TempPathFactory) -> EncodedImages:
-    images = small_data(tmp_path_factory.mktemp("pictures")).train.images
-    assert isinstance(images, EncodedImages)
-    return images
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> Images:
+    return small_data(tmp_path_factory.mktemp("pictures")).train.images
 
 
 def numbers(*given: int) -> NDArray[np.int64]:
     return np.array(given, dtype=np.int64)
 
 
-def test_all_kinds_of_images_give_the_same_pixels(encoded: EncodedImages) -> None:
+def test_all_kinds_of_images_give_the_same_pixels(encoded: Images) -> None:
     true = torch.stack([encoded.decoded(numbers(k))[0] for k in range(len(encoded))])
-    raw = RawImages.of(true)
-    both = JoinedImages.of(encoded.select(numbers(0, 1)), raw.select(numbers(2, 3, 4)))
+    raw = Images.of(true)
+    both = encoded.select(numbers(0, 1)) + raw.select(numbers(2, 3, 4))
     chosen = numbers(4, 0, 3, 0)
     for images in (encoded, raw, both, loaded(encoded, CPU, 2**30)):
         assert torch.equal(images.decoded(chosen), true[chosen])
@@ -38,29 +36,31 @@ def test_all_kinds_of_images_give_the_same_pixels(encoded: EncodedImages) -> Non
     assert both.decoded(numbers()).shape == encoded.decoded(numbers()).shape == (0, 3, 320, 480)
 
 
-def test_images_that_do_not_fit_stay_as_they_are(encoded: EncodedImages) -> None:
+def test_images_that_do_not_fit_stay_as_they_are(encoded: Images) -> None:
     assert loaded(encoded, CPU, most_bytes=10) is encoded
-    assert isinstance(loaded(encoded, CPU, most_bytes=2**30), RawImages)
+    (pixels,) = loaded(encoded, CPU, most_bytes=2**30).stores
+    assert isinstance(pixels, torch.Tensor)
 
 
-def test_some_of_the_files_are_packed_without_the_others(encoded: EncodedImages) -> None:
-    assert encoded.packed() is encoded.files, "nothing is copied where all are wanted"
-    some = encoded.select(numbers(3, 1)).packed()
+def test_some_of_the_files_are_packed_without_the_others(encoded: Images) -> None:
+    (files,) = encoded.stores
+    assert encoded.contents() is files, "nothing is copied where all are wanted"
+    some = encoded.select(numbers(3, 1)).contents()
     assert len(some) == 2 and len(some.flat) == int(some.offsets[-1])
-    assert [bytes(some.row(k).tolist()) for k in range(2)] == [encoded.content(3), encoded.content(1)]
-    assert len(EncodedImages.of([])) == len(EncodedImages.of([]).packed()) == 0
+    assert [bytes(some.row(k).tolist()) for k in range(2)] == [bytes(files.row(k).tolist()) for k in (3, 1)]
+    assert len(files_of([])) == len(Images.of(files_of([])).contents()) == 0
 
 
 def test_files_are_in_memory_once() -> None:
     number, size = 40, 2**18
     tracemalloc.start()
     try:
-        images = EncodedImages.of(bytes([k]) * size for k in range(number))
+        files = files_of(bytes([k]) * size for k in range(number))
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert number * size <= most < 1.25 * number * size, f"{most:,} bytes for {number * size:,}"
-    assert images.content(7) == bytes([7]) * size
+    assert bytes(files.row(7).numpy()) == bytes([7]) * size
 
 
 def test_selected_and_joined_pictures_belong_together() -> None:

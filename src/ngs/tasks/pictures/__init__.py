@@ -3,11 +3,9 @@
 Read first: `pictures.py`, the data in memory; then `scene_network.py` and `scene_loss.py`, how objects are
 seen.
 
-    pictures.py              images, and what is true of each
-    picture_data.py          a data set: pictures to learn from and to be tested on
+    pictures.py              images, and what is true of each; a data set of them
     picture_images.py        many images, decoded when they are asked for
     picture_examples.py      pictures as examples for the training loop, also in a mirror
-    picture_source.py        imported pictures from a packed file
     picture_folder.py        a folder of CLEVR images with their scenes
     picture_packed.py        pictures in one file
     picture_file.py          one picture from a file, checked

@@ -22,10 +22,9 @@ from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.faults import listed, shown
 from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
-from ngs.tasks.pictures.picture_data import PictureData, digest_of
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
-from ngs.tasks.pictures.picture_images import EncodedImages
-from ngs.tasks.pictures.pictures import Pictures, deal
+from ngs.tasks.pictures.picture_images import Images, files_of
+from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of
 from ngs.tasks.pictures.rendering.renderer import boxes, instances
 
 TEST_SHARE = 0.1
@@ -66,7 +65,7 @@ def read_folder(
     number = len(paths)
     learn = _part(folder, train, photographed, lambda done: progress(done, number))
     judge = _part(folder, test, photographed, lambda done: progress(len(train) + done, number))
-    return PictureData(name, learn[0], judge[0], digest_of([learn, judge]))
+    return PictureData(name, learn, judge, digest_of([learn, judge]))
 
 
 def images_in(folder: Path) -> list[Path]:
@@ -199,8 +198,8 @@ def _part(
     paths: Sequence[Path],
     photographed: Mapping[str, tuple[Scene, Camera]],
     told: Callable[[int], None],
-) -> tuple[Pictures, EncodedImages]:
-    images = EncodedImages.of(read_encoded(path) for path in paths)
+) -> Pictures:
+    images = Images.of(files_of(read_encoded(path) for path in paths))
     found = [photographed[path.stem] for path in paths]
     cameras = torch.tensor([camera for _, camera in found], dtype=torch.float32).reshape(-1, 3)
     scenes = tuple(scene for scene, _ in found)
@@ -212,7 +211,7 @@ def _part(
             f"{folder}: the scenes of {len(blank)} images have objects, and none of them shows from where "
             f"the camera stands; correct camera_location or 3d_coords, or take these out:\n{listed(blank)}"
         )
-    return pictures, images
+    return pictures
 
 
 def shown_parts(

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from ngs.errors import DataError
 from ngs.learning import packed_file
 from ngs.learning.packed_file import Column, Content, texts, under, within
 from ngs.tasks.clevr import packed_scenes
 from ngs.tasks.clevr.scenes import MOST_OBJECTS
-from ngs.tasks.pictures.picture_data import PictureData
-from ngs.tasks.pictures.picture_images import EncodedImages
-from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.picture_images import Images
+from ngs.tasks.pictures.pictures import PictureData, Pictures
+from ngs.tasks.pictures.rendered_pictures import RENDERED
+from ngs.tasks.source import packed_file as packed_at
 
 PARTS = ("train", "test")
 
@@ -63,17 +62,21 @@ def read(path: Path) -> PictureData:
     return PictureData(facts["name"], train, test, facts["digest"])
 
 
+def imported(source: str) -> PictureData:
+    """The data set of the packed file `source`; a DataError says how to pack what is none."""
+    return read(packed_at(source, RENDERED, "FOLDER", options=" --scenes FILE"))
+
+
 _COLUMNS = ("names", "cameras", "boxes", "visible")
 """What pictures call as the file does."""
 
 
 def _contents(pictures: Pictures) -> dict[str, Content]:
-    if not isinstance(pictures.images, EncodedImages):
-        raise DataError("only imported pictures can be packed; rendered ones are made again from their seed")
     own = {name: getattr(pictures, name) for name in _COLUMNS}
-    return {**packed_scenes.contents_of(pictures.scenes), "files": pictures.images.packed(), **own}
+    return {**packed_scenes.contents_of(pictures.scenes), "files": pictures.images.contents(), **own}
 
 
 def _pictures(own: Mapping[str, Any]) -> Pictures:
-    images = EncodedImages(np.arange(len(own["files"])), own["files"])
-    return Pictures(images, tuple(packed_scenes.scenes_of(own)), *(own[name] for name in _COLUMNS))
+    return Pictures(
+        Images.of(own["files"]), tuple(packed_scenes.scenes_of(own)), *(own[name] for name in _COLUMNS)
+    )

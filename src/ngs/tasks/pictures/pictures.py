@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,9 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
+from ngs.tasks.clevr.dataset import scene_content
 from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
-from ngs.tasks.pictures.picture_images import Images, JoinedImages, Numbers, loaded
+from ngs.tasks.pictures.picture_images import Images, Numbers, loaded
 from ngs.tasks.source import dealt
 
 
@@ -64,10 +66,35 @@ class Pictures:
         return replace(self, images=loaded(self.images, device, most_bytes))
 
 
+@dataclass(frozen=True, eq=False)
+class PictureData:
+    """A data set: pictures to learn from and to be tested on, which share no scene."""
+
+    name: str
+    train: Pictures
+    test: Pictures
+    digest: str
+    """of all that it holds: tells data sets apart that stand in the same place"""
+
+
+def digest_of(parts: Iterable[Pictures]) -> str:
+    """SHA-256 of the names, scenes, cameras, boxes, visible pixels and files of some pictures."""
+    hasher = hashlib.sha256()
+    for pictures in parts:
+        hasher.update(f"{len(pictures)} pictures\n".encode())
+        tensors = (pictures.cameras, pictures.boxes, pictures.visible)
+        hasher.update(repr((pictures.names, *(tensor.tolist() for tensor in tensors))).encode())
+        files = pictures.images.contents()
+        for k, scene in enumerate(pictures.scenes):
+            hasher.update(repr(scene_content(scene)).encode())
+            hasher.update(hashlib.sha256(files.row(k).numpy().data).digest())
+    return hasher.hexdigest()
+
+
 def joined(first: Pictures, second: Pictures) -> Pictures:
     """The pictures of both, the second numbered behind the first."""
     return Pictures(
-        JoinedImages.of(first.images, second.images),
+        first.images + second.images,
         first.scenes + second.scenes,
         first.names + second.names,
         *(
