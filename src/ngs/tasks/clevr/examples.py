@@ -135,11 +135,15 @@ def _examples(questions: Questions) -> Examples:
     labels = questions.programs.padded()
     labels[(counts_of(questions.programs) != counts).any(1)] = PAD  # no order of the known modules
     return Examples(
-        QuestionInputs(questions.words.padded().to(torch.int32), keywords_of(questions)),
+        inputs_of(questions),
         tuple(ANSWERS[answer] for answer in questions.answers.tolist()),
         Given(multiset=counts),
         labels.to(torch.int8) if labelled else None,
     )
+
+
+def inputs_of(questions: Questions) -> QuestionInputs:
+    return QuestionInputs(questions.words.padded().to(torch.int32), keywords_of(questions))
 
 
 def counts_of(modules: Ragged) -> Tensor:

@@ -37,15 +37,8 @@ LIMIT = 1 << 31
 LONGEST = 2_000
 """Characters of a question."""
 
-Refuse = Callable[[DataError], None]
-"""Told of each faulty element, which is left out unless this raises."""
-
 Progress = Callable[[Path, int], None]
 """Told of the file and index of each element before it is looked at."""
-
-
-def raising(error: DataError) -> None:
-    raise error
 
 
 def unwatched(file: Path, index: int) -> None:
@@ -85,17 +78,13 @@ def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatc
     faults: list[str] = []
     scenes: list[Scene] = []
     parts: list[Iterator[QuestionRecord]] = []
-
-    def refuse(error: DataError) -> None:
-        faults.append(str(error))
-
     for names in PARTS:
         of_scenes, of_questions = _files_of_part(_base(folder), names)
         places: dict[int, int] = {}
-        for image_index, scene in read_scenes(of_scenes, refuse, progress):
+        for image_index, scene in read_scenes(of_scenes, faults, progress):
             places[image_index] = len(scenes)
             scenes.append(scene)
-        parts.append(read_questions(of_questions, places, refuse, progress))
+        parts.append(read_questions(of_questions, places, faults, progress))
     train, validation = parts
     data, not_understood = VisualQuestions.of(title(folder), scenes, train, validation)
     if faults and not skip_faulty:
@@ -147,9 +136,12 @@ def _found(folder: Path, part: str, noun: str) -> Path | None:
 
 
 def read_scenes(
-    path: Path, refuse: Refuse = raising, progress: Progress = unwatched
+    path: Path, faults: list[str] | None = None, progress: Progress = unwatched
 ) -> Iterator[tuple[int, Scene]]:
-    """The scenes of a file, with the numbers that questions know them by: image_index, or the position."""
+    """The scenes of a file, with the numbers that questions know them by: image_index, or the position.
+
+    With `faults`, those that are faulty are left out, and told there.
+    """
     seen: set[int] = set()
 
     def numbered(value: Any, index: int) -> tuple[int, Scene]:
@@ -159,33 +151,36 @@ def read_scenes(
         seen.add(image_index)
         return image_index, scene
 
-    return _read(path, "scene", numbered, refuse, progress)
+    return _read(path, "scene", numbered, faults, progress)
 
 
 def read_questions(
     path: Path,
     places: Mapping[int, int],
-    refuse: Refuse = raising,
+    faults: list[str] | None = None,
     progress: Progress = unwatched,
 ) -> Iterator[QuestionRecord]:
     """The questions of a file about scenes with known places: `places[image_index]`.
 
     Answers and programs may be missing, as they are in the official test questions.
     """
-    return _read(path, "question", lambda value, index: as_question(value, places, index), refuse, progress)
+    return _read(path, "question", lambda value, index: as_question(value, places, index), faults, progress)
 
 
 def _read(
-    path: Path, noun: str, understood: Callable[[Any, int], T], refuse: Refuse, progress: Progress
+    path: Path, noun: str, made: Callable[[Any, int], T], faults: list[str] | None, progress: Progress
 ) -> Iterator[T]:
     for index, value in elements(path, f"{noun}s"):
         progress(path, index)
         try:
-            found = understood(value, index)
+            found = made(value, index)
         except DataError as error:
-            refuse(DataError(f"{path.name}: {noun} {index}: {error}"))
-            continue
-        yield found
+            told = f"{path.name}: {noun} {index}: {error}"
+            if faults is None:
+                raise DataError(told) from None
+            faults.append(told)
+        else:
+            yield found
 
 
 def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRecord:

@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ngs.errors import ParseError
 from ngs.grammar.constraint import Constraint, Given
-from ngs.networks.pointer import Asked, PointerNetwork
+from ngs.networks.pointer import PointerNetwork
 from ngs.parsing.autoregressive import Autoregressive
-from ngs.tasks.clevr.dataset import UNKNOWN
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions
 from ngs.tasks.clevr.dictionary import Understood, modules_of
+from ngs.tasks.clevr.examples import counts_of, inputs_of
 from ngs.tasks.clevr.language import CLOSES
 from ngs.tasks.clevr.official import LONGEST
-from ngs.tasks.clevr.program import COLUMN, GRAMMAR, MODULES, Program, program_of
+from ngs.tasks.clevr.program import COLUMN, GRAMMAR, Program, program_of
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.clevr.semantics import Unique
 from ngs.tasks.clevr.words import words_of
@@ -66,38 +68,23 @@ class QuestionReader:
         """The question with the k likeliest programs that a beam of k finds, or as many as there are."""
         understood = understand(text)
         unseen = dict.fromkeys(word for word in understood.words if word not in self.vocabulary[1:])
-        return QuestionReading(text, understood, tuple(unseen), self._programs(understood, k))
-
-    def distribution(self, text: str) -> Autoregressive:
-        """p(z|x) of the question, alone in its batch."""
-        return self._distribution(understand(text))
-
-    def _programs(self, understood: Understood, k: int) -> tuple[LikelyProgram, ...]:
-        top = self._distribution(understood).topk(k)
+        top = self.distribution(text).topk(k)
         found = zip(top.symbols[0], top.log_probs[0].tolist(), strict=True)
         programs = tuple(LikelyProgram(program_of(row.tolist()), log_prob) for row, log_prob in found)
         # Where a multiset has no arrangement, decoding ends before all of it is used up.
         programs = tuple(each for each in programs if len(each.program) == len(understood.modules))
         if not programs:
             raise _not_arrangeable(understood)
-        return programs
+        return QuestionReading(text, understood, tuple(unseen), programs)
 
     @torch.no_grad()
-    def _distribution(self, understood: Understood) -> Autoregressive:
-        counts = torch.zeros((1, len(MODULES)), dtype=torch.long)
-        for module in understood.modules:
-            counts[0, COLUMN[module]] += 1
-        encoded = self.network(self._asked(understood))
-        given = Given(multiset=counts)
+    def distribution(self, text: str) -> Autoregressive:
+        """p(z|x) of the question, alone in its batch."""
+        understood = understand(text)
+        questions, _ = Questions.of([QuestionRecord(text, 0, None, None, 0)], self.vocabulary)
+        encoded = self.network(inputs_of(questions).batch(np.arange(1)))
+        given = Given(multiset=counts_of(questions.modules).long())
         return Autoregressive(GRAMMAR, encoded, self.language, given, len(understood.modules))
-
-    def _asked(self, understood: Understood) -> Asked:
-        number = {word: k for k, word in enumerate(self.vocabulary)}
-        words = [number.get(word, UNKNOWN) for word in understood.words]
-        keywords = torch.zeros((len(words), len(MODULES)))
-        for position, module in understood.keywords:
-            keywords[position, COLUMN[module]] = 1.0
-        return Asked(torch.tensor([words]), keywords[None])
 
 
 def understand(text: str) -> Understood:
