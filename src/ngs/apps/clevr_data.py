@@ -62,7 +62,7 @@ def show(source: Path, *, as_json: bool) -> None:
 def _read(source: Path, skip_faulty: bool) -> official.Reading:
     """What is in a folder of official files or a packed file."""
     if packed.FORMAT.is_at(source):
-        return official.Reading(packed.read(source), (), ())
+        return official.Reading(packed.read(source), ())
     console = plain_console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -13,6 +13,7 @@ import pytest
 
 from ngs.errors import DataError, ParseError
 from ngs.tasks.clevr import official
+from ngs.tasks.clevr.inspection import inspect
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.json_list import elements
@@ -325,7 +326,7 @@ def test_a_folder_is_read_in_any_layout(tmp_path, layout, ending) -> None:
         assert official.is_official(path)
         reading = official.read(path)
         assert (len(reading.data.train), len(reading.data.validation)) == (3, 1)
-        assert reading.left_out == () and reading.not_understood == ()
+        assert reading.left_out == () and reading.data.train.understood.all()
     assert reading.data.train.scenes.tolist() == [0, 0, 0]
     assert reading.data.validation.scenes.tolist() == [1]  # the second of both parts' scenes
     assert reading.data.train.program(2) == PROGRAM and reading.data.train.numbers.tolist() == [0, 1, 3]
@@ -359,9 +360,9 @@ def test_a_part_without_a_sound_question_is_refused(tmp_path) -> None:
 
 def test_questions_not_understood_are_told(tmp_path) -> None:
     files = spoiled(sound_files(), "questions_train.questions[0].question", "How many xylophones are there?")
-    reading = official.read(written(tmp_path, files))
-    (refused,) = reading.not_understood
-    assert "xylophones" in str(refused) and len(reading.data.train) == 3
+    data = official.read(written(tmp_path, files)).data
+    (refused,) = inspect(data).train.not_understood
+    assert "xylophones" in str(refused) and len(data.train) == 3
 
 
 def test_the_test_questions_serve_where_there_is_no_validation(tmp_path) -> None:

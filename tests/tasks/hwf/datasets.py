@@ -8,7 +8,6 @@ from fractions import Fraction
 import torch
 from hypothesis import strategies as st
 
-from ngs.learning.examples import padded
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import value_of
@@ -31,12 +30,11 @@ def dataset(shown: Sequence[tuple[str, int]], train: Written, test: Written) -> 
 
 
 def formulas(part: str, written: Written) -> Formulas:
-    flat = torch.tensor([row for _, rows in written for row in rows], dtype=torch.long).numpy()
-    return Formulas(
-        padded(flat, [len(rows) for _, rows in written]),
-        tuple(value_of(sentence) for sentence, _ in written),
-        tuple(f"{part}_{k}" for k in range(len(written))),
+    answers, names = (
+        (value_of(sentence) for sentence, _ in written),
+        (f"{part}_{k}" for k in range(len(written))),
     )
+    return Formulas.of([rows for _, rows in written], answers, names)
 
 
 @st.composite

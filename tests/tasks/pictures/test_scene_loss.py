@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ngs.learning.loss import Loss
 from ngs.tasks.clevr.scenes import ATTRIBUTES
-from ngs.tasks.pictures.scene_loss import SPREAD, UNASKED, SceneTargets, Seeing, Weights, focal_loss
+from ngs.tasks.pictures import scene_loss
+from ngs.tasks.pictures.scene_loss import SPREAD, UNASKED, SceneTargets, Seeing, focal_loss
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, STRIDE, SceneMaps, SceneNetwork
 from ngs.tasks.pictures.seen_objects import seen_objects
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
@@ -144,10 +145,12 @@ def test_extreme_logits_have_finite_gradients() -> None:
     assert found.isfinite() and wrong.centers.grad is not None and wrong.centers.grad.isfinite().all()
 
 
-def test_weights_say_how_much_each_part_counts() -> None:
+def test_weights_say_how_much_each_part_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = made_targets(0)
     maps = random_maps(perfect_maps(truth), 0)
-    found = Seeing(Weights(centers=0, attributes=2, offsets=0, boxes=3, camera=0))(maps, Told(truth))
+    weights = {**dict.fromkeys(scene_loss.WEIGHTS, 0), "attributes": 2, "boxes": 3}
+    monkeypatch.setattr(scene_loss, "WEIGHTS", weights)
+    found = loss(maps, truth)
     parts = found.measures
     wanted = 2 * sum(parts[name] for name in ATTRIBUTES) + 3 * parts["boxes"]
     assert torch.allclose(found.value, torch.as_tensor(wanted))

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from zipfile import BadZipFile, ZipFile
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.dataset import NotUnderstood, QuestionRecord, VisualQuestions
+from ngs.tasks.clevr.dataset import QuestionRecord, VisualQuestions
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
@@ -47,12 +47,11 @@ def unwatched(file: Path, index: int) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """What official files hold, and what was left out or not understood."""
+    """What official files hold, and what was left out."""
 
     data: VisualQuestions
     left_out: tuple[str, ...]
     """each names file, index and field"""
-    not_understood: tuple[NotUnderstood, ...]
 
 
 def is_official(path: Path) -> bool:
@@ -86,7 +85,7 @@ def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatc
             scenes.append(scene)
         parts.append(read_questions(of_questions, places, faults, progress))
     train, validation = parts
-    data, not_understood = VisualQuestions.of(title(folder), scenes, train, validation)
+    data, _ = VisualQuestions.of(title(folder), scenes, train, validation)
     if faults and not skip_faulty:
         raise DataError(
             f"{folder} has {len(faults)} faulty scenes or questions; correct them, or leave them out with "
@@ -94,7 +93,7 @@ def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatc
         )
     if not len(data.train) or not len(data.validation):
         raise DataError(f"{folder} has no sound question to learn from or to be tested on; both are needed")
-    return Reading(data, tuple(faults), not_understood)
+    return Reading(data, tuple(faults))
 
 
 # Which files

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ngs.errors import DataError
-from ngs.learning.examples import padded
 from ngs.tasks.faults import listed
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects, value_of
@@ -191,7 +190,15 @@ def _assembled(
 ) -> HandwrittenFormulas:
     """One row for each image file, in the order of first use."""
     used = _used(parts)
-    train, test = (_formulas(part, {image: row for row, image in enumerate(used)}) for part in parts)
+    rows = {image: row for row, image in enumerate(used)}
+    train, test = (
+        Formulas.of(
+            [[rows[image] for image in entry.images] for entry in part],
+            (value_of(entry.sentence) for entry in part),
+            (entry.name for entry in part),
+        )
+        for part in parts
+    )
     columns = [GRAMMAR.column(label(image) or "") for image in used]
     return HandwrittenFormulas(
         name,
@@ -200,13 +207,4 @@ def _assembled(
         tuple(used),
         train,
         test,
-    )
-
-
-def _formulas(entries: Sequence[Entry], rows: Mapping[str, int]) -> Formulas:
-    flat = np.array([rows[image] for entry in entries for image in entry.images], dtype=np.int64)
-    return Formulas(
-        padded(flat, [len(entry.images) for entry in entries]),
-        tuple(value_of(entry.sentence) for entry in entries),
-        tuple(entry.name for entry in entries),
     )

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 from random import Random
 
-import numpy as np
-
 from ngs.errors import DataError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Terminal
-from ngs.learning.examples import padded
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.formulas import sample_formulas
 
@@ -52,12 +49,8 @@ def written(
     language = _language_of({symbol for symbol, rows in images.items() if rows}, data.name)
     choice = Random(f"images {seed}").choice
     drawn = sample_formulas(number, lengths, Random(f"formulas {seed}"), language)
-    rows = [choice(images[symbol]) for sentence, _ in drawn for symbol in sentence]
-    return Formulas(
-        padded(np.array(rows, dtype=np.int64), [len(sentence) for sentence, _ in drawn]),
-        tuple(value for _, value in drawn),
-        tuple(f"new {k}" for k in range(number)),
-    )
+    rows = [[choice(images[symbol]) for symbol in sentence] for sentence, _ in drawn]
+    return Formulas.of(rows, (value for _, value in drawn), (f"new {k}" for k in range(number)))
 
 
 def _language_of(symbols: Set[str], name: str) -> Grammar:

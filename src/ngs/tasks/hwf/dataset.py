@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +16,7 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.padding import PAD
-from ngs.learning.examples import Examples
+from ngs.learning.examples import Examples, padded
 from ngs.networks.lenet import SIDE as SIDE  # part of what a data set is
 
 GRAMMAR: Grammar = arithmetic()
@@ -32,6 +32,12 @@ class Formulas:
     answers: tuple[Fraction, ...]
     names: tuple[str, ...]
     """what each formula is called in its source"""
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], answers: Iterable[Fraction], names: Iterable[str]) -> Formulas:
+        """From the rows of the images of each."""
+        flat = np.array([row for each in rows for row in each], dtype=np.int64)
+        return cls(padded(flat, [len(each) for each in rows]), tuple(answers), tuple(names))
 
     def __len__(self) -> int:
         return len(self.where)

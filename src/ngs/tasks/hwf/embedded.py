@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from random import Random
-from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.learning.examples import padded
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.formulas import PAPER_LENGTHS, sample_formulas
 from ngs.tasks.hwf.handwriting import chances, write, writer
@@ -31,31 +29,23 @@ def embedded(
     Every symbol of every formula has an image of its own, and every formula is in one hand. No writer of
     the test has written for training. Asking for more formulas leaves the first ones as they are.
     """
-    learn = _part("train", seed, train, lengths, train_writers)
-    judge = _part("test", seed, test, lengths, test_writers, first=len(learn.images))
+    images, columns, sources, learned = _part("train", seed, train, lengths, train_writers)
+    others, theirs, others_from, judged = _part("test", seed, test, lengths, test_writers, len(images))
     return HandwrittenFormulas(
         "embedded",
-        torch.cat([learn.images, judge.images]),
-        torch.cat([learn.columns, judge.columns]),
-        learn.sources + judge.sources,
-        learn.formulas,
-        judge.formulas,
+        torch.cat([images, others]),
+        torch.cat([columns, theirs]),
+        sources + others_from,
+        learned,
+        judged,
     )
-
-
-class _Part(NamedTuple):
-    """Formulas, and the images of their symbols one behind the other, as `HandwrittenFormulas` has them."""
-
-    images: Tensor
-    columns: Tensor
-    sources: tuple[str, ...]
-    formulas: Formulas
 
 
 def _part(
     name: str, seed: int, number: int, lengths: Mapping[int, float], writers: int, first: int = 0
-) -> _Part:
-    """Some formulas, whose images begin with number `first`."""
+) -> tuple[Tensor, Tensor, tuple[str, ...], Formulas]:
+    """Some formulas, and before them the images of their symbols one behind the other, from number `first`
+    on, with columns and sources."""
     if number < 1 or writers < 1:
         raise NGSError(
             f"{number} formulas by {writers} writers were asked for as `{name}`; ask for one or more of each"
@@ -73,14 +63,11 @@ def _part(
         own = hands == who
         hand = writer(_generator(seed, name, "writer", who))
         images[own] = write(hand, columns[own], chance[own])
-    counts = [len(sentence) for sentence in sentences]
-    formulas = Formulas(
-        padded(np.arange(first, first + sum(counts)), counts),
-        tuple(value for _, value in sampled),
-        tuple(f"{name} {k}" for k in range(number)),
-    )
+    numbers = count(first)
+    rows = [[next(numbers) for _ in sentence] for sentence in sentences]
+    formulas = Formulas.of(rows, (value for _, value in sampled), (f"{name} {k}" for k in range(number)))
     sources = tuple(f"writer {who} of {name}" for who in hands.tolist())
-    return _Part(images, columns.to(torch.uint8), sources, formulas)
+    return images, columns.to(torch.uint8), sources, formulas
 
 
 def _random(*key: object) -> Random:

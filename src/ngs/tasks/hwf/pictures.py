@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -93,14 +94,14 @@ def _in_folder(path: Path) -> Symbols:
     return Symbols(torch.stack(images))
 
 
-def natural_order(name: str) -> tuple[tuple[tuple[bool, int, str], ...], str]:
+def natural_order(name: str) -> tuple[list[Any], str]:
     """A key that sorts numbers in names by what they are.
 
     >>> sorted(["x10.png", "x2.png", "X1.png"], key=natural_order)
     ['X1.png', 'x2.png', 'x10.png']
     """
-    parts = re.findall(r"([0-9]+)|([^0-9]+)", name)
-    return tuple((bool(text), int(number or 0), text.casefold()) for number, text in parts), name
+    parts = re.split("([0-9]+)", name.casefold())  # text and numbers by turns
+    return [int(part) if k % 2 else part for k, part in enumerate(parts)], name
 
 
 def _symbol(grey: Grey) -> Tensor:

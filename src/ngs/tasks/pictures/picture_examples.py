@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,11 +14,39 @@ from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
 from ngs.tasks.pictures.camera import project
 from ngs.tasks.pictures.pictures import Pictures
-from ngs.tasks.pictures.scene_loss import SceneTargets
 from ngs.tasks.pictures.seen_scene import in_jitters
 
 PIXELS_TO_LEARN = 100
 """Of an object that is to be learned from, so many show at least; others may be seen or not."""
+
+
+@dataclass(frozen=True, eq=False)
+class SceneTargets:
+    """What is true of some pictures; all have room for the same number of objects."""
+
+    columns: Tensor
+    """float [picture, object]: where its centre is, seen or hidden, in pixels"""
+    rows: Tensor
+    """float [picture, object]"""
+    boxes: Tensor
+    """float [picture, object, 4]: left, upper, right and lower side of what shows of it, in pixels"""
+    attributes: Tensor
+    """int [picture, object, attribute]: the number of its value, attributes in the order of ATTRIBUTES"""
+    shown: Tensor
+    """bool [picture, object]: there is such an object, and enough of it shows"""
+    hidden: Tensor
+    """bool [picture, object]: there is one of which so little shows that it may be seen or not"""
+    cameras: Tensor
+    """float [picture, 3]: as in `SceneMaps.cameras`"""
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def select(self, pictures: Tensor) -> SceneTargets:
+        return SceneTargets(*(getattr(self, each.name)[pictures] for each in fields(self)))
+
+    def to(self, device: torch.device) -> SceneTargets:
+        return SceneTargets(*(getattr(self, each.name).to(device) for each in fields(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

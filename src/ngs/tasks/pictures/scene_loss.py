@@ -14,8 +14,8 @@ asked in the 3x3 cells around a centre, each weighted with its y, since a neighb
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,7 @@ from torch.nn import functional as F
 
 from ngs.learning.loss import Loss
 from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.picture_examples import PictureBatch, SceneTargets
 from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute
 
 SPREAD = 1.0
@@ -31,51 +32,8 @@ UNASKED = 2.5
 """Cells this near to an object of which too little shows are not asked."""
 
 
-@dataclass(frozen=True, eq=False)
-class SceneTargets:
-    """What is true of some pictures; all have room for the same number of objects."""
-
-    columns: Tensor
-    """float [picture, object]: where its centre is, seen or hidden, in pixels"""
-    rows: Tensor
-    """float [picture, object]"""
-    boxes: Tensor
-    """float [picture, object, 4]: left, upper, right and lower side of what shows of it, in pixels"""
-    attributes: Tensor
-    """int [picture, object, attribute]: the number of its value, attributes in the order of ATTRIBUTES"""
-    shown: Tensor
-    """bool [picture, object]: there is such an object, and enough of it shows"""
-    hidden: Tensor
-    """bool [picture, object]: there is one of which so little shows that it may be seen or not"""
-    cameras: Tensor
-    """float [picture, 3]: as in `SceneMaps.cameras`"""
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def select(self, pictures: Tensor) -> SceneTargets:
-        return SceneTargets(*(getattr(self, each.name)[pictures] for each in fields(self)))
-
-    def to(self, device: torch.device) -> SceneTargets:
-        return SceneTargets(*(getattr(self, each.name).to(device) for each in fields(self)))
-
-
-class KnownPictures(Protocol):
-    """Pictures of which the truth is known."""
-
-    @property
-    def targets(self) -> SceneTargets: ...
-
-
-@dataclass(frozen=True)
-class Weights:
-    """How much each part of the loss counts."""
-
-    centers: float = 1.0
-    attributes: float = 0.5
-    offsets: float = 1.0
-    boxes: float = 0.2
-    camera: float = 1.0
+WEIGHTS: Mapping[str, float] = {"centers": 1, "attributes": 0.5, "offsets": 1, "boxes": 0.2, "camera": 1}
+"""How much each part of the loss counts."""
 
 
 class Seeing(nn.Module):
@@ -85,12 +43,8 @@ class Seeing(nn.Module):
     takes the mean over its own objects: what they learn together is not exactly what one would learn alone.
     """
 
-    def __init__(self, weights: Weights | None = None) -> None:
-        super().__init__()
-        self.weights = Weights() if weights is None else weights
-
-    def forward(self, maps: SceneMaps, batch: KnownPictures) -> Loss:
-        truth, weights = batch.targets, self.weights
+    def forward(self, maps: SceneMaps, batch: PictureBatch) -> Loss:
+        truth = batch.targets
         around = _around(truth, maps.centers.shape[-2:])
         offsets, distances, values = (
             at_cells(each, around.cells) for each in (maps.offsets, maps.boxes, maps.attributes)
@@ -102,9 +56,9 @@ class Seeing(nn.Module):
             "boxes": around.mean((distances - _distances(truth, around)).abs().mean(-1)),
             "camera": (maps.cameras - truth.cameras).abs().mean(),
         }
-        value = weights.attributes * torch.stack(list(attributes.values())).sum()
+        value = WEIGHTS["attributes"] * torch.stack(list(attributes.values())).sum()
         for name, part in parts.items():
-            value = value + getattr(weights, name) * part
+            value = value + WEIGHTS[name] * part
         return Loss(value, {name: part.detach() for name, part in (attributes | parts).items()})
 
 
