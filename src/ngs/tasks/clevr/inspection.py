@@ -93,7 +93,9 @@ def inspect(data: VisualQuestions) -> Inspection:
         kinds=_counts(map(_kinds, parts), [*Kind, NOT_KNOWN]),
         lengths=_counts(map(_lengths, parts)),
         answers=_counts(map(_answers, parts), [*ANSWERS, NOT_KNOWN]),
-        objects=_counts(_objects(part, data.scenes) for part in parts),
+        objects=_counts(
+            (str(len(data.scenes[k].things)) for k in set(part.scenes.tolist())) for part in parts
+        ),
     )
 
 
@@ -103,7 +105,12 @@ def inspect(data: VisualQuestions) -> Inspection:
 def _part(questions: Questions, tables: SceneTables) -> PartInspection:
     programmed, answered = questions.programs.lengths > 0, questions.answers != NO_ANSWER
     comparable, checkable = programmed & questions.understood, programmed & answered
-    same, right = _same_modules(questions), _right(questions, tables, checkable)
+    same = (counts_of(questions.programs) == counts_of(questions.modules)).all(1)
+    right = _right(questions, tables, checkable)
+
+    def numbers(chosen: Tensor) -> tuple[int, ...]:
+        return tuple(questions.numbers[chosen].tolist())
+
     return PartInspection(
         questions=len(questions),
         scenes=len(set(questions.scenes.tolist())),
@@ -111,14 +118,10 @@ def _part(questions: Questions, tables: SceneTables) -> PartInspection:
         with_answer=int(answered.sum()),
         not_understood=tuple(_not_understood(questions)),
         same_modules=int((comparable & same).sum()),
-        other_modules=_numbers(questions, comparable & ~same),
+        other_modules=numbers(comparable & ~same),
         right_answers=int((checkable & right).sum()),
-        wrong_answers=_numbers(questions, checkable & ~right),
+        wrong_answers=numbers(checkable & ~right),
     )
-
-
-def _numbers(questions: Questions, chosen: Tensor) -> tuple[int, ...]:
-    return tuple(questions.numbers[chosen].tolist())
 
 
 def _not_understood(questions: Questions) -> Iterator[NotUnderstood]:
@@ -132,17 +135,10 @@ def _not_understood(questions: Questions) -> Iterator[NotUnderstood]:
         yield NotUnderstood(k, int(questions.numbers[k]), " ".join(words), message)
 
 
-def _same_modules(questions: Questions) -> Tensor:
-    """bool [question]: whether the program is a permutation of the dictionary's modules."""
-    return (counts_of(questions.programs) == counts_of(questions.modules)).all(1)
-
-
 def _right(questions: Questions, tables: SceneTables, chosen: Tensor) -> Tensor:
     """bool [question]: whether the program gives the recorded answer; False where it is not `chosen`."""
     right = torch.zeros(len(questions), dtype=torch.bool)
-    wanted = chosen.nonzero().flatten()
-    for begin in range(0, len(wanted), CHUNK):
-        rows = wanted[begin : begin + CHUNK]
+    for rows in torch.split(chosen.nonzero().flatten(), CHUNK):
         columns = questions.programs.select(rows).padded()
         found = execute_batch(tables, columns, questions.scenes[rows].long())
         right[rows] = found == questions.answers[rows]
@@ -152,23 +148,19 @@ def _right(questions: Questions, tables: SceneTables, chosen: Tensor) -> Tensor:
 # Counts
 
 
-def _counts(parts: Iterable[Counter[str]], order: Sequence[str] | None = None) -> tuple[Count, ...]:
-    """What occurs in either part, in the given order, or else by number."""
-    train, validation = parts
-    names = sorted(train.keys() | validation.keys(), key=int) if order is None else order
+def _counts(parts: Iterable[Iterable[str]], order: Sequence[str] | None = None) -> tuple[Count, ...]:
+    """How often each occurs in the two parts, in the given order, or else by number."""
+    train, validation = map(Counter, parts)
+    names = sorted(train | validation, key=int) if order is None else order
     return tuple(
         Count(name, train[name], validation[name]) for name in names if train[name] or validation[name]
     )
 
 
-def _kinds(questions: Questions) -> Counter[str]:
-    programs, modules = _rows(questions.programs), _rows(questions.modules)
-    kinds = (_kind(program or found) for program, found in zip(programs, modules, strict=True))
-    return Counter(kinds)
-
-
-def _kind(columns: Sequence[int]) -> str:
-    return kind_of(MODULES[column] for column in columns) if columns else NOT_KNOWN
+def _kinds(questions: Questions) -> Iterator[str]:
+    for program, found in zip(_rows(questions.programs), _rows(questions.modules), strict=True):
+        columns = program or found
+        yield kind_of(MODULES[column] for column in columns) if columns else NOT_KNOWN
 
 
 def _rows(table: Ragged) -> Iterator[list[int]]:
@@ -176,18 +168,12 @@ def _rows(table: Ragged) -> Iterator[list[int]]:
     return (flat[begin:end] for begin, end in pairwise(offsets))
 
 
-def _lengths(questions: Questions) -> Counter[str]:
-    lengths = questions.programs.lengths
-    return Counter(map(str, lengths[lengths > 0].tolist()))
+def _lengths(questions: Questions) -> Iterator[str]:
+    return (str(length) for length in questions.programs.lengths.tolist() if length)
 
 
-def _answers(questions: Questions) -> Counter[str]:
-    named = {NO_ANSWER: NOT_KNOWN, **dict(enumerate(ANSWERS))}
-    return Counter(named[number] for number in questions.answers.tolist())
-
-
-def _objects(questions: Questions, scenes: Sequence[Scene]) -> Counter[str]:
-    return Counter(str(len(scenes[k].things)) for k in set(questions.scenes.tolist()))
+def _answers(questions: Questions) -> Iterator[str]:
+    return (NOT_KNOWN if k == NO_ANSWER else ANSWERS[k] for k in questions.answers.tolist())
 
 
 def _new_words(questions: Questions) -> dict[str, int]:
@@ -200,8 +186,14 @@ def _new_words(questions: Questions) -> dict[str, int]:
 
 
 def _repeated(data: VisualQuestions) -> tuple[int, ...]:
-    """A question is its words and what programs can see of its scene."""
-    alike = _alike(data.scenes)
+    """A question is its words and what programs can see of its scene: attributes and relations."""
+
+    def visible(scene: Scene) -> object:
+        attributes = tuple(getattr(thing, name) for thing in scene.things for name in ATTRIBUTES)
+        return attributes, *(scene.relations[relation] for relation in RELATIONS)
+
+    numbers: dict[object, int] = {}
+    alike = [numbers.setdefault(visible(scene), len(numbers)) for scene in data.scenes]
     tested = {alike[k] for k in data.validation.scenes.tolist()}
     seen = {key for key in _keys(data.train, alike) if key[0] in tested}
     keys = enumerate(_keys(data.validation, alike))
@@ -212,14 +204,3 @@ def _keys(questions: Questions, alike: Sequence[int]) -> Iterator[tuple[int, byt
     words, offsets = questions.spelling.flat.numpy(), questions.spelling.offsets.tolist()
     for scene, (begin, end) in zip(questions.scenes.tolist(), pairwise(offsets), strict=True):
         yield alike[scene], words[begin:end].tobytes()
-
-
-def _alike(scenes: Sequence[Scene]) -> list[int]:
-    """[scene]: a number, the same where all objects have the same attributes and relations."""
-    numbers: dict[object, int] = {}
-    return [numbers.setdefault(_visible(scene), len(numbers)) for scene in scenes]
-
-
-def _visible(scene: Scene) -> object:
-    attributes = tuple(getattr(thing, name) for thing in scene.things for name in ATTRIBUTES)
-    return attributes, *(scene.relations[relation] for relation in RELATIONS)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from math import isfinite
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, objects_in
 from ngs.tasks.faults import given, shown
 
 # From official to ours
@@ -77,13 +76,7 @@ def _related(row: Any, field: str, k: int, count: int) -> frozenset[int]:
         raise DataError(f"{field} is {shown(row)}; the objects are 0 to {count - 1}")
     if k in row:
         raise DataError(f"{field} is {shown(row)}; an object is not related to itself")
-    return _subset(sum({1 << other for other in row}))
-
-
-@cache
-def _subset(bits: int) -> frozenset[int]:
-    """The objects whose bit is set: one of at most 1024 sets, which all scenes share."""
-    return frozenset(k for k in range(bits.bit_length()) if bits >> k & 1)
+    return objects_in(sum({1 << other for other in row}))
 
 
 def _directions(scene: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:

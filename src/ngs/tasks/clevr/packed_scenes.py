@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import torch
@@ -12,7 +11,8 @@ from torch import Tensor
 
 from ngs.learning import packed_file
 from ngs.learning.packed_file import Column, Content, texts
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
+from ngs.tasks.clevr.scene_sampling import triple
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, objects_in
 
 
 def layout(part: str = "") -> packed_file.Layout:
@@ -39,6 +39,12 @@ def layout(part: str = "") -> packed_file.Layout:
 
 def contents_of(scenes: Sequence[Scene]) -> dict[str, Content]:
     things = [thing for scene in scenes for thing in scene.things]
+    attributes = [[v.index(getattr(thing, name)) for name, v in ATTRIBUTES.items()] for thing in things]
+    related = [
+        [sum(1 << other for other in scene.relations[relation][k]) for relation in RELATIONS]
+        for scene in scenes
+        for k in range(len(scene.things))
+    ]
     directions = [json.dumps(dict(scene.directions)) for scene in scenes]
     distinct = {text: number for number, text in enumerate(dict.fromkeys(directions))}
     return {
@@ -46,38 +52,35 @@ def contents_of(scenes: Sequence[Scene]) -> dict[str, Content]:
         "scenes.names": [scene.name for scene in scenes],
         "scenes.directions": list(distinct),
         "scenes.seen_from": torch.tensor([distinct[text] for text in directions], dtype=torch.int32),
-        "things.attributes": _table([_attributes(thing) for thing in things], torch.int8, len(ATTRIBUTES)),
-        "things.relations": _table([row for s in scenes for row in _bits(s)], torch.int16, len(RELATIONS)),
+        "things.attributes": _table(attributes, torch.int8, len(ATTRIBUTES)),
+        "things.relations": _table(related, torch.int16, len(RELATIONS)),
         "things.positions": _table([thing.position for thing in things], torch.float64, 3),
         "things.rotations": torch.tensor([thing.rotation for thing in things], dtype=torch.float64),
         "things.pixels": _table([thing.pixel for thing in things], torch.float64, 3),
     }
 
 
+def _table(rows: Sequence[Sequence[float]], dtype: torch.dtype, columns: int) -> Tensor:
+    return torch.tensor(rows, dtype=dtype).reshape(-1, columns)
+
+
 def scenes_of(contents: Mapping[str, Any]) -> Iterator[Scene]:
     """From contents without faults."""
-    attributes, positions, rotations, pixels, relations = (
-        contents[f"things.{name}"].tolist()
-        for name in ("attributes", "positions", "rotations", "pixels", "relations")
-    )
+    columns = zip(ATTRIBUTES.values(), contents["things.attributes"].T.tolist(), strict=True)
+    words = ([values[k] for k in column] for values, column in columns)
+    places, pixels = (map(triple, contents[f"things.{name}"].tolist()) for name in ("positions", "pixels"))
+    things = tuple(map(Thing, *words, places, contents["things.rotations"].tolist(), pixels))
+    relations = contents["things.relations"].tolist()
     directions = [_directions(text) for text in contents["scenes.directions"]]
+    counts, seen_from = (contents[f"scenes.{name}"].tolist() for name in ("counts", "seen_from"))
     begin = 0
-    rows = zip(
-        contents["scenes.counts"].tolist(),
-        contents["scenes.names"],
-        contents["scenes.seen_from"].tolist(),
-        strict=True,
-    )
-    for count, name, seen_from in rows:
-        here = range(begin, begin + count)
-        things = tuple(
-            Thing(*_values(tuple(attributes[k])), tuple(positions[k]), rotations[k], tuple(pixels[k]))
-            for k in here
-        )
+    for count, name, axes in zip(counts, contents["scenes.names"], seen_from, strict=True):
+        here = slice(begin, begin + count)
         related = {
-            relation: tuple(_subset(relations[k][r]) for k in here) for r, relation in enumerate(RELATIONS)
+            relation: tuple(objects_in(bits[r]) for bits in relations[here])
+            for r, relation in enumerate(RELATIONS)
         }
-        yield Scene(things, related, directions[seen_from], name)
+        yield Scene(things[here], related, directions[axes], name)
         begin += count
 
 
@@ -89,7 +92,11 @@ def faults(contents: Mapping[str, Any]) -> Iterator[str]:
     limits = torch.tensor([len(values) for values in ATTRIBUTES.values()])
     if ((attributes < 0) | (attributes >= limits)).any():
         yield "an object has an attribute without a name"
-    yield from _faults_of_relations(counts, contents["things.relations"].long())
+    relations = contents["things.relations"].long()
+    own = torch.cat([torch.arange(number) for number in counts.tolist()] or [counts])
+    outside = (relations < 0) | (relations >= (1 << counts.repeat_interleave(counts))[:, None])
+    if outside.any() or (relations >> own[:, None] & 1).any():
+        yield "an object is related to one that is not in its scene, or to itself"
     try:
         for text in contents["scenes.directions"]:
             _directions(text)
@@ -97,42 +104,5 @@ def faults(contents: Mapping[str, Any]) -> Iterator[str]:
         yield "the directions are no vectors"
 
 
-def _faults_of_relations(counts: Tensor, relations: Tensor) -> Iterator[str]:
-    own = torch.cat([torch.arange(number) for number in counts.tolist()] or [counts])
-    limits = counts.repeat_interleave(counts)
-    outside = (relations < 0) | (relations >= (1 << limits)[:, None])
-    if outside.any() or (relations >> own[:, None] & 1).any():
-        yield "an object is related to one that is not in its scene, or to itself"
-
-
-# One object
-
-
-def _attributes(thing: Thing) -> list[int]:
-    return [values.index(getattr(thing, attribute)) for attribute, values in ATTRIBUTES.items()]
-
-
-@cache
-def _values(numbers: tuple[int, ...]) -> tuple[str, str, str, str]:
-    size, color, material, shape = (
-        values[number] for values, number in zip(ATTRIBUTES.values(), numbers, strict=True)
-    )
-    return size, color, material, shape
-
-
-def _bits(scene: Scene) -> Iterator[list[int]]:
-    for k in range(len(scene.things)):
-        yield [sum(1 << other for other in scene.relations[relation][k]) for relation in RELATIONS]
-
-
-@cache
-def _subset(bits: int) -> frozenset[int]:
-    return frozenset(k for k in range(MOST_OBJECTS) if bits >> k & 1)
-
-
 def _directions(text: str) -> dict[str, tuple[float, float, float]]:
     return {name: (float(x), float(y), float(z)) for name, (x, y, z) in json.loads(text).items()}
-
-
-def _table(rows: Sequence[Sequence[float]], dtype: torch.dtype, columns: int) -> Tensor:
-    return torch.tensor(rows, dtype=dtype).reshape(-1, columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "size": ("small", "large"),
@@ -64,3 +65,9 @@ class Scene:
     """unit vectors on the ground plane, as the camera sees them; may be empty"""
     name: str = ""
     """of its image"""
+
+
+@cache
+def objects_in(bits: int) -> frozenset[int]:
+    """The objects whose bit is set: one of at most 1024 sets, which all scenes share."""
+    return frozenset(k for k in range(bits.bit_length()) if bits >> k & 1)

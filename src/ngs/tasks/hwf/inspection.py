@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ngs.grammar.padding import PAD
-from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ def inspect(data: HandwrittenFormulas) -> Inspection:
     train, test, both = data.train.images, data.test.images, data.used
     leaks = torch.zeros(len(content), dtype=torch.bool)
     leaks[test] = torch.isin(content[test], content[train])
+    lengths = Counter(data.train.lengths.tolist()), Counter(data.test.lengths.tolist())
     return Inspection(
         name=data.name,
         train_formulas=len(data.train),
@@ -83,64 +84,49 @@ def inspect(data: HandwrittenFormulas) -> Inspection:
         contents=len(torch.unique(content[both])),
         leaked=tuple(data.sources[row] for row in leaks.nonzero().flatten().tolist()),
         leaked_formulas=int((leaks[data.test.where.clamp(min=0)] & (data.test.where != PAD)).any(1).sum()),
-        lengths=_lengths(data),
+        lengths=tuple(
+            LengthCount(n, *(part[n] for part in lengths)) for n in sorted(lengths[0] | lengths[1])
+        ),
         symbols=_symbols(data, content, leaks),
-        contradictions=_contradictions(data, content, both),
+        contradictions=tuple(_contradictions(data, content[both].tolist())),
     )
 
 
 def contents(images: Tensor) -> Tensor:
     """[image]: a number for what each image shows, the same where every pixel is."""
     numbers: dict[bytes, int] = {}
-    flat = images.flatten(1).numpy()
-    return torch.tensor(
-        [numbers.setdefault(image.tobytes(), len(numbers)) for image in flat], dtype=torch.long
-    )
-
-
-def _lengths(data: HandwrittenFormulas) -> tuple[LengthCount, ...]:
-    train, test = Counter(data.train.lengths.tolist()), Counter(data.test.lengths.tolist())
-    return tuple(LengthCount(length, train[length], test[length]) for length in sorted(train | test))
+    shown = (numbers.setdefault(image.tobytes(), len(numbers)) for image in images.flatten(1).numpy())
+    return torch.tensor(list(shown), dtype=torch.long)
 
 
 def _symbols(data: HandwrittenFormulas, content: Tensor, leaks: Tensor) -> tuple[SymbolCount, ...]:
     columns = data.columns.long()
-    shown = torch.unique(torch.stack([columns, content])[:, data.used], dim=1)[0]
-
-    def counted(of: Tensor) -> Sequence[int]:
-        counts: list[int] = torch.bincount(of, minlength=len(GRAMMAR.symbols)).tolist()
-        return counts
-
-    def written(formulas: Formulas) -> Sequence[int]:
-        return counted(columns[formulas.where[formulas.where != PAD]])
-
-    table = zip(
-        GRAMMAR.symbols,
-        written(data.train),
-        written(data.test),
-        counted(columns[data.train.images]),
-        counted(columns[data.test.images]),
-        counted(shown),
-        counted(columns[leaks]),
-        strict=True,
+    counted = (
+        *(columns[part.where[part.where != PAD]] for part in (data.train, data.test)),
+        columns[data.train.images],
+        columns[data.test.images],
+        torch.unique(torch.stack([columns, content])[:, data.used], dim=1)[0],
+        columns[leaks],
     )
-    return tuple(SymbolCount(*row) for row in table)
+    counts = [torch.bincount(of, minlength=len(GRAMMAR.symbols)).tolist() for of in counted]
+    return tuple(SymbolCount(*row) for row in zip(GRAMMAR.symbols, *counts, strict=True))
 
 
-def _contradictions(data: HandwrittenFormulas, content: Tensor, rows: Tensor) -> tuple[Contradiction, ...]:
+def _contradictions(data: HandwrittenFormulas, contents: Sequence[int]) -> Iterator[Contradiction]:
+    """`contents` are those of the images that are used."""
     alike: defaultdict[int, list[int]] = defaultdict(list)
-    for row, number in zip(rows.tolist(), content[rows].tolist(), strict=True):
+    for row, number in zip(data.used.tolist(), contents, strict=True):
         alike[number].append(row)
-    found = []
     for images in alike.values():
-        columns = Counter(data.columns[images].tolist())
-        if len(columns) > 1:
-            ((most, _),) = columns.most_common(1)
-            found.append(
-                Contradiction(
-                    GRAMMAR.symbols[most],
-                    tuple(data.sources[row] for row in images if int(data.columns[row]) == most),
-                    tuple(data.sources[row] for row in images if int(data.columns[row]) != most),
-                )
+        columns = data.columns[images].tolist()
+        most = Counter(columns).most_common(1)[0][0]
+        agreeing, others = (
+            tuple(
+                data.sources[row]
+                for row, column in zip(images, columns, strict=True)
+                if (column == most) == agrees
             )
-    return tuple(found)
+            for agrees in (True, False)
+        )
+        if others:
+            yield Contradiction(GRAMMAR.symbols[most], agreeing, others)
