@@ -17,11 +17,9 @@ from typing import Any
 import torch
 
 from ngs.errors import NGSError
-from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, RADIUS, WIDTH
 from ngs.tasks.clevr.scenes import Scene, Thing
-from ngs.tasks.json_list import elements
-from ngs.tasks.pictures.picture_folder import camera_of
+from ngs.tasks.pictures.picture_folder import seen_scenes
 from ngs.tasks.pictures.rendering.lighting import LAMP_RADIUS, LAMPS, Lamp, drawn_lamps
 from ngs.tasks.pictures.rendering.solids import ROUNDING
 from ngs.tasks.pictures.rendering.surfaces import (
@@ -211,11 +209,10 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     generator = torch.Generator().manual_seed(options.seed)
-    for _, value in elements(options.scenes, "scenes"):
-        scene = as_scene(value)
+    for scene, camera in seen_scenes(options.scenes):
         lamps = drawn_lamps(1, generator, torch.device("cpu"))[:, :, 0].tolist()
         path = options.out / f"{Path(scene.name).stem}.png"
-        photograph(scene, camera_of(value, scene), lamps, path, samples=options.samples)
+        photograph(scene, camera, lamps, path, samples=options.samples)
 
 
 if __name__ == "__main__":

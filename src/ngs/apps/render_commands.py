@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,12 +20,11 @@ from torch import Tensor
 from ngs.apps.errors import reporting_errors
 from ngs.apps.plain_text import plain_console, tell
 from ngs.errors import DataError, NGSError
-from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
+from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import drawn_cameras
 from ngs.tasks.pictures.picture_file import as_image
-from ngs.tasks.pictures.picture_folder import camera_of
+from ngs.tasks.pictures.picture_folder import seen_scenes
 from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed
 from ngs.tasks.pictures.rendering.renderer import render as rendered
 
@@ -135,20 +135,9 @@ def _sampled(number: int, seed: int, generator: torch.Generator) -> tuple[list[S
 
 def _of(path: Path, number: int | None) -> tuple[list[Scene], Tensor]:
     """The first scenes of an official file, with the cameras that saw them."""
-    found: dict[str, tuple[Scene, tuple[float, float, float]]] = {}
-    for index, value in elements(path, "scenes"):
-        if number is not None and len(found) == number:
-            break
-        try:
-            scene = as_scene(value)
-            stem = Path(scene.name).stem
-            if not stem or stem in found:
-                raise DataError(f"image_filename is {scene.name!r}; each scene needs one of its own")
-            found[stem] = scene, camera_of(value, scene)
-        except DataError as error:
-            raise DataError(f"{path}: scene {index}: {error}") from None
+    found = list(islice(seen_scenes(path), number))
     if not found:
         raise DataError(f"{path} holds no scenes; give a file that has some")
     if number is not None and len(found) < number:
         raise DataError(f"{path} holds {len(found)} scenes, and --number is {number}; ask for no more")
-    return [scene for scene, _ in found.values()], torch.tensor([camera for _, camera in found.values()])
+    return [scene for scene, _ in found], torch.tensor([camera for _, camera in found])

@@ -229,7 +229,7 @@ def test_a_picture_in_which_nothing_shows_is_refused(folder: Path) -> None:
 
 def test_two_scenes_of_one_image_are_refused(folder: Path) -> None:
     spoil(folder, lambda scenes: scenes.append(scenes[0]))
-    assert "scene 6: there was a scene of" in refusal(folder)
+    assert "scene 6: image_filename is 'rendered_000000.png'; each scene needs one" in refusal(folder)
 
 
 @pytest.mark.parametrize(

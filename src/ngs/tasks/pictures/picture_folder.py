@@ -41,16 +41,18 @@ Camera = tuple[float, float, float]
 """Where it stands."""
 
 
-def unwatched(done: int, images: int) -> None:
-    """Nobody is told."""
-
-
 def read_folder(
-    folder: Path, scenes: Path, *, name: str, held_out: Path | None = None, progress: Progress = unwatched
+    folder: Path,
+    scenes: Path,
+    *,
+    name: str,
+    held_out: Path | None = None,
+    progress: Progress = lambda done, images: None,
 ) -> PictureData:
     """The pictures of a folder. Those of a scene are all learned from, or all tested on."""
     paths = images_in(folder)
-    photographed = _photographed(scenes, {path.stem for path in paths})
+    found = seen_scenes(scenes, {path.stem for path in paths})
+    photographed = {Path(scene.name).stem: (scene, camera) for scene, camera in found}
     missing = [str(path.relative_to(folder)) for path in paths if path.stem not in photographed]
     if missing:
         raise DataError(
@@ -83,37 +85,31 @@ def holds_images(folder: Path) -> bool:
 
 def _images(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
-        if path.suffix.lower() in SUFFIXES and path.is_file() and not _is_hidden(path.relative_to(folder)):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix.lower() in SUFFIXES and path.is_file() and not hidden:
             yield path
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 # Scenes
 
 
-def _photographed(path: Path, wanted: Collection[str]) -> dict[str, tuple[Scene, Camera]]:
-    """The scenes of a file that are wanted, each with its camera, by the stems of their images."""
-    found: dict[str, tuple[Scene, Camera]] = {}
+def seen_scenes(path: Path, wanted: Collection[str] | None = None) -> Iterator[tuple[Scene, Camera]]:
+    """The scenes of a file, each with its camera; those of images with the `wanted` stems, or all."""
+    seen: set[str] = set()
     for index, value in elements(path, "scenes"):
-        stem = _stem(value)
-        if stem not in wanted:
+        name = value.get("image_filename") if isinstance(value, dict) else None
+        stem = Path(name).stem if isinstance(name, str) else ""
+        if wanted is not None and stem not in wanted:
             continue
-        if stem in found:
-            raise DataError(f"{path}: scene {index}: there was a scene of {stem} before; one is needed")
         try:
             scene = as_scene(value)
-            found[stem] = scene, camera_of(value, scene)
+            if not stem or stem in seen:
+                raise DataError(f"image_filename is {scene.name!r}; each scene needs one of its own")
+            camera = camera_of(value, scene)
         except DataError as error:
             raise DataError(f"{path}: scene {index}: {error}") from None
-    return found
-
-
-def _stem(value: Any) -> str:
-    name = value.get("image_filename") if isinstance(value, dict) else None
-    return Path(name).stem if isinstance(name, str) else ""
+        seen.add(stem)
+        yield scene, camera
 
 
 FARTHEST, LEAST_ASIDE = 1e3, 1.0
@@ -158,8 +154,7 @@ def _kept_aside(stems: Sequence[str], listing: Path | None) -> set[str]:
     """The stems of the test part: those of a list, of the list that comes with NGS, or a seeded tenth."""
     if listing is not None:
         return _listed_there(stems, listing)
-    known = {Path(line).stem for line in held_out_names()}
-    ours = known & set(stems)
+    ours = {Path(line).stem for line in held_out_names()} & set(stems)
     return ours or {stems[k] for k in deal(len(stems), TEST_SHARE, seed=0)[0]}
 
 
