@@ -45,7 +45,7 @@ def test_compressed_files_are_known_by_their_content(tmp_path) -> None:
         (tmp_path / name).write_bytes(gzip.compress(b'{"items": [1, 2]}'))
         assert [value for _, value in elements(tmp_path / name, "items")] == [1, 2]
     (tmp_path / "y.json.gz").write_bytes(b'{"items": [1, 2]}')
-    with pytest.raises(DataError, match=r"y\.json\.gz is called \.gz, but is not compressed by gzip"):
+    with pytest.raises(DataError, match=r"y\.json\.gz: it is called \.gz, but is not compressed by gzip"):
         list(elements(tmp_path / "y.json.gz", "items"))
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+from ngs.errors import DataError
 
 SHOWN = 20
 """How many faults a message lists; the rest are counted."""
@@ -24,3 +27,14 @@ def shown(value: Any) -> str:
 def given(fields: Mapping[str, Any], name: str) -> str:
     """What a field holds, or that it is missing."""
     return shown(fields[name]) if name in fields else "missing"
+
+
+@contextmanager
+def naming(what: object) -> Iterator[None]:
+    """Errors name the file or folder, or the place in it."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from None
+    except OSError as error:
+        raise DataError(f"{what} cannot be read: {error.strerror or error}") from None

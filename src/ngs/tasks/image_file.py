@@ -17,17 +17,6 @@ MOST_PIXELS, LONGEST_SIDE = 20_000_000, 20_000
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Errors name the file or folder."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-@contextmanager
 def opened(path: Path) -> Iterator[Image.Image]:
     """The picture in a file. What a decoder raises, here or on first use of the pixels, becomes a DataError.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from ngs.errors import DataError
+from ngs.tasks.faults import naming
 
 CHUNK = 1 << 20
 """Characters read at once."""
@@ -27,38 +28,28 @@ def elements(path: Path, key: str) -> Iterator[tuple[int, Any]]:
 
     A DataError names the file and the element where it is no JSON, has no such list or is cut short.
     """
-    with _opened(path) as file:
-        reader = Reader(file)
-        try:
-            for index, (_, value) in enumerate(reader.elements(key)):
-                yield index, value
-        except DataError as error:
-            raise DataError(f"{path}: {reader.place}{error}") from None
+    with naming(path), _opened(path) as file:
+        for index, (_, value) in enumerate(Reader(file).elements(key)):
+            yield index, value
 
 
 def whole(path: Path) -> Any:
     """The one value that the file `path` holds."""
-    with _opened(path) as file:
+    with naming(path), _opened(path) as file:
         reader = Reader(file)
-        try:
-            value = reader.value()
-            reader.end()
-        except DataError as error:
-            raise DataError(f"{path}: {error}") from None
+        value = reader.value()
+        reader.end()
         return value
 
 
 def _opened(path: Path) -> TextIO:
-    try:
-        with path.open("rb") as file:
-            compressed = file.read(2) == b"\x1f\x8b"
-        if compressed:
-            return gzip.open(path, "rt", encoding="utf-8-sig")
-        if path.suffix != ".gz":
-            return path.open(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-    raise DataError(f"{path} is called .gz, but is not compressed by gzip; rename it, or fetch it again")
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    if compressed:
+        return gzip.open(path, "rt", encoding="utf-8-sig")
+    if path.suffix == ".gz":
+        raise DataError("it is called .gz, but is not compressed by gzip; rename it, or fetch it again")
+    return path.open(encoding="utf-8-sig")
 
 
 def _constant(name: str) -> NoReturn:
@@ -71,7 +62,7 @@ _DECODER = json.JSONDecoder(parse_constant=_constant)
 class Reader:
     """Text that is read as far as it is needed, and forgotten when it is behind.
 
-    A DataError says what is wrong; `place` and `line` then tell where.
+    A DataError says what is wrong with which element; `line` then tells where.
     """
 
     def __init__(self, file: TextIO, decoder: json.JSONDecoder = _DECODER) -> None:
@@ -194,4 +185,4 @@ class Reader:
         return bool(new)
 
     def refuse(self, what: str) -> NoReturn:
-        raise DataError(what) from None
+        raise DataError(f"{self.place}{what}") from None

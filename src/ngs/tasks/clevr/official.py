@@ -20,7 +20,7 @@ from ngs.tasks.clevr.dataset import QuestionRecord, VisualQuestions
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.faults import given, listed, shown
+from ngs.tasks.faults import given, listed, naming, shown
 from ngs.tasks.json_list import elements, whole
 from ngs.tasks.source import title
 
@@ -244,7 +244,5 @@ def read_scene(path: Path, image_index: int | None = None) -> Scene:
             f"its {len(scenes)} go from {numbers[0]} to {numbers[-1]}"
         )
     k = 0 if image_index is None else numbers.index(image_index)
-    try:
+    with naming(f"{path}: scene {k}"):
         return as_scene(scenes[k])
-    except DataError as error:
-        raise DataError(f"{path}: scene {k}: {error}") from None

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ngs.errors import DataError
-from ngs.tasks.faults import listed
+from ngs.tasks.faults import listed, naming
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects, value_of
 from ngs.tasks.hwf.members import Members, opened
@@ -67,10 +67,8 @@ def read(
     """
     with opened(path, _wanted_files) as members:
         base = _base(path, members)
-        try:
+        with naming(path):
             parts, problems = _entries(members, base)
-        except DataError as error:
-            raise DataError(f"{path}: {error}") from None
         pictures = _pictures(members, base, parts, progress)
     problems += _problems_of_images(parts, pictures)
     problems.sort(key=lambda problem: (problem.place.file.endswith(LISTS[1]), problem.place.entry))

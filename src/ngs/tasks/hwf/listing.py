@@ -83,8 +83,7 @@ def objects(text: str, file: str) -> Iterator[tuple[Place, Any]]:
             yield Place(file, line, number), value
         reader.end()
     except DataError as error:
-        entry = f", {reader.place}" if reader.place else ": "
-        raise DataError(f"{file}, line {reader.line()}{entry}{error}") from None
+        raise DataError(f"{file}, line {reader.line()}{', ' if reader.place else ': '}{error}") from None
 
 
 def as_entry(place: Place, value: Any) -> Entry:

@@ -17,6 +17,7 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from ngs.errors import DataError
+from ngs.tasks.faults import naming
 from ngs.tasks.hwf.dataset import SIDE
 from ngs.tasks.hwf.segmentation import (
     LEAST_CONTRAST,
@@ -28,7 +29,7 @@ from ngs.tasks.hwf.segmentation import (
     is_light_on_dark,
     read_line,
 )
-from ngs.tasks.image_file import naming, opened
+from ngs.tasks.image_file import opened
 
 MOST_SYMBOLS = 31
 
@@ -87,10 +88,8 @@ def _in_folder(path: Path) -> Symbols:
         )
     images = []
     for file in sorted(files, key=lambda file: natural_order(file.name)):
-        try:
+        with naming(file.name):
             images.append(_symbol(load_picture(file)))
-        except DataError as error:
-            raise DataError(f"{file.name}: {error}") from None
     return Symbols(torch.stack(images))
 
 

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
-from ngs.tasks.image_file import FORMATS, naming, opened
+from ngs.tasks.faults import naming
+from ngs.tasks.image_file import FORMATS, opened
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 """Of the files in a folder that are taken for pictures."""

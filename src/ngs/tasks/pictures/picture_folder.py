@@ -19,7 +19,7 @@ from torch import Tensor
 from ngs.errors import DataError
 from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.faults import listed, shown
+from ngs.tasks.faults import listed, naming, shown
 from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
@@ -101,13 +101,11 @@ def seen_scenes(path: Path, wanted: Collection[str] | None = None) -> Iterator[t
         stem = Path(name).stem if isinstance(name, str) else ""
         if wanted is not None and stem not in wanted:
             continue
-        try:
+        with naming(f"{path}: scene {index}"):
             scene = as_scene(value)
             if not stem or stem in seen:
                 raise DataError(f"image_filename is {scene.name!r}; each scene needs one of its own")
             camera = camera_of(value, scene)
-        except DataError as error:
-            raise DataError(f"{path}: scene {index}: {error}") from None
         seen.add(stem)
         yield scene, camera
 
