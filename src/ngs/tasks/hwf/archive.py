@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -69,8 +69,14 @@ def read(
         base = _base(path, members)
         with naming(path):
             parts, problems = _entries(members, base)
-        pictures = _pictures(members, base, parts, progress)
-    problems += _problems_of_images(parts, pictures)
+        entries = [entry for part in parts for entry in part]
+        pictures = _pictures(members, base, _used(entries), progress)
+    problems += [
+        Problem(entry.place, f"the image {image!r} {picture}", entry.name)
+        for entry in entries
+        for image in dict.fromkeys(entry.images)
+        if isinstance(picture := pictures.get(image), str)
+    ]
     problems.sort(key=lambda problem: (problem.place.file.endswith(LISTS[1]), problem.place.entry))
     faulty = {problem.place for problem in problems}
     if faulty and not skip_faulty:
@@ -138,22 +144,23 @@ def _text(members: Members, file: str) -> str:
         raise DataError(f"{file}, line {line}: no UTF-8 text ({error.reason}); save it as UTF-8") from None
 
 
+def _used(entries: Iterable[Entry]) -> list[str]:
+    """The images that formulas are written with, in the order in which they are first used."""
+    return list(dict.fromkeys(image for entry in entries for image in entry.images))
+
+
 def _pictures(
-    members: Members,
-    base: PurePosixPath,
-    parts: Sequence[Sequence[Entry]],
-    progress: Callable[[int, int], None],
+    members: Members, base: PurePosixPath, named: Sequence[str], progress: Callable[[int, int], None]
 ) -> dict[str, Picture]:
-    """Every image that a formula is written with, in the order in which they are first used."""
-    used = [image for image in _used(parts) if label(image) is not None]
-    folder = str(base / IMAGES)
+    """Those of the images that have a proper name."""
+    images = [image for image in named if label(image) is not None]
     pictures: dict[str, Picture] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        for done, image in enumerate(used, 1):
-            member = members.get(f"{folder}/{image}")
+        for done, image in enumerate(images, 1):
+            member = members.get(f"{base / IMAGES}/{image}")
             pictures[image] = "is missing" if member is None else _picture(member)
-            progress(done, len(used))
+            progress(done, len(images))
     return pictures
 
 
@@ -169,25 +176,11 @@ def _picture(member: Callable[[], bytes]) -> Picture:
         return f"cannot be read as JPEG or PNG ({str(error).splitlines()[0] if str(error) else error!r})"
 
 
-def _used(parts: Sequence[Sequence[Entry]]) -> Sequence[str]:
-    return list(dict.fromkeys(image for part in parts for entry in part for image in entry.images))
-
-
-def _problems_of_images(
-    parts: Sequence[Sequence[Entry]], pictures: Mapping[str, Picture]
-) -> Iterator[Problem]:
-    for entry in (entry for part in parts for entry in part):
-        for image in dict.fromkeys(entry.images):
-            picture = pictures.get(image)
-            if isinstance(picture, str):
-                yield Problem(entry.place, f"the image {image!r} {picture}", entry.name)
-
-
 def _assembled(
     name: str, parts: Sequence[Sequence[Entry]], pictures: Mapping[str, Picture]
 ) -> HandwrittenFormulas:
     """One row for each image file, in the order of first use."""
-    used = _used(parts)
+    used = _used(entry for part in parts for entry in part)
     rows = {image: row for row, image in enumerate(used)}
     train, test = (
         Formulas.of(

@@ -28,10 +28,10 @@ def opened(path: Path, wanted: Callable[[Path], Iterable[Path]]) -> Iterator[Mem
     """The files of the archive at `path`, or those that are `wanted` of the folder there."""
     try:
         if path.is_dir():
-            yield _in_folder(path, wanted(path))
+            yield _checked(path, _in_folder(path, wanted(path)))
         else:
             with _zip(path) as archive:
-                yield _in_archive(path, archive)
+                yield _checked(path, _in_archive(path, archive))
     except OSError as error:
         raise DataError(
             f"{error.filename or path} cannot be read: {error.strerror or error}; "
@@ -48,38 +48,51 @@ def _zip(path: Path) -> zipfile.ZipFile:
         ) from error
 
 
-def _in_archive(path: Path, archive: zipfile.ZipFile) -> Members:
-    files: dict[str, Callable[[], bytes]] = {}
-    total = 0
+Member = tuple[str, int, Callable[[], bytes]]
+"""Its name, how many bytes it has, and what reads it."""
+
+
+def _in_archive(path: Path, archive: zipfile.ZipFile) -> Iterator[Member]:
     for member in archive.infolist():
         name = member.orig_filename
         if not _is_plain(name):
             raise DataError(f"{path} holds {name!r}, which is no plain path inside it; {DISTRUST}")
         if stat.S_ISLNK(member.external_attr >> 16):
             raise DataError(f"{path} holds {name!r}, which is a link; {DISTRUST}")
-        if name in files:
-            raise DataError(f"{path} holds {name!r} twice; {DISTRUST}")
         if member.flag_bits & 0x1:
             raise DataError(f"{path} holds {name!r} encrypted; give an archive without a password")
-        total += member.file_size
-        _check_size(path, name, member.file_size, total, len(files))
         if not member.is_dir():
-            files[name] = partial(_unpacked, archive, member)
-    return files
+            yield name, member.file_size, partial(_unpacked, archive, member)
 
 
-def _in_folder(root: Path, wanted: Iterable[Path]) -> Members:
-    files: dict[str, Callable[[], bytes]] = {}
-    total = 0
+def _in_folder(root: Path, wanted: Iterable[Path]) -> Iterator[Member]:
     for path in wanted:
         name = path.relative_to(root)
         if any((root / part).is_symlink() for part in (name, *name.parents[:-1])):
             raise DataError(f"{root} holds {name.as_posix()!r}, which is a link; put the file itself there")
         if path.is_file():
-            size = path.stat().st_size
-            total += size
-            _check_size(root, name.as_posix(), size, total, len(files))
-            files[name.as_posix()] = path.read_bytes
+            yield name.as_posix(), path.stat().st_size, path.read_bytes
+
+
+def _checked(path: Path, found: Iterable[Member]) -> Members:
+    """By name. zipfile never unpacks more than a member declares, so that sizes can be relied on."""
+    files: dict[str, Callable[[], bytes]] = {}
+    total = 0
+    for name, size, read in found:
+        total += size
+        if name in files:
+            raise DataError(f"{path} holds {name!r} twice; {DISTRUST}")
+        if size > LARGEST_FILE:
+            raise DataError(
+                f"{path} holds {name!r} of {size:,} bytes, and at most {LARGEST_FILE:,} are read; "
+                f"this is no archive of handwritten formulas"
+            )
+        if total > LARGEST_TOTAL or len(files) >= MOST_FILES:
+            raise DataError(
+                f"{path} unpacks to more than {LARGEST_TOTAL:,} bytes or {MOST_FILES:,} files; "
+                f"this is no archive of handwritten formulas"
+            )
+        files[name] = read
     return files
 
 
@@ -92,20 +105,6 @@ def _is_plain(name: str) -> bool:
         and "\\" not in name
         and name.isprintable()
     )
-
-
-def _check_size(path: Path, name: str, size: int, total: int, count: int) -> None:
-    # zipfile never unpacks more than the size that a member declares, so what is declared can be relied on.
-    if size > LARGEST_FILE:
-        raise DataError(
-            f"{path} holds {name!r} of {size:,} bytes, and at most {LARGEST_FILE:,} are read; "
-            f"this is no archive of handwritten formulas"
-        )
-    if total > LARGEST_TOTAL or count >= MOST_FILES:
-        raise DataError(
-            f"{path} unpacks to more than {LARGEST_TOTAL:,} bytes or {MOST_FILES:,} files; "
-            f"this is no archive of handwritten formulas"
-        )
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
