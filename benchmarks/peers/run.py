@@ -29,7 +29,7 @@ from ngs.errors import NGSError
 from ngs.experiments.comparison import Spread
 from ngs.experiments.environment import commit
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
-from ngs.tasks.hwf.source import load
+from ngs.tasks.hwf.packed import load
 
 HERE = Path(__file__).parent
 GOAL = 0.985

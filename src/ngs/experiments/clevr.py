@@ -15,12 +15,12 @@ from ngs.experiments.folder import BEST, check_data, load_config, read_network
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
 from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.batched_execution import SceneTables
-from ngs.tasks.clevr.dataset import Questions, VisualQuestions
+from ngs.tasks.clevr.dataset import Questions, VisualQuestions, divided
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.packed import load
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scores import ProgramScores, measure
-from ngs.tasks.clevr.source import divided, load
 
 KNOWN = {"modules": list(MODULES)}
 """What a network that reads questions must know."""

@@ -21,10 +21,10 @@ from ngs.networks.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.composition import composed
-from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
+from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas, divided
 from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
-from ngs.tasks.hwf.source import divided, load
+from ngs.tasks.hwf.packed import load
 from ngs.tasks.source import EMBEDDED
 
 PRETRAIN_STEPS = 2000

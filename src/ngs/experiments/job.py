@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Protocol
 from ngs.experiments.config import TASKS, Config
 from ngs.experiments.folder import CONFIG
 from ngs.experiments.run import Progress, train
-from ngs.tasks.clevr.source import load as load_questions
-from ngs.tasks.hwf.source import load as load_formulas
+from ngs.tasks.clevr.packed import load as load_questions
+from ngs.tasks.hwf.packed import load as load_formulas
 from ngs.tasks.pictures.picture_packed import imported as load_pictures
 
 DEFAULTS = 1

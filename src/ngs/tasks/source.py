@@ -18,7 +18,7 @@ Order = Callable[[int, int, Numbers], Numbers]
 """(seed, kind, numbers of that kind) -> the same numbers, shuffled"""
 
 
-def packed_file(
+def packed_at(
     source: str, instead: str, argument: str, *, raw: Callable[[Path], bool] = Path.is_dir, options: str = ""
 ) -> Path:
     """The packed file `source`; a DataError says what to give `instead`, or how to pack what is `raw`."""

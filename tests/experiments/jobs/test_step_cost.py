@@ -26,7 +26,7 @@ from ngs.experiments.jobs.workloads import (
 )
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
-from ngs.tasks.clevr import source
+from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import synthetic
 
 
@@ -42,7 +42,7 @@ def done(job: StepCost, folder: Path) -> Any:
 def few_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of the embedded ones, which take seconds to make."""
     data = synthetic(scenes=40, per_scene=5, validation_scenes=1, validation_per_scene=1)
-    monkeypatch.setattr(source, "embedded", lambda: data)
+    monkeypatch.setattr(packed, "embedded", lambda: data)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import torch
 
 from ngs.errors import DataError, NGSError
 from ngs.learning.packed_file import Ragged
-from ngs.tasks.clevr import official, packed, source
-from ngs.tasks.clevr.dataset import QuestionRecord, Questions
-from ngs.tasks.clevr.source import divided, load
+from ngs.tasks.clevr import official, packed
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions, divided
+from ngs.tasks.clevr.packed import load
 from tests.tasks.clevr.official_files import sound_files, written
 from tests.tasks.clevr.readers import some_questions
 
@@ -25,7 +25,7 @@ def test_a_packed_file_is_loaded(tmp_path) -> None:
 
 def test_the_embedded_data_is_loaded_by_its_name(tmp_path, monkeypatch) -> None:
     data = official.read(written(tmp_path / "x", sound_files())).data
-    monkeypatch.setattr(source, "embedded", lambda: data)
+    monkeypatch.setattr(packed, "embedded", lambda: data)
     assert load("embedded") is data
 
 

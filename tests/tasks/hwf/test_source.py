@@ -5,8 +5,9 @@ import torch
 
 from ngs.errors import DataError, NGSError
 from ngs.tasks.hwf import packed
+from ngs.tasks.hwf.dataset import divided
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.source import divided, load
+from ngs.tasks.hwf.packed import load
 
 
 def test_a_packed_file_is_loaded(tmp_path) -> None:

@@ -29,7 +29,7 @@ from ngs.search.reasoner import reasoner
 from ngs.tasks.hwf.composition import written
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
-from ngs.tasks.hwf.source import load
+from ngs.tasks.hwf.packed import load
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from ngs.parsing.independent import independent
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.packed import load as load_questions
 from ngs.tasks.clevr.program import MODULES
-from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 

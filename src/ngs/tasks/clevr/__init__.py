@@ -18,7 +18,6 @@ become examples.
     dictionary.py         from the words of a question to the multiset of its modules
     examples.py           questions as examples, and their reasoner
     dataset.py            questions and scenes in compact arrays
-    source.py             the embedded generator, a packed file, or official files
     embedded.py           data that need no download
     scene_sampling.py     random scenes by CLEVR's rules
     question_sampling.py  random questions with programs and answers
@@ -30,7 +29,7 @@ become examples.
     official.py           the official files, read as a stream
     official_program.py   programs as these files write them
     official_scene.py     scenes as these files write them
-    packed.py             a data set in one file
+    packed.py             a data set in one file; or the embedded one
     packed_scenes.py      scenes as tensors and back
     inspection.py         what a data set holds
     reading.py            one question read by a trained network

@@ -19,6 +19,7 @@ from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.program import COLUMN, MODULES, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.clevr.words import words_of
+from ngs.tasks.source import dealt
 
 UNKNOWN = 0
 """The number of every word outside of the vocabulary."""
@@ -227,6 +228,12 @@ class VisualQuestions:
             for tensor in tensors_of(part).values():
                 hasher.update(tensor.contiguous().numpy().reshape(-1).view("uint8").data)
         return hasher.hexdigest()
+
+
+def divided(questions: Questions, share: float, seed: int) -> tuple[Questions, Questions]:
+    """A random share of the questions, the same of each number of modules, and the rest."""
+    chosen, rest = map(torch.from_numpy, dealt(questions.modules.lengths.numpy(), share, seed))
+    return questions.select(chosen), questions.select(rest)
 
 
 def tensors_of(questions: Questions) -> dict[str, Tensor]:

@@ -13,8 +13,10 @@ from ngs.learning import packed_file
 from ngs.learning.packed_file import Column, texts, under, within
 from ngs.tasks.clevr import packed_scenes
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions, VisualQuestions, tensors_of
+from ngs.tasks.clevr.embedded import embedded
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.scenes import ANSWERS
+from ngs.tasks.source import EMBEDDED, packed_at
 
 PARTS = ("train", "validation")
 
@@ -68,6 +70,11 @@ def write(path: Path, data: VisualQuestions) -> None:
     for part, questions in zip(PARTS, (data.train, data.validation), strict=True):
         contents |= within(part, {**tensors_of(questions), "lexicon": questions.lexicon})
     FORMAT.save(path, contents, {"name": data.name, "known": data.train.known})
+
+
+def load(source: str) -> VisualQuestions:
+    """The data set of a packed file, or the embedded one."""
+    return embedded() if source == EMBEDDED else read(packed_at(source, EMBEDDED, "FOLDER"))
 
 
 def read(path: Path) -> VisualQuestions:

@@ -1,10 +1,9 @@
 """Handwritten formulas (Li et al. 2020, Sec. 4.1): symbol images, formulas and their values.
 
-Read first: `dataset.py`, the data in memory; then `source.py`, where they come from. The grammar is
+Read first: `dataset.py`, the data in memory; then `packed.py`, where they come from. The grammar is
 `ngs.grammar.library.arithmetic`, the semantics `ngs.Arithmetic`.
 
     dataset.py             symbol images, and formulas written with them
-    source.py              the embedded synthesiser or a packed file
     embedded.py            data that need no download: other writers for training and test
     formulas.py            random formulas of a grammar, with their values
     glyphs.py              how each symbol is written, as strokes
@@ -12,7 +11,7 @@ Read first: `dataset.py`, the data in memory; then `source.py`, where they come 
     archive.py             the published archive, read and checked
     listing.py             its lists of formulas, entry by entry
     members.py             the files of a zip archive or a folder, read safely
-    packed.py              a data set in one file
+    packed.py              a data set in one file; or the embedded one
     splitting.py           a split in which no test image occurs in training
     composition.py         longer formulas from the images of a data set
     inspection.py          what a data set holds, and what it leaks

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from ngs.grammar.library import arithmetic
 from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples, padded
 from ngs.networks.lenet import SIDE as SIDE  # part of what a data set is
+from ngs.tasks.source import Numbers, dealt
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""
@@ -117,3 +120,19 @@ class HandwrittenFormulas:
 def as_ink(images: Tensor) -> Tensor:
     """float [image, 1, height, width], 1 where there is ink, from uint8 dark on white."""
     return (1 - images.float() / 255).unsqueeze(1)
+
+
+FormulasT = TypeVar("FormulasT", Formulas, Examples)
+
+
+def divided(formulas: FormulasT, share: float, seed: int) -> tuple[FormulasT, FormulasT]:
+    """A random share of the formulas, the same of each length, and the rest."""
+    chosen, rest = dealt(np.asarray(formulas.lengths), share, seed, order=_shuffled)
+    return formulas.select(chosen), formulas.select(rest)
+
+
+def _shuffled(seed: int, length: int, numbers: Numbers) -> Numbers:
+    """As results that were published divided them."""
+    order = numbers.tolist()
+    random.Random(f"{seed} {length}").shuffle(order)
+    return np.array(order)

@@ -14,7 +14,10 @@ from ngs.errors import DataError
 from ngs.grammar.padding import PAD
 from ngs.learning import packed_file
 from ngs.learning.packed_file import Column, Content, texts, under, within
+from ngs.tasks.hwf.archive import is_archive
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.source import EMBEDDED, packed_at
 
 
 def _formulas(part: str) -> packed_file.Layout:
@@ -63,6 +66,11 @@ def write(path: Path, data: HandwrittenFormulas) -> None:
                 f"leave that formula out"
             ) from None
     FORMAT.save(path, contents, {"name": data.name})
+
+
+def load(source: str) -> HandwrittenFormulas:
+    """The data set of a packed file, or the embedded one."""
+    return embedded() if source == EMBEDDED else read(packed_at(source, EMBEDDED, "ARCHIVE", raw=is_archive))
 
 
 def read(path: Path) -> HandwrittenFormulas:

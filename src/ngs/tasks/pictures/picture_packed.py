@@ -15,7 +15,7 @@ from ngs.tasks.clevr.scenes import MOST_OBJECTS
 from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.pictures import PictureData, Pictures
 from ngs.tasks.pictures.rendered_pictures import RENDERED
-from ngs.tasks.source import packed_file as packed_at
+from ngs.tasks.source import packed_at
 
 PARTS = ("train", "test")
 
