@@ -49,11 +49,22 @@ class Seeing(nn.Module):
         offsets, distances, values = (
             at_cells(each, around.cells) for each in (maps.offsets, maps.boxes, maps.attributes)
         )
-        attributes = _cross_entropies(values, truth, around)
+        columns, rows, boxes, labels = (  # of an object for each of the nine cells around it
+            each.repeat_interleave(9, 1)
+            for each in (truth.columns, truth.rows, truth.boxes, truth.attributes.long())
+        )
+        left, upper, right, lower = (boxes / STRIDE).unbind(-1)
+        x, y, logits = around.x, around.y, by_attribute(values, -1)
+        place = torch.stack([columns / STRIDE - x, rows / STRIDE - y], -1)
+        sides = torch.stack([x - left, y - upper, right - x, lower - y], -1)
+        attributes = {
+            name: around.mean(F.cross_entropy(logits[name].transpose(1, 2), labels[..., k], reduction="none"))
+            for k, name in enumerate(ATTRIBUTES)
+        }
         parts = {
             "centers": focal_loss(maps.centers[:, 0], truth),
-            "offsets": around.mean((offsets - _offsets(truth, around)).abs().mean(-1)),
-            "boxes": around.mean((distances - _distances(truth, around)).abs().mean(-1)),
+            "offsets": around.mean((offsets - place).abs().mean(-1)),
+            "boxes": around.mean((distances - sides).abs().mean(-1)),
             "camera": (maps.cameras - truth.cameras).abs().mean(),
         }
         value = WEIGHTS["attributes"] * torch.stack(list(attributes.values())).sum()
@@ -108,26 +119,3 @@ def _around(truth: SceneTargets, shape: torch.Size) -> _Around:
     weights = (-(right**2 + down**2) / (2 * SPREAD**2)).exp() * truth.shown[..., None]
     cells = (y.clamp(0, height - 1) * width + x.clamp(0, width - 1)).long()
     return _Around(cells, x + 0.5, y + 0.5, weights.flatten(1) * inside)
-
-
-def _each(values: Tensor) -> Tensor:
-    """What is said of objects [picture, object, ...] for each of the nine cells around them."""
-    return values.repeat_interleave(9, 1)
-
-
-def _cross_entropies(values: Tensor, truth: SceneTargets, around: _Around) -> dict[str, Tensor]:
-    logits, labels = by_attribute(values, -1), _each(truth.attributes.long())
-    return {
-        name: around.mean(F.cross_entropy(logits[name].transpose(1, 2), labels[..., k], reduction="none"))
-        for k, name in enumerate(ATTRIBUTES)
-    }
-
-
-def _offsets(truth: SceneTargets, around: _Around) -> Tensor:
-    columns, rows = _each(truth.columns), _each(truth.rows)
-    return torch.stack([columns / STRIDE - around.x, rows / STRIDE - around.y], -1)
-
-
-def _distances(truth: SceneTargets, around: _Around) -> Tensor:
-    left, upper, right, lower = (_each(truth.boxes) / STRIDE).unbind(-1)
-    return torch.stack([around.x - left, around.y - upper, right - around.x, lower - around.y], -1)

@@ -110,25 +110,15 @@ def _views(
         if len(scene.things) > MOST_OBJECTS:
             count = len(scene.things)
             raise NGSError(f"the scene {scene.name!r} has {count} objects; at most {MOST_OBJECTS} are drawn")
-    at_once = _at_once(cameras.device)
+    at_once = ON_CPU
+    if cameras.is_cuda:
+        at_once = max(1, min(ON_GPU, torch.cuda.mem_get_info(cameras.device)[0] // GPU_BYTES))
     for first in range(0, len(scenes), at_once):
         part = slice(first, min(first + at_once, len(scenes)))
-        yield part, _view(scenes[part], cameras[part].float(), height, width)
-
-
-def _at_once(device: torch.device) -> int:
-    """How many images are worked on together."""
-    if device.type != "cuda":
-        return ON_CPU
-    free, _ = torch.cuda.mem_get_info(device)
-    return max(1, min(ON_GPU, free // GPU_BYTES))
-
-
-def _view(scenes: Sequence[Scene], cameras: Tensor, height: int, width: int) -> _View:
-    solids = Solids.of(scenes, cameras.device)
-    rays = _pixel_rays(cameras, height, width)
-    found = nearest(solids, rays, _looking_at(solids, cameras, height, width))
-    return _View(solids, cameras, rays, found, (len(scenes), height, width))
+        there = cameras[part].float()
+        solids, rays = Solids.of(scenes[part], cameras.device), _pixel_rays(there, height, width)
+        found = nearest(solids, rays, _looking_at(solids, there, height, width))
+        yield part, _View(solids, there, rays, found, (len(there), height, width))
 
 
 def _pixel_rays(cameras: Tensor, height: int, width: int) -> Rays:

@@ -7,7 +7,7 @@ gives, divided by 255.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from math import pi
 from typing import NamedTuple
 
@@ -116,26 +116,14 @@ def _ambient_on_ground(solids: Solids, scenes: Tensor, points: Tensor) -> Tensor
     return constant(GROUND_AMBIENT, points.device)[:, None] * (1 - covered.clamp(max=1)) + bounced
 
 
-Look = Callable[[Solids, Surface, Tensor], Tensor]
-"""Light [3, m] from a surface, given where the lamps are."""
-
-
-def solid_light(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+def solid_light(solids: Solids, seen: Surface, lamps: Tensor, *, mirroring: bool = True) -> Tensor:
     """Rubber and metal, with the other solids' shadows and, in metal, their mirror images."""
-    return _by_material(solids, seen, lamps, _metal_with_mirror)
-
-
-def _by_material(solids: Solids, seen: Surface, lamps: Tensor, metal: Look) -> Tensor:
     of_metal = solids.materials[seen.solids] == METAL
     total = torch.empty_like(seen.points)
-    for chosen, look in ((of_metal, metal), (~of_metal, _rubber)):
+    for chosen, look in ((of_metal, partial(_metal, mirroring=mirroring)), (~of_metal, _rubber)):
         where = chosen.nonzero()[:, 0]
-        total[:, where] = look(solids, _at(seen, where), lamps)
+        total[:, where] = look(solids, Surface(*(each[..., where] for each in seen)), lamps)
     return total
-
-
-def _at(seen: Surface, chosen: Tensor) -> Surface:
-    return Surface(*(each[..., chosen] for each in seen))
 
 
 def _colors(solids: Solids, seen: Surface) -> Tensor:
@@ -172,18 +160,14 @@ def _lit(solids: Solids, seen: Surface, lamps: Tensor) -> list[tuple[Tensor, Lig
     return found
 
 
-def _metal_with_mirror(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+def _metal(solids: Solids, seen: Surface, lamps: Tensor, *, mirroring: bool) -> Tensor:
     """color * (mirror * what is mirrored + ambient + highlights): all that metal gives back is tinted."""
-    directions = seen.views - 2 * (seen.views * seen.normals).sum(0) * seen.normals
-    return _colors(solids, seen) * (
-        MIRROR * _mirrored(solids, seen, directions, lamps)
-        + BRUSHED_AMBIENT * seen.normals[2].clamp(min=0) ** 4
-        + _highlights(solids, seen, lamps)
-    )
-
-
-def _metal_in_metal(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
-    return _colors(solids, seen) * (MIRROR * MIRRORED_METAL + _highlights(solids, seen, lamps))
+    light: Tensor | float = MIRROR * MIRRORED_METAL
+    if mirroring:
+        directions = seen.views - 2 * (seen.views * seen.normals).sum(0) * seen.normals
+        light = MIRROR * _mirrored(solids, seen, directions, lamps)
+        light = light + BRUSHED_AMBIENT * seen.normals[2].clamp(min=0) ** 4
+    return _colors(solids, seen) * (light + _highlights(solids, seen, lamps))
 
 
 def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) -> Tensor:
@@ -197,7 +181,7 @@ def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) 
     found = nearest(solids, rays, near_rays(solids, rays, leave_out=seen.solids))
     hit = (found.solids != NOTHING).nonzero()[:, 0]
     other = surface(rays.at(hit), found.at(hit))
-    total[:, hit] = _by_material(solids, other, lamps, _metal_in_metal)
+    total[:, hit] = solid_light(solids, other, lamps, mirroring=False)
     return total
 
 
