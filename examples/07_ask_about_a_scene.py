@@ -11,6 +11,7 @@ import torch
 
 from ngs import recognises
 from ngs.grammar.constraint import Given, enumerate_sentences
+from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.explanation import program_tree
@@ -19,7 +20,6 @@ from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program_text import Executed, description, shown_answer
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.semantics import strict
-from ngs.tasks.clevr.words import words_of
 
 QUESTION = "How many red cubes are left of the big sphere?"
 SCENE, ANSWER = 165, "1"

@@ -13,9 +13,9 @@ import pytest
 
 from ngs.errors import ParseError
 from ngs.grammar.automaton import prefix_automaton
+from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import Understood, modules_of
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Kind, kind_of
-from ngs.tasks.clevr.words import words_of
 
 ROOT = Path(__file__).parents[3]
 SHORT = {module.partition("[")[2].rstrip("]") or module: module for module in MODULES}

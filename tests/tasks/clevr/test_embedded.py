@@ -7,10 +7,10 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.tasks.clevr import dataset
+from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from ngs.tasks.clevr.embedded import embedded, synthetic
 from ngs.tasks.clevr.program import MODULES, Kind
-from ngs.tasks.clevr.words import words_of
 
 
 def tiny(seed: int = 0, scenes: int = 12) -> VisualQuestions:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from ngs.errors import NGSError
+from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dataset import QuestionRecord
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import Step, execute, spoken, trace
@@ -23,7 +24,6 @@ from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
 from ngs.tasks.clevr.semantics import Objects
-from ngs.tasks.clevr.words import words_of
 from ngs.tasks.pictures.rendered_pictures import without_others
 
 SCENES = sample_scenes(400, np.random.default_rng(7))

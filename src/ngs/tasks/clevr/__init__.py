@@ -12,8 +12,7 @@ become examples.
     semantics.py          what each module means for a scene
     execution.py          the value of one program on one scene: the reference
     batched_execution.py  the same for a batch of tensors
-    words.py              the words of a question
-    cues.py               the words and phrases that the dictionary knows
+    cues.py               the words of a question, and the phrases that the dictionary knows
     cued_question.py      how the cues of a question stand to each other
     dictionary.py         from the words of a question to the multiset of its modules
     examples.py           questions as examples, and their reasoner

@@ -1,4 +1,4 @@
-"""Cues: the words and phrases of a question that the dictionary knows, found longest first."""
+"""The words of a question, and its cues: words and phrases that the dictionary knows, longest first."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import NamedTuple, NoReturn
 
 from ngs.errors import ParseError
 
+_WORD = re.compile(r"[a-z0-9'-]+|[;,]")
 _PART = re.compile(r"\[([^]]*)\]|\(([^)]*)\)|(\S+)")
 
 
@@ -35,6 +36,15 @@ class Cue(NamedTuple):
     stop: int
     tells: tuple[int, ...]
     """positions in the question, at least one"""
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Lower case, without the final mark; `;` and `,` are words, since they separate clauses.
+
+    >>> words_of("There is a cube; what color is it?")
+    ('there', 'is', 'a', 'cube', ';', 'what', 'color', 'is', 'it')
+    """
+    return tuple(_WORD.findall(text.lower()))
 
 
 def cues_of(words: Sequence[str]) -> tuple[Cue, ...]:

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from ngs.errors import DataError, NGSError
 from ngs.learning.packed_file import Ragged, flattened
+from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.program import COLUMN, MODULES, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
-from ngs.tasks.clevr.words import words_of
 from ngs.tasks.source import dealt
 
 UNKNOWN = 0

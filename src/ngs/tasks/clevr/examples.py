@@ -18,7 +18,6 @@ from ngs.learning.packed_file import Ragged
 from ngs.networks.pointer import Asked, Encoded
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.parsing.candidates import rank_in_row
-from ngs.search.back_search import Judge
 from ngs.search.edits import Edits
 from ngs.search.reasoner import Reasoner
 from ngs.search.support import Effort, ListPlan
@@ -101,26 +100,11 @@ class Part:
 
     def reasoner(self, edits: Edits | None = None, effort: Effort | None = None) -> Reasoner:
         """What learning asks about these questions; by default with the edits of the paper."""
-        return program_reasoner(
-            self.examples,
-            self.language,
-            self.judge,
-            switches() if edits is None else edits,
-            Effort() if effort is None else effort,
-        )
-
-
-def program_reasoner(
-    examples: Examples,
-    language: Constraint[Any],
-    judge: Judge,
-    edits: Edits,
-    effort: Effort,
-) -> Reasoner:
-    """The reasoner of examples with an autoregressive network and known modules."""
-    edits, same = edits.to(examples.device), NounPhrases().to(examples.device).meanings
-    plan = partial(ListPlan, language, examples.given, judge, edits, same, effort)
-    return Reasoner(examples, partial(_autoregressive, language), judge, edits, plan)
+        edits = (switches() if edits is None else edits).to(self.examples.device)
+        same = NounPhrases().to(self.examples.device).meanings
+        effort = Effort() if effort is None else effort
+        plan = partial(ListPlan, self.language, self.examples.given, self.judge, edits, same, effort)
+        return Reasoner(self.examples, partial(_autoregressive, self.language), self.judge, edits, plan)
 
 
 def _autoregressive(language: Constraint[Any], encoded: Encoded, batch: Batch) -> Autoregressive:

@@ -15,6 +15,7 @@ from ngs.errors import ParseError
 from ngs.grammar.constraint import Constraint, Given
 from ngs.networks.pointer import PointerNetwork
 from ngs.parsing.autoregressive import Autoregressive
+from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions
 from ngs.tasks.clevr.dictionary import Understood, modules_of
 from ngs.tasks.clevr.examples import counts_of, inputs_of
@@ -23,7 +24,6 @@ from ngs.tasks.clevr.official import LONGEST
 from ngs.tasks.clevr.program import COLUMN, GRAMMAR, Program, program_of
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.clevr.semantics import Unique
-from ngs.tasks.clevr.words import words_of
 
 
 @dataclass(frozen=True)

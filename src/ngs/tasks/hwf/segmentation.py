@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
-from math import exp, inf, log1p
+from math import inf
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -165,24 +165,21 @@ def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], T
     """What each run adds to the score as each symbol, how it looks, and log p(symbol | image)."""
     pieces = page.pieces
     overlaps = [page.overlap(one, other) for one, other in pairwise(pieces)]  # x_k at k - 1
+    joined, cut = ((-np.logaddexp(0, sign * STEEPNESS * np.array(overlaps))).tolist() for sign in (-1, 1))
     gaps: dict[Run, float] = {}
     for first in range(len(pieces)):
-        gap = _log_sigmoid(-STEEPNESS * overlaps[first - 1]) if first else 0.0
+        gap = cut[first - 1] if first else 0.0
         gaps[first, first + 1] = gap
-        for end, overlap in enumerate(overlaps[first : first + LONGEST_RUN - 1], first + 2):
-            if overlap < -WIDEST_GAP:
+        for k in range(first, min(first + LONGEST_RUN - 1, len(overlaps))):
+            if overlaps[k] < -WIDEST_GAP:
                 break
-            gap += _log_sigmoid(STEEPNESS * overlap)
-            gaps[first, end] = gap
+            gap += joined[k]
+            gaps[first, k + 2] = gap
     images = drawn([pieces[first:end] for first, end in gaps], page.unit)
     log_probs = log_probs_of(network, images)
     weights = torch.tensor([end - first for first, end in gaps])[:, None]
     scores = (weights * log_probs + torch.tensor(list(gaps.values()))[:, None]).tolist()
     return dict(zip(gaps, scores, strict=True)), images, log_probs
-
-
-def _log_sigmoid(x: float) -> float:
-    return -log1p(exp(-x)) if x > -700 else x
 
 
 # Pieces of ink

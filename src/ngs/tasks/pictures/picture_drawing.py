@@ -33,8 +33,10 @@ def annotated(given: SeenPicture, marked: Collection[int] = ()) -> Image.Image:
     words = [f"{k + 1} {description(thing)}" for k, thing in enumerate(given.scene.things)]
     extents = [pen.textbbox((MARGIN, MARGIN), text, font=font) for text in words]
     sizes = [(right + MARGIN, bottom + MARGIN) for _, _, right, bottom in extents]
-    for text, corner, size in zip(words, places_of_labels(boxes, sizes, drawing.size), sizes, strict=True):
-        _label(pen, font, text, corner, size)
+    places = places_of_labels(boxes, sizes, drawing.size)
+    for text, (x, y), (width, height) in zip(words, places, sizes, strict=True):
+        pen.rectangle((x, y, x + width - 1, y + height - 1), fill=BEHIND_WORDS)
+        pen.text((x + MARGIN, y + MARGIN), text, fill="white", font=font)
     return drawing
 
 
@@ -68,15 +70,3 @@ def _inside(box: list[float], drawing: Image.Image) -> tuple[float, float, float
     left, top = (min(max(side, 0), most - 1) for side, most in zip(box[:2], drawing.size, strict=True))
     right, bottom = (min(side, most - 1) for side, most in zip(box[2:], drawing.size, strict=True))
     return left, top, max(left, right), max(top, bottom)
-
-
-def _label(
-    pen: ImageDraw.ImageDraw,
-    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
-    text: str,
-    corner: tuple[float, float],
-    size: tuple[float, float],
-) -> None:
-    (x, y), (width, height) = corner, size
-    pen.rectangle((x, y, x + width - 1, y + height - 1), fill=BEHIND_WORDS)
-    pen.text((x + MARGIN, y + MARGIN), text, fill="white", font=font)
