@@ -30,7 +30,7 @@ from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
 from ngs.tasks.pictures.picture_file import read_picture
-from ngs.tasks.pictures.scene_reading import SeenPicture
+from ngs.tasks.pictures.seen_scene import SeenPicture
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 SceneFile = Annotated[

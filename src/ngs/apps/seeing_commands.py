@@ -20,8 +20,7 @@ from ngs.learning.whole_file import replacing
 from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.pictures.picture_file import read_picture
-from ngs.tasks.pictures.scene_reading import SeenPicture
-from ngs.tasks.pictures.seen_scene import seen_camera
+from ngs.tasks.pictures.seen_scene import SeenPicture, seen_camera
 
 Eyes = Annotated[
     Path,

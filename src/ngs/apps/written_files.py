@@ -10,7 +10,7 @@ from pathlib import Path
 from ngs.errors import NGSError
 from ngs.learning.whole_file import replacing
 from ngs.tasks.pictures.picture_drawing import annotated
-from ngs.tasks.pictures.scene_reading import SeenPicture
+from ngs.tasks.pictures.seen_scene import SeenPicture
 
 
 def check_apart(written: Iterable[Path | None], given: Iterable[Path | None]) -> None:

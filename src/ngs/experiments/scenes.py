@@ -29,8 +29,8 @@ from ngs.tasks.pictures.rendered_pictures import (
 )
 from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
-from ngs.tasks.pictures.scene_reading import SceneReader
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
+from ngs.tasks.pictures.seen_scene import SceneReader
 
 KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
 """What a network that sees scenes must know."""

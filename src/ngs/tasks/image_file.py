@@ -28,7 +28,12 @@ def opened(path: Path) -> Iterator[Image.Image]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the decoders: what matters is checked here
             with path.open("rb") as file, Image.open(file, formats=FORMATS) as image:
-                _check_size(*image.size)
+                width, height = image.size
+                if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:
+                    raise DataError(
+                        f"it is {width}x{height} pixels, and at most {MOST_PIXELS:,} in all are read, and "
+                        f"{LONGEST_SIDE:,} on a side; make it smaller, or cut out what matters"
+                    )
                 image.load()
                 yield image
     except DataError:
@@ -42,11 +47,3 @@ def opened(path: Path) -> Iterator[Image.Image]:
             raise DataError(f"it cannot be read: {error.strerror}") from None
         reason = (str(error).splitlines() or [repr(error)])[0]
         raise DataError(f"the picture is damaged ({reason}); fetch it again, or save it anew") from None
-
-
-def _check_size(width: int, height: int) -> None:
-    if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:
-        raise DataError(
-            f"it is {width}x{height} pixels, and at most {MOST_PIXELS:,} in all are read, and "
-            f"{LONGEST_SIDE:,} on a side; make it smaller, or cut out what matters"
-        )

@@ -19,6 +19,7 @@ become examples.
     dataset.py            questions and scenes in compact arrays
     embedded.py           data that need no download
     scene_sampling.py     random scenes by CLEVR's rules
+    scene_masks.py        sets of objects as bit masks
     question_sampling.py  random questions with programs and answers
     question_kinds.py     the nine kinds of question, composed for a scene
     question_phrases.py   their noun phrases, and the programs of these

@@ -33,7 +33,8 @@ def synthetic(
     No scene of the validation is one of the training, and each part has a balance of answers of its own.
     Asking for more scenes leaves the questions about the first ones as they are.
     """
-    _check(seed, (scenes, per_scene), (validation_scenes, validation_per_scene))
+    if seed < 0:
+        raise NGSError(f"the seed is {seed}; give 0 or more")
     learn, train = _part(seed, 0, scenes, per_scene, first=0)
     judge, validation = _part(seed, 1, validation_scenes, validation_per_scene, first=scenes)
     data, refused = VisualQuestions.of(name, learn + judge, train, validation)
@@ -49,17 +50,10 @@ def _part(
     seed: int, part: int, number: int, per_scene: int, *, first: int
 ) -> tuple[tuple[Scene, ...], list[QuestionRecord]]:
     """Scenes that begin with number `first`, and questions about them."""
+    if number < 1 or per_scene < 1:
+        raise NGSError(
+            f"{per_scene} questions about each of {number} scenes were asked for; ask for one or more of each"
+        )
     found = sample_scenes(number, np.random.default_rng((seed, part, 0)))
     asked = questions(found, per_scene, np.random.default_rng((seed, part, 1)), first=first)
     return found, list(asked)
-
-
-def _check(seed: int, *parts: tuple[int, int]) -> None:
-    for number, per_scene in parts:
-        if number < 1 or per_scene < 1:
-            raise NGSError(
-                f"{per_scene} questions about each of {number} scenes were asked for; "
-                "ask for one or more of each"
-            )
-    if seed < 0:
-        raise NGSError(f"the seed is {seed}; give 0 or more")

@@ -26,9 +26,9 @@ import numpy as np
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.question_phrases import IMPLIED, LENGTH, NAMING, NOTHING, NounPhrase, Question
 from ngs.tasks.clevr.question_places import DeadEnd, Draft, Form, Place, alike, anywhere, both, hops
+from ngs.tasks.clevr.scene_masks import SIZE, Masks, SceneMasks
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES
 from ngs.tasks.clevr.semantics import COMPARISONS
-from ngs.tasks.pictures.scene_masks import SIZE, Masks, SceneMasks
 
 NEAR = 2
 """How far apart two numbers may be that are compared."""

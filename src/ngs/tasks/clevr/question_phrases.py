@@ -45,12 +45,10 @@ LENGTH = NAMES.sum(1)
 """[description]: how many values it names"""
 
 
-def _filters(description: tuple[str | None, ...]) -> Program:
-    named = zip(ATTRIBUTES, description, strict=True)
-    return tuple(f"filter_{attribute}[{value}]" for attribute, value in named if value)[::-1]
-
-
-FILTERS: tuple[Program, ...] = tuple(map(_filters, DESCRIPTIONS))
+FILTERS: tuple[Program, ...] = tuple(
+    tuple(f"filter_{name}[{value}]" for name, value in zip(ATTRIBUTES, d, strict=True) if value)[::-1]
+    for d in DESCRIPTIONS
+)
 """[description]: what filters a set by it; size is innermost and so first to be executed"""
 
 

@@ -13,8 +13,8 @@ from ngs.errors import NGSError
 from ngs.tasks.clevr.answer_balance import Balance
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.question_phrases import LENGTH, NAMING, Link, NounPhrase, Question
+from ngs.tasks.clevr.scene_masks import OBJECT, SIZE, Masks, SceneMasks
 from ngs.tasks.clevr.scenes import RELATIONS
-from ngs.tasks.pictures.scene_masks import OBJECT, SIZE, Masks, SceneMasks
 
 
 class DeadEnd(NGSError):

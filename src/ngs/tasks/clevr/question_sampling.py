@@ -17,8 +17,8 @@ from ngs.tasks.clevr.question_kinds import FORMS
 from ngs.tasks.clevr.question_phrases import Question
 from ngs.tasks.clevr.question_places import DeadEnd, Draft, Form
 from ngs.tasks.clevr.question_wording import sentence
+from ngs.tasks.clevr.scene_masks import SceneMasks
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.pictures.scene_masks import SceneMasks
 
 ATTEMPTS = 6
 """How often a form of question is tried in a scene before it is given up there."""

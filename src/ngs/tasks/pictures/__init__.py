@@ -14,12 +14,10 @@ seen.
     rendered_pictures.py     pictures of sampled scenes, rendered from a seed
     rendering                the renderer: camera rays, solids, surfaces, lamps
     camera.py                from places in a scene to pixels, and back
-    scene_masks.py           sets of objects as bit masks
     scene_network.py         a convolutional network from a picture to maps of objects
     scene_loss.py            the loss of these maps
     seen_objects.py          objects from the peaks of the maps
-    seen_scene.py            from seen objects to a scene with relations
-    scene_reading.py         a picture to its scene, by a trained network
+    seen_scene.py            a picture to its scene with relations, by a trained network
     scene_scores.py          how well scenes are seen
 
 What scenes and questions are is in `ngs.tasks.clevr`; how a run trains to see is in

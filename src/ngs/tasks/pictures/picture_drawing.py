@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scenes import COLORS
 from ngs.tasks.pictures.picture_file import as_image
-from ngs.tasks.pictures.scene_reading import SeenPicture
+from ngs.tasks.pictures.seen_scene import SeenPicture
 
 SCALE = 2
 """The drawing is so much larger than the picture, for the words to be read."""

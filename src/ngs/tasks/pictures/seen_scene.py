@@ -1,8 +1,9 @@
-"""From what is seen in a picture to a scene: where objects stand on the ground, and their relations."""
+"""From a picture to its scene, by a network that sees: where objects stand on the ground, their relations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,8 @@ from ngs.errors import DataError
 from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, RADIUS, directions, triple, view_from
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 from ngs.tasks.pictures.camera import lift, project
-from ngs.tasks.pictures.seen_objects import SeenObjects
+from ngs.tasks.pictures.scene_network import SceneNetwork
+from ngs.tasks.pictures.seen_objects import SeenObjects, seen_objects
 
 Relations = dict[str, tuple[frozenset[int], ...]]
 
@@ -76,3 +78,32 @@ def scene_of(seen: SeenObjects, name: str = "") -> Scene:
     rotations = [0.0] * len(seen)
     things = tuple(map(Thing, *words, map(triple, places.tolist()), rotations, map(triple, pixels.tolist())))
     return Scene(things, relations_of(places), official_directions(), name)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPicture:
+    """What was seen in a picture."""
+
+    picture: Tensor
+    """uint8 [3, 320, 480]"""
+    seen: SeenObjects
+    scene: Scene
+    """its objects are those of `seen`, in the same order"""
+
+
+@dataclass(frozen=True, eq=False)
+class SceneReader:
+    """A network that is ready to see."""
+
+    network: SceneNetwork
+
+    def see(self, pictures: Tensor) -> list[SeenObjects]:
+        """What shows in pictures [picture, 3, 320, 480]."""
+        device = next(self.network.parameters()).device
+        with torch.inference_mode():
+            return seen_objects(self.network(pictures.to(device)))
+
+    def read(self, picture: Tensor, name: str = "") -> SeenPicture:
+        """One picture [3, 320, 480]; a DataError where more is seen in it than a scene can hold."""
+        (seen,) = self.see(picture[None])
+        return SeenPicture(picture, seen, scene_of(seen, name))
