@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from ngs.errors import ParseError
+from ngs.grammar.padding import PAD
 from ngs.learning.metrics import read_all
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.equivalence import equivalent
@@ -77,7 +79,8 @@ def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outc
         true = questions.program(k)
         read = program_of(programs[k].tolist())
         same = None if true is None else read == true
-        return Outcome(questions.kind(k), len(read), bool(right[k]), same, same_meaning(read, true))
+        length = len(read or true or ())
+        return Outcome(questions.kind(k), length, bool(right[k]), same, same_meaning(read, true))
 
     return [outcome(k) for k in range(len(questions))]
 
@@ -85,7 +88,7 @@ def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outc
 def same_meaning(read: Program, true: Program | None) -> bool | None:
     """Whether a program is equivalent to the true one, if that is known.
 
-    One without a form (a policy without grammar) is not.
+    One without a form (a policy without grammar, or no program at all) is not.
     """
     try:
         return None if true is None else read == true or equivalent(read, true)
@@ -115,15 +118,7 @@ def _score(rows: list[Outcome]) -> ProgramScore:
 
 
 def measure(network: nn.Module, part: Part) -> ProgramScores:
-    """Read every question and count what is right."""
-    read = read_all(network, part.reasoner())
-    found = outcomes(part.questions, read.symbols, read.right)
-    missed = (_missed(part.not_understood, k) for k in range(len(part.not_understood)))
-    return scores_of([*found, *missed])
-
-
-def _missed(questions: Questions, k: int) -> Outcome:
-    """What becomes of a question that nobody understands."""
-    program = questions.program(k)
-    same = None if program is None else False
-    return Outcome(questions.kind(k), len(program or ()), False, same, same)
+    """Read every question and count what is right; what nobody understands is read as nothing."""
+    read, unread = read_all(network, part.reasoner()), part.not_understood
+    nothing = torch.full((len(unread), 1), PAD), torch.zeros(len(unread))
+    return scores_of([*outcomes(part.questions, read.symbols, read.right), *outcomes(unread, *nothing)])
