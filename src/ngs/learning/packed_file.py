@@ -127,7 +127,7 @@ class Format:
             yield from _faults_of_column(each, column, tensors, counts)
         yield from self.further(self._contents(tensors), facts)
 
-    def _contents(self, tensors: Mapping[str, Tensor]) -> dict[str, Content]:
+    def _contents(self, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         return {
             name: Ragged(tensors[name], tensors[f"{name}.offsets"])
             if column.rows is not None
@@ -143,11 +143,11 @@ def _faults_of_column(
 ) -> Iterator[str]:
     yield from _faults_of_type(name, column.dtype, len(column.sizes), tensors)
     tensor = tensors[name]
-    number = count(tensor) if column.texts else len(tensor)
-    if number is None:
+    entries = as_texts(tensor) if column.texts else tensor
+    if entries is None:
         yield f"{name} is no list of texts"
         return
-    shape = [number, *tensor.shape[1:]]
+    shape = [len(entries), *tensor.shape[1:]]
     needed = [
         counts.setdefault(size, found) if isinstance(size, str) else found if size is None else size
         for size, found in zip(column.sizes, shape, strict=True)
@@ -199,17 +199,14 @@ def as_bytes(texts: Sequence[str]) -> Tensor:
     return torch.frombuffer(bytearray(json.dumps(texts), "utf-8"), dtype=torch.uint8)
 
 
-def as_texts(tensor: Tensor) -> tuple[str, ...]:
-    return tuple(json.loads(tensor.numpy().tobytes()))
-
-
-def count(texts: Tensor) -> int | None:
-    """How many texts there are; None where these bytes are no list of texts."""
+def as_texts(tensor: Tensor) -> tuple[str, ...] | None:
+    """None where these bytes are no list of texts."""
     try:
-        found = json.loads(texts.numpy().tobytes())
+        found = json.loads(tensor.numpy().tobytes())
     except (ValueError, RecursionError):
         return None
-    return len(found) if isinstance(found, list) and all(isinstance(text, str) for text in found) else None
+    proper = isinstance(found, list) and all(isinstance(text, str) for text in found)
+    return tuple(found) if proper else None
 
 
 def under(contents: Mapping[str, Any], part: str) -> dict[str, Any]:

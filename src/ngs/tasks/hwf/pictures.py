@@ -41,18 +41,17 @@ def load_symbols(path: Path, network: Network, *, line: bool | None = None) -> S
     is needed to cut; `line` says what it is where that guess is wrong.
     """
     with naming(path):
-        symbols = _in_folder(path) if path.is_dir() else _in_picture(load_picture(path), network, line)
+        if path.is_dir():
+            symbols = _in_folder(path)
+        else:
+            grey = load_picture(path)
+            strip = grey.shape[0] == SIDE and grey.shape[1] % SIDE == 0 if line is None else not line
+            symbols = _in_strip(grey) if strip else read_line(grey, network)
         if len(symbols.images) > MOST_SYMBOLS:
             raise DataError(
                 f"{len(symbols.images)} symbols are in it, and a formula may have at most {MOST_SYMBOLS}"
             )
         return symbols
-
-
-def _in_picture(grey: Grey, network: Network, line: bool | None) -> Symbols:
-    if line is None:
-        line = grey.shape[0] != SIDE or grey.shape[1] % SIDE != 0
-    return read_line(grey, network) if line else _in_strip(grey)
 
 
 def _in_strip(grey: Grey) -> Symbols:
