@@ -14,7 +14,7 @@ from ngs.explanations import text
 from ngs.explanations.drawing import Panel, add, as_svg, drawn
 from ngs.explanations.text import Box, Look, shown_ratio
 from ngs.search.correction import Evaluated
-from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms
+from ngs.tasks.clevr.correction import ProgramCorrection
 from ngs.tasks.clevr.execution import Step
 from ngs.tasks.clevr.program_text import Executed, description, objects_of, shown_answer, shown_value
 from ngs.tasks.clevr.reading import QuestionReading
@@ -114,7 +114,11 @@ def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
         yield f"none of {looked_at} of these modules gives {answer}"
         return
     yield f"programs that give {answer}, by p(z | x, y)"
-    yield from _ranked(found)
+    shares = found.shares
+    for share, each in zip(shares[:SHOWN], found.programs, strict=False):
+        yield f"  {share:6.1%}  {' '.join(each.program)}"
+    if len(shares) > SHOWN:
+        yield f"  {sum(shares[SHOWN:]):6.1%}  {len(shares) - SHOWN:,} more"
     evidence = shown_ratio(found.log_evidence)
     yield f"  p(y | x) = {evidence}, summed over {looked_at}{'' if found.exact else ': at least'}"
     if correction.corrected is not None and (place := found.place(correction.corrected.program)):
@@ -122,15 +126,6 @@ def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
             f"{place} likelier program{'s give' if place > 1 else ' gives'} {answer} as well: "
             f"this correction may be right for the wrong reason"
         )
-
-
-def _ranked(found: RightPrograms) -> Iterator[str]:
-    """Those that come first, and how many more there are."""
-    shares = found.shares
-    for share, each in zip(shares[:SHOWN], found.programs, strict=False):
-        yield f"  {share:6.1%}  {' '.join(each.program)}"
-    if len(shares) > SHOWN:
-        yield f"  {sum(shares[SHOWN:]):6.1%}  {len(shares) - SHOWN:,} more"
 
 
 # Objects

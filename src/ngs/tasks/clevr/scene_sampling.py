@@ -82,7 +82,10 @@ def _block(random: np.random.Generator) -> Iterator[Scene]:
     for k, count in enumerate(counts.tolist()):
         yield Scene(
             things[k * MOST_OBJECTS :][:count],
-            {name: _sets(table[k, :count, :count]) for name, table in related.items()},
+            {
+                name: tuple(frozenset(np.flatnonzero(row).tolist()) for row in table[k, :count, :count])
+                for name, table in related.items()
+            },
             {name: triple(axis[k].tolist()) for name, axis in axes.items()},
         )
 
@@ -100,10 +103,6 @@ def _things(
 def triple(numbers: Iterable[float]) -> tuple[float, float, float]:
     x, y, z = numbers
     return x, y, z
-
-
-def _sets(table: NDArray[np.bool_]) -> tuple[frozenset[int], ...]:
-    return tuple(frozenset(i for i, found in enumerate(row) if found) for row in table.tolist())
 
 
 # The camera

@@ -15,7 +15,7 @@ from ngs.grammar.normal_form import NormalSymbol, Step, TreeAlgebra, no_such_len
 from ngs.grammar.rules import Terminal
 from ngs.grammar.tree import Sentence, Tree, sentence_of
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.operation import UNDEFINED
+from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
 
@@ -54,15 +54,14 @@ def sample_formulas(
     >>> [("".join(sentence), str(value)) for sentence, value in sample_formulas(2, {3: 1}, Random(1))]
     [('9*4', '36'), ('7*7', '49')]
     """
-    return [_with_value(grammar, length, random) for length in islice(mixed(lengths), number)]
-
-
-def _with_value(grammar: Grammar, length: int, random: Random) -> tuple[Sentence, Fraction]:
-    while True:
-        tree = sample_formula(grammar, length, random)
-        value = evaluate(tree, Arithmetic)
-        if value is not UNDEFINED:
-            return sentence_of(tree), value
+    found = []
+    for length in islice(mixed(lengths), number):
+        value: Value = UNDEFINED
+        while value is UNDEFINED:
+            tree = sample_formula(grammar, length, random)
+            value = evaluate(tree, Arithmetic)
+        found.append((sentence_of(tree), value))
+    return found
 
 
 def mixed(lengths: Mapping[int, float]) -> Iterator[int]:
