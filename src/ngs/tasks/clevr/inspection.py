@@ -91,7 +91,7 @@ def inspect(data: VisualQuestions) -> Inspection:
         validation=validation,
         repeated=_repeated(data),
         kinds=_counts(map(_kinds, parts), [*Kind, NOT_KNOWN]),
-        lengths=_counts(map(_lengths, parts)),
+        lengths=_counts((str(n) for n in part.programs.lengths.tolist() if n) for part in parts),
         answers=_counts(map(_answers, parts), [*ANSWERS, NOT_KNOWN]),
         objects=_counts(
             (str(len(data.scenes[k].things)) for k in set(part.scenes.tolist())) for part in parts
@@ -166,10 +166,6 @@ def _kinds(questions: Questions) -> Iterator[str]:
 def _rows(table: Ragged) -> Iterator[list[int]]:
     flat, offsets = table.flat.tolist(), table.offsets.tolist()
     return (flat[begin:end] for begin, end in pairwise(offsets))
-
-
-def _lengths(questions: Questions) -> Iterator[str]:
-    return (str(length) for length in questions.programs.lengths.tolist() if length)
 
 
 def _answers(questions: Questions) -> Iterator[str]:

@@ -55,9 +55,10 @@ class _Asker:
     def about(self, scene: Scene, number: int) -> Iterator[tuple[Question, Program]]:
         """So many questions about a scene, or as many as can be had."""
         masks = SceneMasks(scene)
-        forms, asked = list(FORMS), set[Program]()
+        forms, asked, chance = list(FORMS), set[Program](), self.random.random
         while forms and len(asked) < number:
-            form = self._form_behind(forms)
+            # That which has been asked least often for its weight, nearly.
+            form = min(forms, key=lambda each: (self.used[each] + JITTER * chance()) / each.weight)
             question = self._compose(Draft(form, masks, self.balance, self.random), asked)
             if question is None:
                 forms.remove(form)
@@ -66,11 +67,6 @@ class _Asker:
             self.used[form] += 1
             self.balance.count(form, question.answer)
             yield question, question.program
-
-    def _form_behind(self, forms: Sequence[Form]) -> Form:
-        """That which has been asked least often for its weight, nearly."""
-        chance = self.random.random
-        return min(forms, key=lambda form: (self.used[form] + JITTER * chance()) / form.weight)
 
     def _compose(self, draft: Draft, asked: set[Program]) -> Question | None:
         for _ in range(ATTEMPTS):

@@ -220,4 +220,4 @@ def shown_parts(
         found.append(boxes(instances(scenes[chosen], cameras[chosen])))
         told(chosen.stop)
     around, visible = (torch.cat(parts) for parts in zip(*found, strict=True))
-    return around.float().cpu(), visible.int().cpu()
+    return around.cpu(), visible.cpu()

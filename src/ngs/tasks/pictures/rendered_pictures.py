@@ -96,8 +96,8 @@ def rendered_pictures(
         tuple(scenes),
         tuple(scene.name for scene in scenes),
         cameras,
-        around.float().cpu(),
-        visible.int().cpu(),
+        around.cpu(),
+        visible.cpu(),
     )
 
 

@@ -67,7 +67,7 @@ def instances(
 
 
 def boxes(instances: Tensor, objects: int = MOST_OBJECTS) -> tuple[Tensor, Tensor]:
-    """float [n, objects, 4] and int [n, objects]: box and number of visible pixels of each object.
+    """float32 [n, objects, 4] and int32 [n, objects]: box and number of visible pixels of each object.
 
     A box is left, upper, right and lower edge, in pixels from the image's upper left corner; it is all zero
     for an object that does not show.
@@ -77,7 +77,7 @@ def boxes(instances: Tensor, objects: int = MOST_OBJECTS) -> tuple[Tensor, Tenso
         shows = instances == k
         edges = [_edges(shows.any(1)), _edges(shows.any(2))]
         found.append(torch.stack([edges[0][0], edges[1][0], edges[0][1], edges[1][1]], -1))
-        visible.append(shows.sum((1, 2)))
+        visible.append(shows.sum((1, 2), dtype=torch.int32))
     return torch.stack(found, 1).float(), torch.stack(visible, 1)
 
 
