@@ -8,8 +8,7 @@ Read first: `program_execution.py`.
 | `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |
 | `lstm` | a layer of an LSTM over all time, forwards and backwards | `ngs.networks.pointer` |
 | `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.pointer_kernels` |
-| `sequence_log_probs` | log p of given sentences under such a decoder | `ngs.networks.pointer_kernels` |
-| `tiles` | what the three for networks share | |
+| `tiles` | what those for networks share | |
 
 They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their
 ids, with -1 after the end of a sentence. Each kernel makes some run that people make at least 1.3 times as
@@ -27,7 +26,7 @@ from importlib.util import find_spec
 HAS_TRITON = find_spec("triton") is not None
 """It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
 
-NAMES = ("decoder", "lstm", "program_execution", "sequence_log_probs")
+NAMES = ("decoder", "lstm", "program_execution")
 """Kernels that can be turned off; the other modules are parts of them."""
 
 
