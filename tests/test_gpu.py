@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import ngs
+import ngs.kernels
 from ngs.experiments.clevr import CLEVRCourse
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.course import Course
@@ -41,7 +42,8 @@ GRAMMAR, ARITHMETIC = arithmetic(), ngs.Arithmetic
 @pytest.fixture(params=["kernels", "plain engine"], autouse=True)
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "plain engine":
-        monkeypatch.setenv("NGS_KERNELS", "off")
+        for name in ngs.kernels.NAMES:
+            monkeypatch.setitem(ngs.kernels.DEVICES, name, ())
     return str(request.param)
 
 
@@ -205,7 +207,8 @@ def test_a_training_step(task: str, method: str) -> None:
     after = list(trainer.network.parameters())
     assert step.loss.isfinite() and all(part.isfinite() for part in step.measures.values())
     assert all(weight.isfinite().all() for weight in after)
-    assert any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
+    rewarded = step.measures.get("reward", 1) > 0  # policy gradients learn nothing from wrong samples alone
+    assert not rewarded or any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
     assert 0 <= learner.validate(trainer.learned).accuracy <= 1
 
 
