@@ -67,8 +67,8 @@ def misreading(seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(len(WRITTEN), len(grammar.symbols), generator=generator)
     scores += 4 * _one_hot(WRITTEN)
-    scores[2, grammar.column("4")] += 6
-    scores[1, grammar.column("7")] += 6
+    scores[2, grammar.symbol_id("4")] += 6
+    scores[1, grammar.symbol_id("7")] += 6
     return scores.log_softmax(-1)
 
 

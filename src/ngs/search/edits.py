@@ -325,5 +325,5 @@ def usable_symbols(grammar: Grammar, longest: int) -> Tensor:
     for length in form.lengths(longest):
         for part, position, _ in parts_of_sentences(form, [length]):
             if isinstance(part, Terminal):
-                table[length, position, grammar.column(part.name)] = True
+                table[length, position, grammar.symbol_id(part.name)] = True
     return table

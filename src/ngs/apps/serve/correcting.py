@@ -216,7 +216,7 @@ def _entry(event: Event, place: Shown, has_value: bool) -> Waiting:
 
 def _order(entry: Waiting) -> tuple[float, bool, int, int]:
     """As the queue has it: ties go to parts before changes, then to the leftmost change."""
-    column = -1 if entry.symbol is None else GRAMMAR.column(entry.symbol)
+    column = -1 if entry.symbol is None else GRAMMAR.symbol_id(entry.symbol)
     return -entry.priority, entry.symbol is not None, entry.position, column
 
 

@@ -192,7 +192,7 @@ def _assembled(
     """One row for each image file, in the order of first use."""
     used = _used(parts)
     train, test = (_formulas(part, {image: row for row, image in enumerate(used)}) for part in parts)
-    columns = [GRAMMAR.column(label(image) or "") for image in used]
+    columns = [GRAMMAR.symbol_id(label(image) or "") for image in used]
     return HandwrittenFormulas(
         name,
         torch.from_numpy(np.stack([np.asarray(pictures[image], dtype=np.uint8) for image in used])),
