@@ -131,22 +131,22 @@ def test_a_missing_length_names_those_there_are() -> None:
 
 
 def check_unsegmented(grammar: Grammar, scores: Tensor) -> None:
-    scores = {
+    by_spans = {
         sentence: segmentation_scores(grammar, scores, sentence)
         for length in range(1, len(scores) + 1)
         for sentence in sentences(grammar, length)
     }
     totals = {
         sentence: math.log(total)
-        for sentence, found in scores.items()
+        for sentence, found in by_spans.items()
         if (total := math.fsum(map(math.exp, found.values())))
     }
     if totals:
         have = parse_unsegmented(grammar, scores)
         assert have.log_prob == pytest.approx(max(totals.values()), abs=1e-9)
         assert have.log_prob == pytest.approx(totals[have.sentence], abs=1e-9)
-        assert have.best_log_prob == pytest.approx(max(scores[have.sentence].values()), abs=1e-9)
-        assert have.best_log_prob == pytest.approx(scores[have.sentence][have.spans], abs=1e-9)
+        assert have.best_log_prob == pytest.approx(max(by_spans[have.sentence].values()), abs=1e-9)
+        assert have.best_log_prob == pytest.approx(by_spans[have.sentence][have.spans], abs=1e-9)
     else:
         with pytest.raises(ParseError, match=r"no sentence of 1 to|probability zero"):
             parse_unsegmented(grammar, scores)
