@@ -13,8 +13,7 @@ import typer
 from accelerate import Accelerator
 from rich.table import Table
 
-from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import plain_console
+from ngs.apps.printing import plain_console
 from ngs.errors import NGSError
 from ngs.experiments import benchmark
 from ngs.experiments.clevr_speed import clevr_speed
@@ -28,7 +27,6 @@ Out = Annotated[Path, typer.Option(help="Folder for what was measured.")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads.")]
 
 
-@reporting_errors
 def bench(
     out: Out = Path("bench"),
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
@@ -45,7 +43,6 @@ def bench(
     plain_console().print(f"written to {out / 'results.md'}")
 
 
-@reporting_errors
 def bench_training(
     out: Out = Path("bench"),
     rounds: Annotated[int, typer.Option(min=3, help="Timed steps of each method; the median counts.")] = 30,
@@ -62,7 +59,6 @@ def bench_training(
     _tell(out / "training.json", results, [benchmark.table_of_steps("Training steps", results["seconds"])])
 
 
-@reporting_errors
 def bench_clevr(
     out: Out = Path("bench"),
     data: Annotated[str, typer.Option(help="`embedded`, or a file made by `ngs data import`.")] = "embedded",

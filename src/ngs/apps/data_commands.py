@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from ngs.apps import clevr_data, hwf_data, picture_data
-from ngs.apps.errors import reporting_errors
 from ngs.apps.render_commands import render
 from ngs.apps.written_files import check_free
 from ngs.errors import DataError
@@ -30,7 +29,6 @@ data_app = typer.Typer(
 
 
 @data_app.command("import")
-@reporting_errors
 def import_(
     source: Annotated[
         Path,
@@ -100,7 +98,6 @@ def import_(
 
 
 @data_app.command("inspect")
-@reporting_errors
 def inspect_(
     source: Annotated[
         Path, typer.Argument(help="A packed file, an archive, or the folder with its content.")

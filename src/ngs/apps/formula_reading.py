@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from torch import Tensor
 
-from ngs.apps.plain_text import tell
+from ngs.apps.printing import tell
 from ngs.errors import NGSError
 from ngs.explanations.text import shown_ratio
 from ngs.grammar.automaton import prefix_automaton

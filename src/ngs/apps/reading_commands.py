@@ -22,9 +22,8 @@ from ngs.apps.asking_commands import (
     is_asked,
     scene_given,
 )
-from ngs.apps.errors import one_by_one, reporting_errors
 from ngs.apps.formula_reading import Formula, Seen, as_answer, is_exact, likeliest, shown_value, tell_right
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
 from ngs.experiments.hwf import LONGEST_TABLED, load_network
@@ -51,7 +50,6 @@ LineOrStrip = Annotated[
 ]
 
 
-@reporting_errors
 def predict(
     run: RunFolder,
     images: Annotated[
@@ -89,7 +87,6 @@ def _listed(path: Path, formulas: list[Formula]) -> str:
     return "\n".join([f"{path}:", *(f"  {each.probability:6.1%}  {each}" for each in formulas)])
 
 
-@reporting_errors
 def explain(
     run: RunFolder,
     what: Annotated[

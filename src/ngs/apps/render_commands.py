@@ -18,8 +18,7 @@ from PIL import Image
 from rich.progress import track
 from torch import Tensor
 
-from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import plain_console, tell
 from ngs.errors import DataError, NGSError
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.clevr.scenes import Scene
@@ -44,7 +43,6 @@ UNFINISHED = ".unfinished"
 Draw = Callable[[Sequence[Scene], Tensor, torch.Generator, Path], None]
 
 
-@reporting_errors
 def render(
     out: Annotated[Path, typer.Option(help="A new or empty folder for images/ and scenes.json.")],
     number: Annotated[

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ngs.apps.errors import one_by_one, reporting_errors
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, check_free, write_annotated
 from ngs.errors import DataError
 from ngs.experiments.folder import BEST
@@ -31,7 +30,6 @@ Eyes = Annotated[
 ]
 
 
-@reporting_errors
 def see(
     run: Eyes,
     images: Annotated[
@@ -96,7 +94,6 @@ def _table(path: Path, given: SeenPicture) -> Table:
     return table
 
 
-@reporting_errors
 def weights(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="Folder of a finished run of `ngs train scenes`.")

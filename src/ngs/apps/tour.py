@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from torch import Tensor
 
-from ngs.apps.errors import reporting_errors
 from ngs.apps.written_files import write_drawing
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import as_text
@@ -26,7 +25,6 @@ from ngs.search.support import posterior
 WRITTEN = "2*9+3"
 
 
-@reporting_errors
 def tour(
     seed: Annotated[int, typer.Option(help="Seeds the noise of the misread formula.")] = 0,
     svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,9 +23,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ngs.apps.errors import reporting_errors
 from ngs.apps.options import options_of
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import plain_console, print_json, tell
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
@@ -120,8 +118,7 @@ ABOUT: Mapping[type[Config], str] = {
 """What `ngs train` says of each task."""
 
 for configuration, about in ABOUT.items():
-    made = reporting_errors(options_of(configuration)(_train))
-    train_app.command(configuration.task, help=about)(made)
+    train_app.command(configuration.task, help=about)(options_of(configuration)(_train))
 
 
 def _resumed(given: Config, folder: Path, more_given: bool) -> Config:
@@ -170,7 +167,6 @@ def _follow(
     return row
 
 
-@reporting_errors
 def evaluate(
     run: Annotated[
         Path, typer.Argument(help="Folder of a run, as `ngs train` makes it, or a file of `ngs weights`.")
@@ -203,14 +199,14 @@ def evaluate(
         raise NGSError(f"--questions is {questions}, and is for --asking; give that as well, or leave it out")
     name, scores = runs.evaluate_run(run, data)
     if as_json:
-        typer.echo(json.dumps({"data": name, **scores.as_facts()}, indent=2))
+        print_json({"data": name, **scores.as_facts()})
     else:
         _print_scores(plain_console(), runs.load_config(run).task, scores.as_facts(), name)
 
 
 def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(found.as_facts(), indent=2))
+        print_json(found.as_facts())
         return
     number = len(found.asked)
     title = (
@@ -231,7 +227,6 @@ def _print_scores(console: Console, task: str, scores: Mapping[str, Any], data: 
         tell(console, line)
 
 
-@reporting_errors
 def report(
     run: Annotated[Path, typer.Argument(help="Folder of a run, as `ngs train` makes it.")],
     out: Annotated[
@@ -242,7 +237,6 @@ def report(
     typer.echo(f"written to {write_report(run, out=out)}")
 
 
-@reporting_errors
 def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.")],
     goal: Annotated[
@@ -260,7 +254,7 @@ def compare(
     if curves is not None:
         draw_curves(folders, curves)
     if as_json:
-        typer.echo(json.dumps([asdict(group) for group in groups], indent=2))
+        print_json([asdict(group) for group in groups])
         return
     for task in dict.fromkeys(group.task for group in groups):
         _print_comparison([group for group in groups if group.task == task], goal)

@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from ngs.apps.serve.app import create_app, endpoints
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.visitors import Visitors
 from tests.apps.serve.small_run import write_run
 from tests.tasks.clevr.readers import random_reader
 
@@ -91,7 +92,10 @@ def playground(tmp_path_factory) -> Playground:
     run = write_run(root / "runs" / "one")
     (root / "secret.json").write_text("a secret")
     made = Playground(
-        runs_root=root / "runs", results=root / "results", reader=random_reader(0), limits=Limits(visitors=20)
+        runs_root=root / "runs",
+        results=root / "results",
+        reader=random_reader(0),
+        visitors=Visitors(Limits(visitors=20)),
     )
     made.networks.load(run)
     return made

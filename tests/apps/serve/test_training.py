@@ -11,11 +11,10 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from ngs.apps.serve import status_api
-from ngs.apps.serve.networks import Networks
+from ngs.apps.serve.networks import HALF, Networks
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.status_api import status_router
 from ngs.apps.serve.training import AlreadyThere, FirstTraining, Progress
-from ngs.apps.serve.weakening import HALF
 from ngs.experiments.record import METRICS
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
@@ -89,7 +88,6 @@ def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(status_api, "LOOK_SECONDS", 0.02)
     playground = Playground(runs_root=tmp_path)
     training = playground.training
-    assert training is not None
     ready = write_run(tmp_path / "ready", accuracy=0.97)
     seen = tmp_path / "seen"
     seen.mkdir()
@@ -133,10 +131,8 @@ wait_for(150)
     assert status["networks"]["weak"]["ready"] and status["networks"]["weak"]["symbols"] <= HALF
 
 
-def test_without_a_folder_nothing_is_trained() -> None:
-    client = client_of(Playground())
-    with pytest.raises(ValueError, match="--runs"):
-        client.post("/api/train")
+def test_where_nothing_is_trained_there_is_nothing_to_follow(tmp_path) -> None:
+    client = client_of(Playground(runs_root=tmp_path / "none"))
     status = client.get("/api/status").json()
     assert not status["runs"] and not status["questions"] and status["limits"]["strokes"] == 200
     assert client.get("/api/train/events").text.startswith("event: done")

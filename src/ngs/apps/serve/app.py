@@ -32,7 +32,7 @@ def create_app(playground: Playground, names: Names = local) -> Starlette:
     """The application of a playground that is loaded; it answers only where it is asked by one of `names`."""
     loaded: Future[FastAPI] = Future()
     loaded.set_result(endpoints(playground))
-    return front(playground.visitors, playground.limits, names, loaded)
+    return front(playground.visitors, names, loaded)
 
 
 def endpoints(playground: Playground) -> FastAPI:

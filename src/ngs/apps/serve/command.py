@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ngs.apps.errors import reporting_errors
+from ngs.apps import give_back
 from ngs.errors import NGSError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ CONNECTIONS = 1000
 """At once; above, 503."""
 
 
-@reporting_errors
 def serve(
     run: Annotated[
         Path | None,
@@ -71,18 +70,15 @@ def serve(
         ) from None
     from ngs.apps.serve.front import front
     from ngs.apps.serve.guard import names_of
-    from ngs.apps.serve.limits import Limits
-    from ngs.apps.serve.memory import give_back
     from ngs.apps.serve.visitors import Visitors
 
     give_back()
     listening = listen(host, port)
-    limits = Limits()
-    visitors = Visitors(limits)
+    visitors = Visitors()
     endpoints: Future[FastAPI] = ThreadPoolExecutor(1).submit(
         loaded, lambda: furnished(run, questions, runs, results, visitors)
     )
-    server = _server(front(visitors, limits, names_of(host, name or ()), endpoints))
+    server = _server(front(visitors, names_of(host, name or ()), endpoints))
 
     def end_if_failed(done: Future[FastAPI]) -> None:
         if done.exception():
@@ -132,7 +128,7 @@ def loaded(furnished: Callable[[], Playground]) -> FastAPI:
 
 
 def furnished(
-    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors | None = None
+    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors
 ) -> Playground:
     """A playground with the networks of the given runs, or of those that finished last."""
     from ngs.apps.serve.playground import Playground
@@ -142,7 +138,7 @@ def furnished(
     run = newest_run(runs, "hwf") if run is None else run
     questions = newest_run(runs, "clevr") if questions is None else questions
     reader = None if questions is None else load_reader(questions)
-    playground = Playground(runs_root=runs, results=results, reader=reader, known=visitors)
+    playground = Playground(runs_root=runs, results=results, reader=reader, visitors=visitors)
     if run is not None:
         playground.networks.load(run)
     return playground

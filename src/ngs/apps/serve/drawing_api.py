@@ -154,12 +154,12 @@ def drawing_router(playground: Playground) -> APIRouter:
 
 
 def _network(playground: Playground, visitor: Visitor, name: str) -> nn.Module:
-    network = visitor.network if name == "mine" else None
-    if network is None:
-        network = playground.networks["trained" if name == "mine" else name]
-    if network is None:
+    if name == "mine" and visitor.network is not None:
+        return visitor.network
+    shared = playground.networks["trained" if name == "mine" else name]
+    if shared is None:
         raise NGSError(f"there is no {name} network yet; train one, on the page or by POST /api/train")
-    return network
+    return shared.network
 
 
 @contextmanager

@@ -6,13 +6,14 @@ followed only where they stay inside, and of foreign files no more is read than 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from ngs.apps.serve import foreign_json
 from ngs.apps.serve.messages import Message, part
 from ngs.errors import DataError
 from ngs.experiments.config import TASKS
@@ -26,6 +27,8 @@ FACTS_BYTES, ROWS_BYTES, REPORT_BYTES = 2**20, 2**26, 2**26
 """Of files that are read."""
 ROWS = 2000
 """Of a curve that are sent."""
+DEEPEST, LARGEST = 6, 2**63
+"""Levels of JSON that are kept, and what kept integers are smaller than; the others become null."""
 
 
 State = Literal["running", "finished", "stopped"]
@@ -208,12 +211,41 @@ def _facts(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        facts = foreign_json.parsed(_content(path, FACTS_BYTES))
+        facts = parsed(_content(path, FACTS_BYTES))
     except ValueError as error:
         raise DataError(f"{path.name} is damaged ({error}); restore it, or train anew") from None
     if not isinstance(facts, dict):
         raise DataError(f"{path.name} holds no facts of a run; restore it, or train anew")
     return facts
+
+
+def parsed(text: str | bytes) -> Any:
+    """JSON of somebody else, made fit to be sent on: finite numbers, plain text, no great depth.
+
+    Python reads more than JSON allows (NaN, 1e999, half of a surrogate pair), and cannot write all of it
+    again. A ValueError where the text is damaged.
+    """
+    try:
+        return _clean(json.loads(text), DEEPEST)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+
+
+def _clean(value: Any, levels: int) -> Any:
+    match value:
+        case None | bool():
+            return value
+        case int():
+            return value if abs(value) < LARGEST else None
+        case float():
+            return value if isfinite(value) else None
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict() if levels:
+            return {_clean(name, levels): _clean(each, levels - 1) for name, each in value.items()}
+        case list() if levels:
+            return [_clean(each, levels - 1) for each in value]
+    return None
 
 
 # Rows
@@ -222,7 +254,7 @@ def _facts(path: Path | None) -> dict[str, Any] | None:
 def row_of(line: bytes) -> dict[str, Any] | None:
     """What a line of metrics says, without the parts by length and kind; None where it is damaged."""
     try:
-        row = foreign_json.parsed(line)
+        row = parsed(line)
     except ValueError:
         return None
     if not isinstance(row, dict) or not isinstance(row.get("step"), int):

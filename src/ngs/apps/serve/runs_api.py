@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
@@ -69,14 +68,14 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
     router = APIRouter(prefix="/api", tags=["runs"])
 
     def found(id: str) -> RunFolder:
-        run = None if playground.runs_root is None else run_folder(playground.runs_root, id)
+        run = run_folder(playground.runs_root, id)
         if run is None:
             raise HTTPException(404, f"there is no run {id}; choose one of those that /api/runs lists")
         return run
 
     @router.get("/runs", summary="The runs, the latest first")
     def runs() -> RunList:
-        listed, skipped = ([], []) if playground.runs_root is None else run_folders(playground.runs_root)
+        listed, skipped = run_folders(playground.runs_root)
         return RunList(runs=[_line(run) for run in listed], skipped=skipped)
 
     @router.get("/runs/{id}", summary="A run: its configuration, curves and result", responses=MISSING)
@@ -121,14 +120,12 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
         run = found(id)
         content = run.report()
         if not content:
-            where = FilePath(playground.runs_root or ".").name
-            raise HTTPException(404, f"{id} has no report yet; make it with `ngs report {where}/{id}`")
+            report_of = f"ngs report {playground.runs_root.name}/{id}"
+            raise HTTPException(404, f"{id} has no report yet; make it with `{report_of}`")
         return HTMLResponse(content, headers=REPORT_HEADERS)
 
     @router.get("/results", summary="What is known of the experiments of `ngs reproduce`")
     def results() -> list[ResultText]:
-        if playground.results is None:
-            return []
         with playground.jobs:
             return list(result_texts(playground.results))
 

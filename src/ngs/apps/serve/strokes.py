@@ -29,10 +29,6 @@ MOST_PIXELS = 250_000
 """Of the drawing that is read: thirty symbols side by side."""
 
 
-class EmptyDrawing(DataError):
-    """There is nothing to read."""
-
-
 @dataclass(frozen=True, eq=False)
 class Inked:
     """The ink of some strokes, and where it is on the canvas."""
@@ -57,7 +53,7 @@ def inked(strokes: Sequence[Stroke]) -> Inked:
     """The strokes drawn anew, so large that a symbol has UNIT pixels."""
     lines = [np.array(stroke, dtype=np.float64) for stroke in strokes if len(stroke)]
     if not lines:
-        raise EmptyDrawing("nothing is drawn yet; write a formula of digits and + - × ÷")
+        raise DataError("nothing is drawn yet; write a formula of digits and + - × ÷")
     sizes = np.array([float(np.ptp(line, axis=0).max()) for line in lines])
     if sizes.max() < LEAST_SIZE:
         raise DataError(
