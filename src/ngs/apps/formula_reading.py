@@ -8,24 +8,18 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from rich.console import Console
 from torch import Tensor
 
-from ngs.apps.printing import tell
 from ngs.errors import NGSError
-from ngs.explanations.text import shown_ratio
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.tree import Sentence
-from ngs.parsing.independent import Independent, independent
+from ngs.parsing.independent import independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic, exact
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.segmentation import Symbols
-
-SHOWN = 5
-"""Formulas with an answer that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +102,3 @@ def shown_value(value: Value) -> str:
     if not isinstance(value, Fraction):
         return "undefined"
     return str(value) if value.denominator == 1 else f"{value} ({float(value):.6g})"
-
-
-def tell_right(console: Console, heading: str, found: Independent) -> None:
-    """The likeliest formulas that give an answer, and how likely the answer is."""
-    console.print(f"\n{heading}, by p(z | x, y)", style="bold", highlight=False)
-    ranked, log_z = found.topk(SHOWN), found.log_z[0]
-    for k in range(SHOWN):
-        if ranked[0, k]:
-            share = (ranked.log_probs[0, k] - log_z).exp().item()
-            tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
-    summed = "summed exactly" if is_exact(found) else "at least: the formula is too long to sum over all"
-    tell(console, f"  p(y | x) = {shown_ratio(log_z.item())}, {summed}")
-
-
-def is_exact(found: Independent) -> bool:
-    """Whether all formulas that give an answer were summed over."""
-    return found.exact is None or bool(found.exact[0])

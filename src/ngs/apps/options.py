@@ -1,4 +1,4 @@
-"""A frozen configuration as options of a command: one option for each field, with its default and help."""
+"""Options of several commands: a frozen configuration, one option for each field, and a device."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import Field, fields
 from typing import Annotated, Any, get_type_hints
 
+import torch
 import typer
+
+from ngs.errors import NGSError
 
 
 def options_of(configuration: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -42,3 +45,15 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
+
+
+def device_of(name: str) -> torch.device:
+    """One that is there."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise NGSError(f"the device is {name!r}, which PyTorch does not know; give cpu or cuda") from None
+    there = torch.cuda.device_count() if device.type == "cuda" else int(device.type == "cpu")
+    if (device.index or 0) >= there:
+        raise NGSError(f"the device is {name}, and PyTorch finds none here; give --device cpu")
+    return device

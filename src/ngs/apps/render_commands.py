@@ -18,6 +18,7 @@ from PIL import Image
 from rich.progress import track
 from torch import Tensor
 
+from ngs.apps.options import device_of
 from ngs.apps.printing import plain_console, tell
 from ngs.errors import DataError, NGSError
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
@@ -66,7 +67,7 @@ def render(
     device: Annotated[str, typer.Option(help="cpu or cuda; only without --blender.")] = "cpu",
 ) -> None:
     """Render scenes, and write them with their pictures: what `ngs data import` takes."""
-    place = _device(device)
+    place = device_of(device)
     if with_blender:
         blender()
     elif samples is not None:
@@ -115,18 +116,6 @@ def _filling(out: Path) -> Iterator[Path]:
         raise DataError(
             f"{out} cannot be written: {error.strerror or error}; give --out a path with room and permission"
         ) from None
-
-
-def _device(name: str) -> torch.device:
-    """One that is there and can render."""
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise NGSError(f"the device is {name!r}, which PyTorch does not know; give cpu or cuda") from None
-    there = torch.cuda.device_count() if device.type == "cuda" else int(device.type == "cpu")
-    if (device.index or 0) >= there:
-        raise NGSError(f"the device is {name}, and PyTorch finds none here; give --device cpu")
-    return device
 
 
 def _write(

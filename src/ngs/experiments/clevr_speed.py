@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,10 @@ def clevr_speed(
     """All of it, with the promises that were made for two CPU cores."""
     questions_of = load(data)
     executed = execution(questions_of, rounds, device)
-    spent = timed({"understood": _understanding(questions_of), "made": _making}, rounds, device, warm_up=0)
+    validation = questions_of.validation
+    words = [validation.text_words(k) for k in range(len(validation))]
+    actions = {"understood": lambda: list(map(modules_of, words)), "made": _making}
+    spent = timed(actions, rounds, device, warm_up=0)
     made = SCENES * PER_SCENE / spent["made"]
     targets = [
         at_least("programs a second, one by one", executed["reference_per_second"], 5_000),
@@ -47,10 +49,10 @@ def clevr_speed(
         "data": questions_of.name,
         "rounds": rounds,
         "execution": executed,
-        "questions_understood_per_second": len(questions_of.validation) / spent["understood"],
+        "questions_understood_per_second": len(words) / spent["understood"],
         "questions_made_per_second": made,
         "training_step_seconds": step_times(CLEVRCourse(TrainCLEVR(data=data), device), rounds)["seconds"],
-        "targets": [asdict(target) for target in targets],
+        "targets": targets,
     }
 
 
@@ -65,37 +67,23 @@ def execution(data: VisualQuestions, rounds: int, device: torch.device) -> dict[
     number = min(REFERENCE_PROGRAMS, len(data.train))
     few = [(data.train.program(k) or (), data.scenes[int(numbers[k])]) for k in range(number)]
 
-    def one_by_one() -> None:
-        for program, scene in few:
-            execute(program, scene)
-
-    def all_at_once() -> None:
-        execute_batch(tables, columns, numbers)
-
+    actions = {
+        "reference": lambda: [execute(program, scene) for program, scene in few],
+        "batched": lambda: execute_batch(tables, columns, numbers),
+    }
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as the reference has; waking a second for each small operation costs more
-    spent = timed({"reference": one_by_one, "batched": all_at_once}, rounds, device)
+    spent = timed(actions, rounds, device)
     torch.set_num_threads(threads)
-    speeds = len(few) / spent["reference"], len(columns) / spent["batched"]
+    one_by_one, at_once = len(few) / spent["reference"], len(columns) / spent["batched"]
     return {
-        "reference_per_second": speeds[0],
-        "batched_per_second": speeds[1],
-        "times_reference": speeds[1] / speeds[0],
+        "reference_per_second": one_by_one,
+        "batched_per_second": at_once,
+        "times_reference": at_once / one_by_one,
         "programs_at_once": len(columns),
     }
 
 
-def _understanding(data: VisualQuestions) -> Callable[[], None]:
-    words = [data.validation.text_words(k) for k in range(len(data.validation))]
-
-    def understand() -> None:
-        for each in words:
-            modules_of(each)
-
-    return understand
-
-
-def _making() -> None:
+def _making() -> object:
     random = np.random.default_rng(0)
-    for _ in questions(scenes(SCENES, random), PER_SCENE, random):
-        pass
+    return list(questions(scenes(SCENES, random), PER_SCENE, random))
