@@ -13,7 +13,7 @@ from torch import Tensor
 from ngs.errors import NGSError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.tree import Sentence
-from ngs.parsing.independent import independent
+from ngs.parsing.independent import Independent, independent
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic, exact
 from ngs.reasoning.operation import Value
@@ -66,10 +66,14 @@ class Formula:
 
 def likeliest(log_probs: Tensor, k: int) -> list[Formula]:
     """The k likeliest formulas under scores [time, symbol], or as many as there are."""
-    p = independent(GRAMMAR, log_probs[None])
-    ranked = p.topk(k)
-    shares = (ranked.log_probs[0] - p.log_z.detach()).exp().tolist()
-    sentences = [(ranked[0, rank], share) for rank, share in enumerate(shares) if ranked[0, rank]]
+    return ranked(independent(GRAMMAR, log_probs[None]), k)
+
+
+def ranked(p: Independent, k: int) -> list[Formula]:
+    """The k likeliest formulas of a distribution or posterior, or as many as there are."""
+    best = p.topk(k)
+    shares = (best.log_probs[0] - p.log_z.detach()).exp().tolist()
+    sentences = [(best[0, rank], share) for rank, share in enumerate(shares) if best[0, rank]]
     return [Formula(z, value_of(z), share) for z, share in sentences]
 
 

@@ -13,29 +13,23 @@ import typer
 from ngs.errors import NGSError
 
 
-def options_of(configuration: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate `command(config, **others)` so that Typer shows it with the fields of `configuration`.
+def with_options(command: Callable[..., None], configuration: type[Any]) -> Callable[..., None]:
+    """`command(config, **others)` as Typer shows it with the fields of `configuration`.
 
     `lengths: tuple[int, ...]` becomes an option that may be given several times.
     """
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    hints = get_type_hints(configuration)
+    parameters = [*own, *(_parameter(field, hints[field.name]) for field in fields(configuration))]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        hints = get_type_hints(configuration)
-        made = [_parameter(field, hints[field.name]) for field in fields(configuration)]
+    def filled(**given: Any) -> None:
+        values = {field.name: given.pop(field.name) for field in fields(configuration)}
+        values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+        command(configuration(**values), **given)
 
-        def filled(**given: Any) -> None:
-            values = {field.name: given.pop(field.name) for field in fields(configuration)}
-            values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-            command(configuration(**values), **given)
-
-        parameters = [*own, *made]
-        filled.__name__, filled.__doc__ = command.__name__, command.__doc__
-        filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        filled.__annotations__ = {p.name: p.annotation for p in parameters}
-        return filled
-
-    return decorate
+    filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    filled.__annotations__ = {p.name: p.annotation for p in parameters}
+    return filled
 
 
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:

@@ -23,7 +23,7 @@ from ngs.apps.asking_commands import (
     is_asked,
     scene_given,
 )
-from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, shown_value
+from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, ranked, shown_value
 from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
@@ -170,16 +170,15 @@ def _tell_alternatives(console: Console, log_probs: Tensor, target: Fraction, co
         return
     heading = f"formulas that give {shown_value(target)}, by p(z | x, y)"
     console.print(f"\n{heading}", style="bold", highlight=False)
-    ranked, log_z = found.topk(SHOWN), found.log_z[0]
-    for k in range(SHOWN):
-        if ranked[0, k]:
-            share = (ranked.log_probs[0, k] - log_z).exp().item()
-            tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
+    formulas = ranked(found, SHOWN)
+    for each in formulas:
+        tell(console, f"  {each.probability:6.1%}  {' '.join(each.sentence)}")
     summed = "summed exactly" if exact else "at least: the formula is too long to sum over all"
-    tell(console, f"  p(y | x) = {shown_ratio(log_z.item())}, {summed}")
+    tell(console, f"  p(y | x) = {shown_ratio(found.log_z.item())}, {summed}")
     if correction.sentence is None:
-        changed = sum(one != other for one, other in zip(ranked[0, 0], correction.read.sentence, strict=True))
-        tell(console, f"\nThe likeliest of them, {' '.join(ranked[0, 0])}, changes {changed} symbols.")
+        best = formulas[0].sentence
+        changed = sum(one != other for one, other in zip(best, correction.read.sentence, strict=True))
+        tell(console, f"\nThe likeliest of them, {' '.join(best)}, changes {changed} symbols.")
 
 
 def _none(length: int, target: Fraction, exact: bool) -> str:

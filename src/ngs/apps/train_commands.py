@@ -23,7 +23,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ngs.apps.options import options_of
+from ngs.apps.options import with_options
 from ngs.apps.printing import plain_console, print_json, tell
 from ngs.errors import NGSError
 from ngs.experiments import comparison
@@ -118,7 +118,7 @@ ABOUT: Mapping[type[Config], str] = {
 """What `ngs train` says of each task."""
 
 for configuration, about in ABOUT.items():
-    train_app.command(configuration.task, help=about)(options_of(configuration)(_train))
+    train_app.command(configuration.task, help=about)(with_options(_train, configuration))
 
 
 def _resumed(given: Config, folder: Path, more_given: bool) -> Config:

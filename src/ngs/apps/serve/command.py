@@ -146,14 +146,14 @@ def furnished(
 
 def told(playground: Playground) -> list[str]:
     """What is missing, and how to get it."""
-    missing = {
-        "hwf": ("the page offers to train one", playground.networks["trained"] is None),
-        "clevr": ("questions cannot be asked", playground.reader is None),
+    tasks = {
+        "hwf": (playground.networks["trained"], "the page offers to train one"),
+        "clevr": (playground.reader, "questions cannot be asked"),
     }
     return [
-        f"no run of `ngs train {task}` has finished in {playground.runs_root}: {then}"
-        for task, (then, is_missing) in missing.items()
-        if is_missing
+        f"no run of `ngs train {task}` has finished in {playground.runs_root}: {otherwise}"
+        for task, (found, otherwise) in tasks.items()
+        if found is None
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import torch
 
-from ngs.apps.formula_reading import Seen, likeliest
+from ngs.apps.formula_reading import Seen, likeliest, ranked
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.reading import (
     SHOWN,
@@ -144,16 +144,13 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
     if not bool(found.found[0]):
         message = f"no formula of {count} symbol{'s' if count > 1 else ''} gives {value}"
         return RightFormulas(posterior=[], evidence=0.0, exact=True, message=message)
-    best = found.topk(SHOWN)
-    log_probs = {best[0, k]: float(best.log_probs[0, k]) for k in range(SHOWN) if best[0, k]}
-    if corrected is not None and corrected not in log_probs:
-        symbols = GRAMMAR.encode(corrected)
-        log_probs[corrected] = float(seen.log_probs[range(count), symbols].sum())
+    shares = {each.sentence: each.probability for each in ranked(found, SHOWN)}
+    if corrected is not None and corrected not in shares:
+        log_prob = seen.log_probs[range(count), GRAMMAR.encode(corrected)].sum()
+        shares[corrected] = exp(log_prob.item() - log_z)
     formulas = [
-        RightFormula(
-            formula="".join(z), value=value, probability=min(1.0, exp(p - log_z)), corrected=z == corrected
-        )
-        for z, p in log_probs.items()
+        RightFormula(formula="".join(z), value=value, probability=min(1.0, p), corrected=z == corrected)
+        for z, p in shares.items()
     ]
     return RightFormulas(posterior=formulas, evidence=exp(log_z), exact=True, message=None)
 

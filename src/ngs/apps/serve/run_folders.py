@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -66,10 +67,9 @@ class RunFolder:
     @property
     def result(self) -> dict[str, Any] | None:
         """None where it did not come to its end, or where that cannot be read."""
-        try:
+        with suppress(DataError):
             return _facts(self.file(RESULT))
-        except DataError:
-            return None
+        return None
 
     @property
     def accuracy(self) -> float | None:
@@ -83,8 +83,13 @@ class RunFolder:
         return _inside(self.root, self.folder / name)
 
     def rows(self) -> tuple[list[dict[str, Any]], int]:
-        """The rows of its curves, thinned out, and the bytes of the file that they were read from."""
-        return _rows_until(_content(self.file(METRICS), ROWS_BYTES))
+        """The rows of its curves, thinned out, and the bytes of the file that they were read from.
+
+        A last line without an end is still being written; the next reader gets it.
+        """
+        content = _content(self.file(METRICS), ROWS_BYTES)
+        end = content.rfind(b"\n") + 1
+        return thinned([row for line in content[:end].splitlines() if (row := row_of(line)) is not None]), end
 
     @property
     def has_report(self) -> bool:
@@ -131,11 +136,9 @@ def newest_run(root: Path, task: str) -> Path | None:
 
 def run_folder(root: Path, id: str) -> RunFolder | None:
     """The run of this name; None where there is none."""
-    named = [folder for folder in _folders(root) if folder.name == id]
-    try:
-        return _run(root, named[0]) if named else None
-    except DataError:
-        return None
+    with suppress(DataError):
+        return next((_run(root, folder) for folder in _folders(root) if folder.name == id), None)
+    return None
 
 
 def _folders(root: Path) -> list[Path]:
@@ -163,15 +166,11 @@ def _run(root: Path, folder: Path) -> RunFolder:
         raise DataError(
             f"its {CONFIG} cannot be read, or lies elsewhere; copy the run here, or let it be read"
         )
-    if not _is_config(config):
-        raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
-    return RunFolder(real, folder, config)
-
-
-def _is_config(facts: dict[str, Any]) -> bool:
-    """Of any version: only what is shown in a list is looked at."""
-    task, method, steps = (facts.get(name) for name in ("task", "method", "steps"))
-    return isinstance(task, str) and task in TASKS and isinstance(method, str) and isinstance(steps, int)
+    # Of any version: only what is shown in a list is looked at.
+    match config:
+        case {"task": str() as task, "method": str(), "steps": int()} if task in TASKS:
+            return RunFolder(real, folder, config)
+    raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 
 
 # Files
@@ -259,20 +258,10 @@ def row_of(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(row, dict) or not isinstance(row.get("step"), int):
         return None
-    return {name: _without_parts(value) for name, value in row.items()}
-
-
-def _without_parts(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {name: each for name, each in value.items() if not isinstance(each, dict | list)}
-
-
-def _rows_until(content: bytes) -> tuple[list[dict[str, Any]], int]:
-    """A last line without an end is still being written; the next reader gets it."""
-    end = content.rfind(b"\n") + 1
-    rows = [row for line in content[:end].splitlines() if (row := row_of(line)) is not None]
-    return thinned(rows), end
+    for name, value in row.items():
+        if isinstance(value, dict):
+            row[name] = {part: each for part, each in value.items() if not isinstance(each, dict | list)}
+    return row
 
 
 def thinned(rows: Sequence[dict[str, Any]], most: int = ROWS) -> list[dict[str, Any]]:
