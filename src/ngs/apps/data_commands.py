@@ -92,7 +92,7 @@ def import_(
         dealer = Random(seed) if rebuild else None
         bring_in = partial(hwf_data.bring_in, skip_faulty=skip_faulty, rebuild=dealer)
     name = name or f"{title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
-    path = out or packed_path(name)
+    path = out or Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
     check_free(path, overwrite)
     bring_in(source, path, name)
 
@@ -117,11 +117,6 @@ def inspect_(
 
 
 data_app.command("render")(render)
-
-
-def packed_path(name: str) -> Path:
-    """Where the data set of this name is packed to, unless one says where."""
-    return Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
 
 
 def _check_there(source: Path) -> None:

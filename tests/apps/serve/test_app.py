@@ -1,13 +1,12 @@
 """The application as a whole: its page, its description, and the form of all refusals."""
 
 import pytest
-from starlette.testclient import TestClient
 
-from ngs.apps.serve.app import create_app
 from ngs.apps.serve.front import STATIC
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.visitors import Visitors
+from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 
 DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 200}
@@ -18,10 +17,6 @@ def playground(tmp_path) -> Playground:
     made = Playground(runs_root=tmp_path / "runs", visitors=Visitors(Limits(jobs=1, job_wait_seconds=0.05)))
     made.networks.load(write_run(tmp_path / "runs" / "one"))
     return made
-
-
-def client_of(playground: Playground) -> TestClient:
-    return TestClient(create_app(playground), base_url="http://localhost")
 
 
 def test_who_opens_the_page_is_known_from_then_on(playground) -> None:

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from ngs.apps.asking_commands import embedded_scenes
-from ngs.apps.serve.app import create_app, endpoints
+from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
 from ngs.apps.serve.playground import Playground
 from ngs.grammar.constraint import AnyOrder
@@ -22,13 +22,14 @@ from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.program import MODULES, kind_of
 from ngs.tasks.clevr.reading import QuestionReader, understand
 from ngs.tasks.clevr.scenes import ANSWERS
+from tests.apps.serve.client import connected
 from tests.tasks.clevr.readers import random_reader
 
 CUBES = "How many cubes are there?"
 
 
 def client_of(reader: QuestionReader | None) -> TestClient:
-    return TestClient(create_app(Playground(reader=reader)), base_url="http://localhost")
+    return connected(Playground(reader=reader))
 
 
 @pytest.fixture(scope="module")

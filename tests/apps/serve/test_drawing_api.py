@@ -10,7 +10,6 @@ import torch
 from fastapi.testclient import TestClient
 
 from ngs.apps.serve import drawing_api
-from ngs.apps.serve.app import create_app
 from ngs.apps.serve.correcting import Corrected
 from ngs.apps.serve.drawing_api import EXAMPLE, Learned
 from ngs.apps.serve.limits import Limits
@@ -18,6 +17,7 @@ from ngs.apps.serve.networks import Shared
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.reading import Reading
 from ngs.tasks.hwf.dataset import GRAMMAR
+from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.drawings import BY_HAND, Strokes, strokes_of, trained
 
 NOTHING = {"drawn": 0, "right_before": 0, "right_now": 0}
@@ -27,10 +27,6 @@ def playground(**networks: torch.nn.Module) -> Playground:
     made = Playground()
     made.networks.update({name: Shared(network, 1.0) for name, network in networks.items()})
     return made
-
-
-def client_of(played: Playground) -> TestClient:
-    return TestClient(create_app(played), base_url="http://localhost")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from ngs.apps.serve.app import create_app, endpoints
+from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
 from ngs.apps.serve.playground import Playground
@@ -27,6 +27,7 @@ from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.folder import CHECKPOINT, CONFIG, REPORT, RESULT
 from ngs.experiments.record import METRICS, Record
+from tests.apps.serve.client import connected
 
 QUICK = Pace(poll=0.01, keep_alive=60.0, longest=60.0)
 HOSTILE = [
@@ -50,7 +51,7 @@ HOSTILE = [
 
 
 def client_of(root: Path, **more: Any) -> TestClient:
-    return TestClient(create_app(Playground(runs_root=root, **more)), base_url="http://localhost")
+    return connected(Playground(runs_root=root, **more))
 
 
 def row(step: int, **more: Any) -> dict[str, Any]:
@@ -489,10 +490,9 @@ def listen(app: Any, path: str, hear: Callable[[str], bool]) -> str:
 def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
     made(tmp_path, "demo", 1)
     playground = Playground(runs_root=tmp_path, visitors=Visitors(Limits(streams=2)))
-    app = create_app(playground)
-    client = TestClient(app, base_url="http://localhost")
+    client = connected(playground)
     for _ in range(5):  # more than there is room for at once
-        text = listen(app, "/api/runs/demo/events", lambda text: "data: " in text)
+        text = listen(client.app, "/api/runs/demo/events", lambda text: "data: " in text)
         assert events_of(text) == [("message", row(10))]
     with playground.streams, playground.streams:
         refused = client.get("/api/runs/demo/events")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from ngs.apps.serve.asking_api import asking_router
 from ngs.apps.serve.drawing_api import drawing_router
-from ngs.apps.serve.front import front, refused
-from ngs.apps.serve.guard import Names, local, refusal
+from ngs.apps.serve.front import refused
+from ngs.apps.serve.guard import refusal
 from ngs.apps.serve.limits import Busy
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.runs_api import runs_router
@@ -26,13 +24,6 @@ Read, correct and learn handwritten formulas; answer questions about scenes; fol
 Every refusal is `{"error": "what was given, what is needed, what to do"}` with a status of 4xx, or 503
 where too many compute at once: then try again. Each visitor, known by a cookie, learns apart from others.
 """
-
-
-def create_app(playground: Playground, names: Names = local) -> Starlette:
-    """The application of a playground that is loaded; it answers only where it is asked by one of `names`."""
-    loaded: Future[FastAPI] = Future()
-    loaded.set_result(endpoints(playground))
-    return front(playground.visitors, names, loaded)
 
 
 def endpoints(playground: Playground) -> FastAPI:

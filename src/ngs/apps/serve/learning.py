@@ -21,16 +21,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngs.apps.formula_reading import Seen, likeliest
+from ngs.apps.formula_reading import Seen, likeliest, value_of
 from ngs.apps.serve.reading import no_formula
 from ngs.errors import NGSError
 from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.learning.examples import Examples
 from ngs.networks.augmentation import Handwriting
 from ngs.parsing.independent import independent
-from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.semantics import evaluate
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, as_ink
 from ngs.tasks.hwf.handwriting import chances, write, writer
@@ -160,9 +158,8 @@ def right(network: nn.Module, drawings: Sequence[Drawn]) -> int:
         return 0
     with torch.no_grad():
         log_probs, lengths = _log_probs(network, drawings, None)
-    sentences = independent(GRAMMAR, log_probs, lengths).best()
-    values = (evaluate(parse(GRAMMAR, sentences[k]), Arithmetic) for k in range(len(drawings)))
-    return sum(value == each.answer for value, each in zip(values, drawings, strict=True))
+    best = independent(GRAMMAR, log_probs, lengths).best()
+    return sum(value_of(best[k]) == each.answer for k, each in enumerate(drawings))
 
 
 def _log_p_answer(network: nn.Module, drawings: Sequence[Drawn], generator: torch.Generator | None) -> Tensor:

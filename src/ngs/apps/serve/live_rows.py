@@ -52,9 +52,6 @@ class Pace:
     """after which the stream ends; a browser comes back for the rest by itself"""
 
 
-UNHURRIED = Pace()
-
-
 @dataclass
 class Follower:
     """Reads on in the metrics of a run, from so many bytes, or from where they end."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 from fastapi.responses import HTMLResponse
 
-from ngs.apps.serve.live_rows import UNHURRIED, EventStream, Pace, live_rows
+from ngs.apps.serve.live_rows import EventStream, Pace, live_rows
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.result_texts import ResultText, result_texts
@@ -63,7 +63,7 @@ class RunView(Message):
     result: dict[str, Any] | None = part("How good it is in the end; null before.")
 
 
-def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
+def runs_router(playground: Playground) -> APIRouter:
     """Everything under /api/runs and /api/results."""
     router = APIRouter(prefix="/api", tags=["runs"])
 
@@ -110,7 +110,7 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
             str | None, Header(description="Where a browser goes on after an interruption.")
         ] = None,
     ) -> EventStream:
-        rows = live_rows(found(id), _position(last_event_id, after), pace)
+        rows = live_rows(found(id), _position(last_event_id, after), Pace())
         return EventStream(rows, playground.streams)
 
     @router.get(
