@@ -66,7 +66,6 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="Learn what a network should see from what the answer should be.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

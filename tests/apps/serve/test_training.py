@@ -7,17 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
-from starlette.testclient import TestClient
 
 from ngs.apps.serve import status_api
 from ngs.apps.serve.networks import HALF, Networks
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.status_api import status_router
 from ngs.apps.serve.training import AlreadyThere, FirstTraining, Progress
 from ngs.experiments.record import METRICS
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
+from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 
 A_CHILD = "import sys; sys.stdin.close(); import time; time.sleep(60)"
@@ -75,12 +73,6 @@ def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeyp
     training.start()
     until(lambda: training.progress() is None)
     assert training.failure is not None and "best.safetensors" in training.failure
-
-
-def client_of(playground: Playground) -> TestClient:
-    app = FastAPI()
-    app.include_router(status_router(playground))
-    return TestClient(app)
 
 
 def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:

@@ -16,6 +16,7 @@ from ngs.apps.serve.limits import Busy
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.runs_api import runs_router
 from ngs.apps.serve.status_api import status_router
+from ngs.apps.serve.training import AlreadyThere
 from ngs.errors import NGSError
 
 ABOUT = """
@@ -42,6 +43,7 @@ def endpoints(playground: Playground) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(NGSError, lambda _, error: refusal(422, str(error)))
+    app.add_exception_handler(AlreadyThere, lambda _, error: refusal(409, str(error)))
     app.add_exception_handler(Busy, lambda _, error: refusal(503, str(error), {"Retry-After": "1"}))
     return app
 

@@ -22,7 +22,7 @@ from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.reading import Reading, reading_of
-from ngs.apps.serve.strokes import Stroke, seen_in
+from ngs.apps.serve.strokes import seen_in
 from ngs.apps.serve.visitors import Score, Visitor, current_visitor
 from ngs.errors import NGSError
 
@@ -68,10 +68,6 @@ class Drawing(Message):
         if count > Limits.points:
             raise ValueError(f"{count:,} points are in it, and at most {Limits.points:,} are read")
         return strokes
-
-    @property
-    def lines(self) -> list[Stroke]:
-        return [[(x, y) for x, y in stroke] for stroke in self.strokes]
 
 
 class AnsweredDrawing(Drawing):
@@ -125,13 +121,13 @@ def drawing_router(playground: Playground) -> APIRouter:
     def read(drawing: Drawing, visitor: CurrentVisitor) -> Reading:
         network = _network(playground, visitor, drawing.network)
         with playground.jobs:
-            return reading_of(seen_in(drawing.lines, network))
+            return reading_of(seen_in(drawing.strokes, network))
 
     @router.post("/correct", summary="What was misread, if the answer should be another")
     def correct_drawing(drawing: AnsweredDrawing, visitor: CurrentVisitor) -> Corrected:
         target, network = as_answer(drawing.answer), _network(playground, visitor, drawing.network)
         with playground.jobs:
-            return correct(seen_in(drawing.lines, network), target)
+            return correct(seen_in(drawing.strokes, network), target)
 
     @router.post("/learn", summary="Learn from a drawing and its answer alone")
     def learn_drawing(lesson: Lesson, visitor: CurrentVisitor) -> Learned:
@@ -175,7 +171,7 @@ def _alone(visitor: Visitor) -> Iterator[None]:
 
 def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visitor) -> Learned:
     """A copy learns, and takes the place of the visitor's own network when it is done."""
-    seen = seen_in(lesson.lines, network)
+    seen = seen_in(lesson.strokes, network)
     drawn, own = drawn_of(seen, answer), own_copy(network)
     earlier = [each for each in visitor.drawn if not each.same_as(drawn)]
     generator = torch.Generator().manual_seed(crc32(visitor.id.encode()) + len(visitor.drawn))
@@ -190,7 +186,7 @@ def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visi
         visitor.score = Score(drawn=len(visitor.drawn), right_before=before, right_now=now)
     return Learned(
         before=reading_of(seen),
-        after=reading_of(seen_in(lesson.lines, own)),
+        after=reading_of(seen_in(lesson.strokes, own)),
         probabilities=[(step.before, step.after) for step in taken],
         losses=[step.loss for step in taken],
         found=bool(taken),

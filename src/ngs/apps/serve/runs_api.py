@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import threading
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
@@ -10,8 +15,11 @@ from fastapi.responses import HTMLResponse
 from ngs.apps.serve.live_rows import EventStream, Pace, live_rows
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.result_texts import ResultText, result_texts
 from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State, run_folder, run_folders
+from ngs.errors import NGSError
+from ngs.experiments.catalogue.index import EXPERIMENTS
+from ngs.experiments.results.outcome import read_outcome
+from ngs.experiments.results.tables import provenance
 
 REPORT_HEADERS = {
     # A report has styles and pictures of its own, no scripts, and links to its own sections only.
@@ -23,6 +31,10 @@ FARTHEST = 2**53
 """Bytes of a file; numbers in a browser are exact up to here."""
 
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such run, or no report of it."}}
+
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_DRAWING = threading.Lock()
+"""Figures are made one at a time: matplotlib does not promise more."""
 
 RunId = Annotated[str, Path(max_length=255, description="The name of its folder.", examples=["demo-m-bs"])]
 
@@ -61,6 +73,17 @@ class RunView(Message):
     )
     position: int = part("Of these rows in their file: `after` of the events that follow.")
     result: dict[str, Any] | None = part("How good it is in the end; null before.")
+
+
+class ResultText(Message):
+    """What is known of an experiment."""
+
+    name: str = part("As `ngs reproduce` calls it.", "clevr-table")
+    title: str = part("What it is.")
+    about: str = part("What is asked, and with which settings; Markdown.")
+    text: str = part("Tables and what they say; Markdown without pictures.")
+    done: int = part("Runs that are done.")
+    wanted: int = part("Runs that there should be.")
 
 
 def runs_router(playground: Playground) -> APIRouter:
@@ -147,3 +170,41 @@ def _position(last_event_id: str | None, after: int | None) -> int | None:
     if last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit():
         return min(int(last_event_id[:16]), FARTHEST)
     return after
+
+
+# Results
+
+
+def result_texts(folder: FilePath) -> Iterator[ResultText]:
+    """Of the experiments with a record in the folder, in the order of the catalogue."""
+    for name in EXPERIMENTS:
+        path = folder / f"{name}.json"
+        try:
+            changed = path.stat().st_mtime_ns
+        except OSError:
+            continue
+        with _DRAWING:
+            yield _shown(name, path, changed)
+
+
+@lru_cache(maxsize=64)
+def _shown(name: str, path: FilePath, changed: int) -> ResultText:
+    """`changed` is when, so that a record is shown again when there is more of it."""
+    experiment = EXPERIMENTS[name]
+    try:
+        outcome = read_outcome(path)
+        text = f"{_IMAGE.sub('', experiment.show(outcome).text)}\n\n{provenance(outcome)}"
+        done = sum(len(place.runs) for place in outcome.places if not place.instead)
+        wanted = sum(place.wanted for place in outcome.places)
+    except (NGSError, LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        # A record by hand, or of another version: it must not hide the others.
+        text = f"{path.name} cannot be shown ({error}); make it again with `ngs reproduce {name}`"
+        done = wanted = 0
+    return ResultText(
+        name=name,
+        title=experiment.title,
+        about=experiment.about,
+        text=re.sub(r"\n{3,}", "\n\n", text).strip(),
+        done=done,
+        wanted=wanted,
+    )

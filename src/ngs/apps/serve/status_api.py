@@ -7,14 +7,14 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from ngs.apps.serve.live_rows import EventStream
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.networks import TRAINED, Shared
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.training import AlreadyThere, Progress
+from ngs.apps.serve.training import Progress
 
 LOOK_SECONDS = 0.5
 """Between looks at the progress of a training."""
@@ -74,10 +74,7 @@ def status_router(playground: Playground) -> APIRouter:
         responses={409: {"description": "A network is there, or being trained."}},
     )
     def train() -> Started:
-        try:
-            playground.training.start()
-        except AlreadyThere as error:
-            raise HTTPException(409, str(error)) from None
+        playground.training.start()
         return Started(started=True)
 
     @router.get(

@@ -16,7 +16,7 @@ from ngs.apps.formula_reading import Seen
 from ngs.errors import DataError
 from ngs.tasks.hwf.segmentation import LEAST_SIZE, Box, Mask, Network, Points, page_of, read_page
 
-Stroke = Sequence[tuple[float, float]]
+Stroke = Sequence[Sequence[float]]
 """Where the pen went between touching the canvas and leaving it: x and y in its pixels, y downwards."""
 
 UNIT = 64

@@ -83,18 +83,14 @@ class Visitors:
 
 def visitor_of(visitors: Visitors, request: Request, response: Response) -> Visitor:
     """Who sent a request, by cookie; one without gets a new one with the response."""
-    name = cookie_name(request)
+    # With the port: to a browser, a cookie belongs to a host, and two playgrounds may be on one.
+    _, port = request.scope.get("server") or ("", None)
+    name = f"ngs_visitor_{port}" if port else "ngs_visitor"
     given = request.cookies.get(name)
     visitor = visitors.visitor(given)
     if visitor.id != given:
         response.set_cookie(name, visitor.id, httponly=True, samesite="strict", path="/")
     return visitor
-
-
-def cookie_name(request: Request) -> str:
-    """With the port: to a browser, a cookie belongs to a host, and two playgrounds may be on one."""
-    _, port = request.scope.get("server") or ("", None)
-    return f"ngs_visitor_{port}" if port else "ngs_visitor"
 
 
 async def current_visitor(request: Request, response: Response) -> Visitor:
