@@ -16,7 +16,6 @@ from rich.table import Table
 from ngs.apps.options import device_of
 from ngs.apps.printing import plain_console
 from ngs.experiments import benchmark
-from ngs.experiments.clevr_speed import clevr_speed
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import environment
 from ngs.experiments.hwf import HWFCourse
@@ -83,7 +82,7 @@ def bench_clevr(
 ) -> None:
     """Time what questions about scenes need: executing, understanding, making them, and learning."""
     torch.set_num_threads(threads)
-    results = clevr_speed(rounds, data, device_of(device), _command())
+    results = benchmark.clevr_speed(rounds, data, device_of(device), _command())
     steps = _steps("Training steps", results["training_step_seconds"])
     _tell(out / "clevr.json", results, [_promises(results["targets"]), steps])
 

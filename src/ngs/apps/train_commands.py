@@ -213,10 +213,9 @@ def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
         f"{found.data}, test part: {number} questions about {found.pictures} pictures, answered from pixels"
     )
     table = Table("", "questions", "share", title=title, title_justify="left")
-    table.add_row("answers right", str(found.right), f"{found.right / max(number, 1):.2%}")
-    for cause in Cause:
-        wrong = found.due_to(cause)
-        table.add_row(f"wrong, due to {cause}", str(wrong), f"{wrong / max(number, 1):.2%}")
+    counts = {"answers right": found.right} | {f"wrong, due to {each}": found.due_to(each) for each in Cause}
+    for what, count in counts.items():
+        table.add_row(what, str(count), f"{count / max(number, 1):.2%}")
     _print_whole(plain_console(), table)
 
 

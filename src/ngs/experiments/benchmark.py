@@ -1,4 +1,4 @@
-"""How fast the core is: every speed next to a reference timed in the same run, round by round."""
+"""How fast the core and the parts of CLEVR are, next to references timed in the same run, round by round."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from functools import partial
 from math import nan
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ngs.errors import NGSError
+from ngs.experiments.clevr import CLEVRCourse
+from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.environment import environment, peak_memory_mb
-from ngs.experiments.timed_steps import timed, training_steps
+from ngs.experiments.timed_steps import step_times, timed, training_steps
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Batch, Examples
@@ -33,6 +37,13 @@ from ngs.search.multi_step import multi_step
 from ngs.search.one_step import one_step
 from ngs.search.reasoner import Reasoner, reasoner
 from ngs.search.support import posterior
+from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
+from ngs.tasks.clevr.dataset import VisualQuestions
+from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.execution import execute
+from ngs.tasks.clevr.question_sampling import questions
+from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.clevr.source import load
 
 GRAMMAR = arithmetic()
 Results = dict[str, Any]
@@ -40,6 +51,10 @@ Promise = dict[str, Any]
 """What was promised, the measured figure, and whether it is kept."""
 BATCH = 64
 IMAGE = 45
+REFERENCE_PROGRAMS, BATCHED_PROGRAMS = 2_000, 100_000
+"""Executed one by one and (at least) at once in each round."""
+SCENES, PER_SCENE = 100, 10
+"""Made in each round."""
 
 
 @dataclass(frozen=True)
@@ -57,23 +72,21 @@ class Speed:
     """seconds / reference_seconds"""
 
 
-def lattice(
-    length: int, device: torch.device, batch: int = BATCH, seed: int = 0
-) -> tuple[Tensor, list[Fraction]]:
+def lattice(length: int, device: torch.device) -> tuple[Tensor, list[Fraction]]:
     """Log-probabilities as of an unsure network, and answers that some likely sentence gives."""
-    generator = torch.Generator().manual_seed(seed)
-    log_probs = _unsure(length, generator, batch)
-    answers: list[Fraction | None] = [None] * batch
+    generator = torch.Generator().manual_seed(0)
+    log_probs = _unsure(length, generator)
+    answers: list[Fraction | None] = [None] * BATCH
     while None in answers:
         drawn = independent(GRAMMAR, log_probs).sample(generator)
-        for b in range(batch):
+        for b in range(BATCH):
             value = evaluate(drawn.tree(b), Arithmetic)
             answers[b] = answers[b] if value is UNDEFINED or answers[b] is not None else value
     return log_probs.to(device), [answer for answer in answers if answer is not None]
 
 
-def _unsure(length: int, generator: torch.Generator, batch: int = BATCH) -> Tensor:
-    return (3 * torch.randn(batch, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
+def _unsure(length: int, generator: torch.Generator) -> Tensor:
+    return (3 * torch.randn(BATCH, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
 
 
 def compare(
@@ -104,21 +117,19 @@ def table_speed(rounds: int) -> Speed:
 
 def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
     """The chart against the generalized Earley parser."""
-    speeds = []
-    for length, part in ((7, 8), (19, 2)):
-        log_probs = _unsure(length, torch.Generator().manual_seed(0))
-        fast, slow = partial(_best, log_probs.to(device)), partial(_parses, log_probs[:part].double())
-        name = f"best parse, length {length}"
-        speeds.append(compare(name, fast, "generalized Earley", slow, device, rounds, part))
-    return speeds
+    return [_parsing_speed(7, 8, device, rounds), _parsing_speed(19, 2, device, rounds)]
 
 
-def _best(log_probs: Tensor) -> object:
-    return independent(GRAMMAR, log_probs).best()
-
-
-def _parses(log_probs: Tensor) -> object:
-    return [parse_aligned(GRAMMAR, row) for row in log_probs]
+def _parsing_speed(length: int, part: int, device: torch.device, rounds: int) -> Speed:
+    log_probs = _unsure(length, torch.Generator().manual_seed(0))
+    there, few = log_probs.to(device), log_probs[:part].double()
+    return compare(
+        f"best parse, length {length}",
+        lambda: independent(GRAMMAR, there).best(),
+        "generalized Earley",
+        lambda: [parse_aligned(GRAMMAR, row) for row in few],
+        *(device, rounds, part),
+    )
 
 
 def search_speeds(device: torch.device, rounds: int, part: int = 8) -> list[Speed]:
@@ -265,3 +276,67 @@ def at_least(what: str, measured: float, bound: float) -> Promise:
 
 def at_most(what: str, measured: float, bound: float) -> Promise:
     return {"promise": f"{what}: at most {bound:g}", "measured": measured, "kept": measured <= bound}
+
+
+# Questions about scenes
+
+
+def clevr_speed(
+    rounds: int, data: str, device: torch.device, command: Sequence[str] | None = None
+) -> Results:
+    """What questions about scenes need: executors, dictionary, generator, and a step of each method."""
+    questions_of = load(data)
+    executed = execution(questions_of, rounds, device)
+    validation = questions_of.validation
+    words = [validation.text_words(k) for k in range(len(validation))]
+    actions = {"understood": lambda: list(map(modules_of, words)), "made": _making}
+    spent = timed(actions, rounds, device, warm_up=0)
+    made = SCENES * PER_SCENE / spent["made"]
+    targets = [
+        at_least("programs a second, one by one", executed["reference_per_second"], 5_000),
+        at_least("batched execution, times the reference", executed["times_reference"], 100),
+        at_least("questions made a second, scenes included, one process", made, 2_000),
+    ]
+    return {
+        "environment": environment(device, command),
+        "data": questions_of.name,
+        "rounds": rounds,
+        "execution": executed,
+        "questions_understood_per_second": len(words) / spent["understood"],
+        "questions_made_per_second": made,
+        "training_step_seconds": step_times(CLEVRCourse(TrainCLEVR(data=data), device), rounds)["seconds"],
+        "targets": targets,
+    }
+
+
+def execution(data: VisualQuestions, rounds: int, device: torch.device) -> dict[str, float]:
+    """Programs a second by one thread, one by one and many at once, in turn."""
+    tables = SceneTables.of(data.scenes).to(device)
+    copies = -(-BATCHED_PROGRAMS // len(data.train))
+    columns = data.train.programs.padded().repeat(copies, 1).to(device)
+    numbers = data.train.scenes.long().repeat(copies).to(device)
+    if not (data.train.programs.lengths > 0).all():
+        raise NGSError(f"some questions of {data.name} have no program to execute; give other data")
+    number = min(REFERENCE_PROGRAMS, len(data.train))
+    few = [(data.train.program(k) or (), data.scenes[int(numbers[k])]) for k in range(number)]
+
+    actions = {
+        "reference": lambda: [execute(program, scene) for program, scene in few],
+        "batched": lambda: execute_batch(tables, columns, numbers),
+    }
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as the reference has; waking a second for each small operation costs more
+    spent = timed(actions, rounds, device)
+    torch.set_num_threads(threads)
+    one_by_one, at_once = len(few) / spent["reference"], len(columns) / spent["batched"]
+    return {
+        "reference_per_second": one_by_one,
+        "batched_per_second": at_once,
+        "times_reference": at_once / one_by_one,
+        "programs_at_once": len(columns),
+    }
+
+
+def _making() -> object:
+    random = np.random.default_rng(0)
+    return list(questions(scenes(SCENES, random), PER_SCENE, random))

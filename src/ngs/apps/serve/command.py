@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,9 +15,7 @@ from ngs.apps import give_back
 from ngs.errors import NGSError
 
 if TYPE_CHECKING:
-    import uvicorn
     from fastapi import FastAPI
-    from starlette.applications import Starlette
 
     from ngs.apps.serve.playground import Playground
     from ngs.apps.serve.visitors import Visitors
@@ -62,7 +59,7 @@ def serve(
     """
     try:
         import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
+        import uvicorn
     except ImportError as error:
         raise NGSError(
             f"the playground needs FastAPI and Uvicorn, and {error.name} is missing; "
@@ -75,10 +72,19 @@ def serve(
     give_back()
     listening = listen(host, port)
     visitors = Visitors()
-    endpoints: Future[FastAPI] = ThreadPoolExecutor(1).submit(
-        loaded, lambda: furnished(run, questions, runs, results, visitors)
+    endpoints = ThreadPoolExecutor(1).submit(loaded, run, questions, runs, results, visitors)
+    config = uvicorn.Config(  # it tells little of itself and of who asks it
+        front(visitors, names_of(host, name or ()), endpoints),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=1,  # pages that watch a curve would never go
     )
-    server = _server(front(visitors, names_of(host, name or ()), endpoints))
+    server = uvicorn.Server(config)
 
     def end_if_failed(done: Future[FastAPI]) -> None:
         if done.exception():
@@ -93,25 +99,9 @@ def serve(
     endpoints.result()  # why it could not be loaded, if so
 
 
-def _server(app: Starlette) -> uvicorn.Server:
-    """It tells little of itself and of who asks it."""
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=1,  # pages that watch a curve would never go
-    )
-    return uvicorn.Server(config)
-
-
-def loaded(furnished: Callable[[], Playground]) -> FastAPI:
+def loaded(
+    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors
+) -> FastAPI:
     """The endpoints of a playground. The page is there already: this takes seconds."""
     import torch
 
@@ -119,7 +109,7 @@ def loaded(furnished: Callable[[], Playground]) -> FastAPI:
     from ngs.apps.serve.drawing_api import prepare
 
     torch.set_num_threads(1)  # of each request: several are computed at once
-    playground = furnished()
+    playground = furnished(run, questions, runs, results, visitors)
     app = endpoints(playground)
     for line in told(playground):
         typer.echo(line)

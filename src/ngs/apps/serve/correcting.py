@@ -7,8 +7,6 @@ from fractions import Fraction
 from math import exp
 from typing import Literal
 
-import torch
-
 from ngs.apps.formula_reading import Seen, likeliest, ranked, value_of
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.reading import (
@@ -27,7 +25,6 @@ from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
 from ngs.grammar.tree import Leaf, Sentence, Tree, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.compiled import BUDGET, value_circuit
 from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoning_parts
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
@@ -100,12 +97,6 @@ class Corrected(RightFormulas):
     )
     position: int | None = part("Of the changed symbol, from 0.", 1)
     corrected_tree: Node | None = part("Of the corrected formula.")
-
-
-def prepare() -> None:
-    """Compile the tables of the posterior, shortest first: some seconds that no visitor should wait for."""
-    for length in range(1, LONGEST_TABLED + 1, 2):
-        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
 
 def correct(seen: Seen, target: Fraction) -> Corrected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from time import monotonic
@@ -15,7 +15,6 @@ from pydantic import FailFast, Field, field_validator
 from torch import nn
 
 from ngs.apps.formula_reading import as_answer
-from ngs.apps.serve import correcting
 from ngs.apps.serve.correcting import Corrected, correct
 from ngs.apps.serve.learning import Taken, drawn_of, familiar, learn, own_copy, right
 from ngs.apps.serve.limits import Limits
@@ -25,6 +24,10 @@ from ngs.apps.serve.reading import Reading, reading_of
 from ngs.apps.serve.strokes import seen_in
 from ngs.apps.serve.visitors import Score, Visitor, current_visitor
 from ngs.errors import NGSError
+from ngs.experiments.hwf import LONGEST_TABLED
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.compiled import BUDGET, value_circuit
+from ngs.tasks.hwf.dataset import GRAMMAR
 
 LEARN_SECONDS = 3.0
 """No step begins later."""
@@ -108,9 +111,10 @@ class WithScore(Message):
 
 
 def prepare() -> None:
-    """What the first visitors would otherwise wait for; some seconds, beside serving them."""
+    """What visitors would otherwise wait for, the shortest tables first; some seconds, beside serving."""
     familiar()
-    correcting.prepare()
+    for length in range(1, LONGEST_TABLED + 1, 2):
+        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
 
 def drawing_router(playground: Playground) -> APIRouter:
@@ -175,7 +179,12 @@ def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visi
     drawn, own = drawn_of(seen, answer), own_copy(network)
     earlier = [each for each in visitor.drawn if not each.same_as(drawn)]
     generator = torch.Generator().manual_seed(crc32(visitor.id.encode()) + len(visitor.drawn))
-    taken = list(_in_time(learn(own, drawn, earlier, lesson.steps, generator)))
+    end = monotonic() + LEARN_SECONDS
+    taken: list[Taken] = []
+    for step in learn(own, drawn, earlier, lesson.steps, generator):
+        taken.append(step)
+        if monotonic() > end:
+            break
     own.zero_grad(set_to_none=True)  # as large as the network, and needed no more
     if taken:
         visitor.network = own
@@ -192,12 +201,3 @@ def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visi
         found=bool(taken),
         score=visitor.score,
     )
-
-
-def _in_time(steps: Iterable[Taken]) -> Iterator[Taken]:
-    """Until the time is over."""
-    end = monotonic() + LEARN_SECONDS
-    for step in steps:
-        yield step
-        if monotonic() > end:
-            return

@@ -51,17 +51,12 @@ class Networks(dict[str, Shared | None]):
         """Take the network of a run of `ngs train hwf`."""
         trained = load_network(run)
         weak = weakened(trained)
+        tested = read_facts(run / RESULT)["test"] if (run / RESULT).exists() else {}
         found = {
-            TRAINED: Shared(trained, symbols_read(trained), _tested(run)),
+            TRAINED: Shared(trained, symbols_read(trained), tested.get("calculation")),
             WEAK: Shared(weak, symbols_read(weak)),
         }
         self.update(found)  # at once: other threads see all of a run, or nothing
-
-
-def _tested(run: Path) -> float | None:
-    if not (run / RESULT).exists():
-        return None
-    return float(read_facts(run / RESULT)["test"]["calculation"])
 
 
 @torch.no_grad()

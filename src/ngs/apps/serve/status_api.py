@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
-from ngs.apps.serve.live_rows import EventStream
+from ngs.apps.serve.live_rows import EventStream, event
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.networks import TRAINED, Shared
 from ngs.apps.serve.playground import Playground
@@ -92,7 +91,7 @@ def status_router(playground: Playground) -> APIRouter:
 
 
 def _network(shared: Shared | None) -> NetworkStatus:
-    accuracy, symbols = (None, None) if shared is None else (shared.accuracy, shared.symbols)
+    accuracy, symbols = (shared.accuracy, shared.symbols) if shared else (None, None)
     return NetworkStatus(ready=shared is not None, accuracy=accuracy, symbols=symbols)
 
 
@@ -100,9 +99,9 @@ async def _events(playground: Playground) -> AsyncIterator[str]:
     training, last = playground.training, None
     while now := await run_in_threadpool(training.progress):
         if now != last:
-            yield f"data: {now.model_dump_json()}\n\n"
+            yield event(now.model_dump())
             last = now
         await asyncio.sleep(LOOK_SECONDS)
     trained = playground.networks[TRAINED]
     done = {"accuracy": trained and trained.accuracy, "error": training.failure}
-    yield f"event: done\ndata: {json.dumps(done)}\n\n"
+    yield event(done, "done")
