@@ -22,16 +22,15 @@ from ngs.tasks.pictures.picture_file import read_picture
 from ngs.tasks.pictures.scene_reading import SeenPicture
 from ngs.tasks.pictures.seen_scene import seen_camera
 
-Eyes = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUN", help="Folder of a run of `ngs train scenes`, or a file that `ngs weights` made of one."
-    ),
-]
-
 
 def see(
-    run: Eyes,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder of a run of `ngs train scenes`, or a file that `ngs weights` made of one.",
+        ),
+    ],
     images: Annotated[
         list[Path], typer.Argument(metavar="IMAGE", help="Pictures of scenes, 480x320 or of that shape.")
     ],

@@ -42,20 +42,17 @@ QUESTIONS = 10
 train_app = typer.Typer(help="Train a network: from answers alone, or to see.", no_args_is_help=True)
 
 
-Out = Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")]
-Resume = Annotated[
-    Path | None, typer.Option(help="Go on with the interrupted run in this folder; its own settings count.")
-]
-Overwrite = Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")]
-
-
 def _train(
     config: Config,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Go on with the interrupted run in this folder; its own settings count."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
 ) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
