@@ -10,7 +10,6 @@ from typing import Annotated
 import torch
 import typer
 
-from ngs.apps.errors import reporting_errors
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.gathering import gathered
@@ -37,7 +36,6 @@ SILENCE = 60.0
 """Seconds after which a run that goes on says where it is."""
 
 
-@reporting_errors
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Which; see --list.")
@@ -124,7 +122,6 @@ def reproduce(
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
 
-@reporting_errors
 def results(
     docs: Annotated[Path, typer.Argument(help="The folder of the documentation.")] = Path("docs"),
 ) -> None:
