@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,9 +30,9 @@ from ngs.experiments.config import EMBEDDED
 from ngs.experiments.course import AnswersCourse
 from ngs.experiments.environment import environment
 from ngs.gpu import rounded_products
+from ngs.kernels import DEVICES, NAMES, devices
 from ngs.learning.loop import Trainer
 
-KERNELS = ("decoder", "sequence_log_probs", "lstm", "program_execution")
 WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
 
@@ -47,15 +46,12 @@ def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse[Any]]]:
 
 @contextmanager
 def kernels(names: tuple[str, ...]) -> Iterator[None]:
-    before = os.environ.get("NGS_KERNELS")
-    os.environ["NGS_KERNELS"] = ",".join(names) or "off"
+    before = dict(DEVICES)
+    DEVICES.update(devices(",".join(names) or "off"))
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["NGS_KERNELS"]
-        else:
-            os.environ["NGS_KERNELS"] = before
+        DEVICES.update(before)
 
 
 def milliseconds(course: AnswersCourse[Any], method: str, steps: int) -> float:
@@ -79,9 +75,9 @@ Train = Callable[[str, int], float]
 def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
     """Median milliseconds of a step in each way, and how many times longer it takes without each kernel."""
     ways: Mapping[str, tuple[str, ...]] = {
-        "with all": KERNELS,
+        "with all": NAMES,
         "with none": (),
-        **{f"without {name}": tuple(other for other in KERNELS if other != name) for name in KERNELS},
+        **{f"without {name}": tuple(other for other in NAMES if other != name) for name in NAMES},
     }
     spent: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):

@@ -55,5 +55,5 @@ for rank in range(4):
 
 print("\nthe second image, seen alone and as part of a sentence:")
 for symbol in ("4", "+", "*"):
-    column = GRAMMAR.column(symbol)
+    column = GRAMMAR.symbol_id(symbol)
     print(f"  {symbol}   {log_probs[0, 1, column].exp().item():.3f}   {p.marginals[0, 1, column].item():.3f}")

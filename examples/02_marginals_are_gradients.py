@@ -22,7 +22,7 @@ p = independent(PALINDROMES, log_probs)
 many = 20_000
 repeated = independent(PALINDROMES, log_probs.detach().expand(many, -1, -1))
 drawn = repeated.sample(torch.Generator().manual_seed(0)).symbols
-counted = (drawn == PALINDROMES.column("a")).double().mean(0)
+counted = (drawn == PALINDROMES.symbol_id("a")).double().mean(0)
 
 print(f"p(palindrome) = {p.log_z.exp().item():.4f}\n")
 print("position  p(a) alone  p(a) in a palindrome")

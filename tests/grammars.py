@@ -124,7 +124,7 @@ def grammars(draw: st.DrawFn) -> Grammar:
     return Grammar(tuple(rules))
 
 
-def lattices(
+def score_tables(
     grammar: Grammar, time: int, *, batch: int | None = None, impossible: float = 0.0
 ) -> st.SearchStrategy[Tensor]:
     """Log-normalised float64 scores [time, symbol], or [batch, time, symbol].
@@ -134,7 +134,7 @@ def lattices(
     """
     shape = (time, len(grammar.symbols)) if batch is None else (batch, time, len(grammar.symbols))
 
-    def lattice(seed: int) -> Tensor:
+    def table(seed: int) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
         scale = 10 ** (2 * torch.rand((), generator=generator, dtype=torch.float64) - 1)
         scores = scale * torch.randn(shape, generator=generator, dtype=torch.float64)
@@ -142,7 +142,7 @@ def lattices(
         excluded &= scores < scores.amax(-1, keepdim=True)
         return scores.masked_fill(excluded, -torch.inf).log_softmax(-1)
 
-    return st.integers(0, 2**32 - 1).map(lattice)
+    return st.integers(0, 2**32 - 1).map(table)
 
 
 def _alternatives(head: Nonterminal, symbols: Sequence[Symbol]) -> st.SearchStrategy[list[Rule]]:

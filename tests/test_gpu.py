@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import ngs
+import ngs.kernels
 from ngs.experiments.clevr import CLEVRCourse
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.course import Course
@@ -27,7 +28,7 @@ from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import back_search, sample_corrections
 from ngs.search.judges import TableJudge
-from ngs.tasks.clevr.noun_phrases import TidyEdits, switches
+from ngs.tasks.clevr.noun_phrases import switches, tidy_edits
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from tests.networks import asked as asking
 from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
@@ -41,7 +42,8 @@ GRAMMAR, ARITHMETIC = arithmetic(), ngs.Arithmetic
 @pytest.fixture(params=["kernels", "plain engine"], autouse=True)
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "plain engine":
-        monkeypatch.setenv("NGS_KERNELS", "off")
+        for name in ngs.kernels.NAMES:
+            monkeypatch.setitem(ngs.kernels.DEVICES, name, ())
     return str(request.param)
 
 
@@ -131,7 +133,7 @@ def test_what_may_come_next(name: str) -> None:
     assert_equal(*every, "rows", "sentences", "complete")
 
 
-@pytest.mark.parametrize("edits", [switches, TidyEdits])
+@pytest.mark.parametrize("edits", [switches, tidy_edits])
 def test_edits(edits: Any) -> None:
     z = encoded(PROGRAMS)
     assert_equal(edits().neighbours(z), edits().to(GPU).neighbours(z.to(GPU)), "rows", "symbols")
@@ -205,7 +207,8 @@ def test_a_training_step(task: str, method: str) -> None:
     after = list(trainer.network.parameters())
     assert step.loss.isfinite() and all(part.isfinite() for part in step.measures.values())
     assert all(weight.isfinite().all() for weight in after)
-    assert any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
+    rewarded = step.measures.get("reward", 1) > 0  # policy gradients learn nothing from wrong samples alone
+    assert not rewarded or any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
     assert 0 <= learner.validate(trainer.learned).accuracy <= 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import pkgutil
 import subprocess
 import sys
@@ -37,21 +36,23 @@ def test_without_a_gpu_there_is_nothing_to_measure() -> None:
 def test_ways_take_turns_and_are_compared_with_all_kernels(
     benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("NGS_KERNELS", "lstm")
-    ways = []
+    monkeypatch.setattr(ngs.kernels, "HAS_TRITON", True)
+    ways: list[frozenset[str]] = []
 
     def train(method: str, steps: int) -> float:
-        ways.append(os.environ["NGS_KERNELS"])
-        return {"off": 6.0}.get(ways[-1], 8.0 - ways[-1].count(","))
+        ways.append(frozenset(name for name, where in ngs.kernels.DEVICES.items() if where))
+        return 10.0 - len(ways[-1])
 
+    before = dict(ngs.kernels.DEVICES)
     row = benchmark.measured(train, "m-bs", 2, 10)
-    everything = ",".join(benchmark.KERNELS)
-    assert ways[0] == everything and ways[1] == "off" and ways == 2 * ways[: len(ways) // 2]
-    assert len(set(ways)) == len(benchmark.KERNELS) + 2 and os.environ["NGS_KERNELS"] == "lstm"
-    assert row["ratios"]["with none"] == 6 / 5 and row["ratios"]["without lstm"] == 6 / 5
+    everything = set(ngs.kernels.NAMES)
+    assert ways[0] == everything and ways[1] == set() and ways == 2 * ways[: len(ways) // 2]
+    assert set(ways[2:5]) == {frozenset(everything - {name}) for name in everything}
+    assert before == ngs.kernels.DEVICES
+    assert row["ratios"]["with none"] == 10 / 7 and row["ratios"]["without lstm"] == 8 / 7
 
 
-def test_every_kernel_is_measured(benchmark: ModuleType) -> None:
+def test_every_kernel_is_measured() -> None:
     """All modules but those that only others use."""
     found = {module.name for module in pkgutil.iter_modules(ngs.kernels.__path__)}
-    assert found - {"tiles", "program_rules"} == set(benchmark.KERNELS)
+    assert found - {"tiles", "program_rules"} == set(ngs.kernels.NAMES)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.grammar.constraint import Counting
@@ -80,7 +80,6 @@ def in_single_precision(p: Autoregressive) -> Decoder:
 @torch.no_grad()
 def test_decoding(name: str, layers: int, copies: bool) -> None:
     from ngs.kernels.decoder import MOST_ROWS, greedy, sampling
-    from ngs.kernels.sequence_log_probs import sequence_log_probs
 
     rng = random_source()
     programs = random_programs(rng, 10, 8)
@@ -91,16 +90,6 @@ def test_decoding(name: str, layers: int, copies: bool) -> None:
     p = asking.distribution(network, asking.questions(rng, programs), programs, name)
     decoder = in_single_precision(p)
 
-    def scores(rows: Tensor, z: Tensor) -> Tensor:
-        found: Tensor = sequence_log_probs(decoder, rows, z).double()
-        return found
-
-    for each in (z, z.flip(1), z.masked_fill(torch.arange(time) >= 3, PAD)):
-        assert torch.allclose(scores(every, each), p.score(every, each), atol=1e-4)
-    rows = torch.tensor(rng.choices(range(10), k=40))
-    want = p.score(rows, z[rows])
-    assert torch.allclose(scores(rows, z[rows]), want, atol=1e-4) and want.isfinite().all()
-    assert len(scores(rows[:0], z[:0])) == 0
     best, log_p = decoder.decode(every, time, greedy(every))
     assert torch.equal(best, p.best().symbols)
     assert torch.allclose(log_p, p.best().log_probs, atol=1e-4)
@@ -112,23 +101,6 @@ def test_decoding(name: str, layers: int, copies: bool) -> None:
     assert nobody.shape == (0, time)
     with pytest.raises(ValueError, match="at most"):
         decoder.decode(rows[:1].expand(MOST_ROWS + 1), time, greedy(rows))
-
-
-@torch.no_grad()
-def test_log_p_of_long_programs_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 16 modules at once, by few programs: each takes several rows, and each row several parts."""
-    from ngs.kernels import sequence_log_probs as kernel
-
-    rng = random_source()
-    programs = [*random_programs(rng, 15, 24), *random_programs(rng, 5, 24, shortest=17)]
-    z, rows = encoded(programs, extra=2), torch.arange(19)
-    network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 2))
-    p = asking.distribution(network, asking.questions(rng, programs), programs, "grammar")
-    for name, number in (("TIMES", 16), ("PROGRAMS", 1), ("AT_ONCE", 17)):
-        monkeypatch.setattr(kernel, name, number)
-    want, decoder = p.score(rows, z[:19]), in_single_precision(p)
-    assert torch.allclose(kernel.sequence_log_probs(decoder, rows, z[:19]).double(), want, atol=1e-4)
-    assert want.isfinite().all() and (want < -1).sum() >= 4
 
 
 @torch.no_grad()

@@ -41,6 +41,8 @@ OF_ONE_TASK = {
     "Edits": "edits given as a list of results, as those of programs",
     "_count_by_row": "part of the same",
     "Switch": "edits of programs",
+    "Rearrange": "the same",
+    "Phrases": "the same",
     "lengths_of": "used by substitutions and by tables",
     "TableJudge": "judges formulas",
     "TableValues": "the same",

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import typer
 from click.testing import Result
 from PIL import Image
 from typer.testing import CliRunner
 
-from ngs.apps import asking_commands, reading_commands
-from ngs.apps.embedded_scenes import embedded_scene
+from ngs.apps import asking_commands
+from ngs.apps.asking_commands import embedded_scenes
+from ngs.apps.cli import app
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.run import train
 from ngs.grammar.constraint import AnyOrder
@@ -29,10 +29,6 @@ from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.program_text import description
 from tests.tasks.clevr.official_files import scene, thing
 from tests.tasks.clevr.readers import random_reader, some_questions
-
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(asking_commands.ask)
-app.command()(reading_commands.explain)
 
 BIG_SPHERE = thing("large", "blue", "metal", "sphere", 0.0)
 RED_CUBE = thing("small", "red", "rubber", "cube", 1.0)
@@ -111,7 +107,7 @@ def test_without_a_scene_an_embedded_one_is_shown(run) -> None:
     assert f"answer: {sum(each.shape == 'cube' for each in things)}\n" in result.stdout
     assert "--scene-number" in result.stdout
     assert ngs("ask", run, CUBES, "--scene-number", "3").stdout.startswith("scene 3 of the embedded data (")
-    assert embedded_scene(3) == embedded().scenes[1003] and embedded_scene(199) == embedded().scenes[-1]
+    assert embedded_scenes(200) == embedded().scenes[1000:] and embedded_scenes(4) == embedded_scenes(200)[:4]
 
 
 def test_several_programs_are_listed(run) -> None:

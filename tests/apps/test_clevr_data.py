@@ -11,13 +11,13 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from ngs.apps.data_commands import data_app
+from ngs.apps.cli import app
 from ngs.tasks.clevr import packed
 from tests.tasks.clevr.official_files import sound_files, sound_question, sound_scene, written
 
 
 def ngs_data(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(data_app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["data", *(str(argument) for argument in arguments)])
 
 
 @pytest.fixture(autouse=True)
@@ -145,5 +145,5 @@ def test_inspect_finds_what_is_wrong() -> None:
 def test_what_is_not_there_is_told_of_both_formats(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name, told in (("nowhere", "there is no such file or folder"), ("empty", "is empty")):
-        result = CliRunner().invoke(data_app, ["import", str(tmp_path / name)])
+        result = CliRunner().invoke(app, ["data", "import", str(tmp_path / name)])
         assert result.exit_code == 1 and told in result.output and "CLEVR v1.0" in result.output

@@ -10,14 +10,14 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from ngs.apps.data_commands import data_app
+from ngs.apps.cli import app
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.inspection import inspect
 from tests.tasks.hwf.archives import IMAGES, TRAIN, entry, files_of, picture, sound_files, zipped
 
 
 def ngs_data(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(data_app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["data", *(str(argument) for argument in arguments)])
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-import typer
 from click.testing import Result
 from PIL import Image
 from typer.testing import CliRunner
 
 from ngs.apps import reading_commands
+from ngs.apps.cli import app
 from ngs.apps.formula_reading import as_answer, likeliest, shown_value
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
@@ -30,10 +30,6 @@ from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.segmentation import Grey
 from tests.enumeration import sentences
 from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
-
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(reading_commands.predict)
-app.command()(reading_commands.explain)
 
 
 def ngs(*arguments: str | Path) -> Result:

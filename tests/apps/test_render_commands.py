@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 from click.testing import Result
 from PIL import Image
-from typer import Typer
 from typer.testing import CliRunner
 
-from ngs.apps.render_commands import render
+from ngs.apps.cli import app
 from ngs.tasks.pictures.picture_folder import read_folder
 from tests.tasks.pictures.picture_folders import few
 
-app = Typer()
-app.command()(render)
-
 
 def ngs_data_render(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, ["data", "render", *(str(argument) for argument in arguments)])
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,8 @@ from ngs.experiments.results.outcome import tested as share_of
 from ngs.experiments.results.section import Section
 from ngs.experiments.results.tables import table
 from ngs.experiments.run import Progress
-from ngs.experiments.sweep.event import Began, Event
-from ngs.experiments.sweep.store import Store
+from ngs.experiments.sweep.attempt import Event
+from ngs.experiments.sweep.store import Store, addressed
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def test_only_the_rows_asked_for_are_run_and_the_others_are_shown_as_missing(the
     assert result.exit_code == 0, result.output
     first, *others = jobs(there)
     store = Store(there / "runs")
-    assert store.done(first)
-    assert not any(store.done(job) for job in others)
+    assert store.has(address(first))
+    assert not any(store.has(address(job)) for job in others)
     assert "1 of 2 runs done" in result.output
 
 
@@ -157,7 +157,7 @@ def test_a_real_experiment_names_its_data(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_whoever_interrupts_it_is_told_that_it_goes_on(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(jobs: Sequence[Job], store: Store, workers: int | None) -> Iterator[Event]:
-        yield Began(jobs[0])
+        yield Event(addressed(jobs)[0], "running", "step 1 of 2")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(reproduce_commands, "WHERE", {"here": interrupted})
@@ -298,7 +298,7 @@ def test_what_is_there_can_be_shown_without_running_anything(there: Path) -> Non
     empty = ngs("reproduce", "tiny", "--quick", "--only-gather")
     assert empty.exit_code == 0, empty.output
     assert "| first | not run yet |" in empty.output and "0 of 2 runs done." in empty.output
-    assert not any(Store(there / "runs/reproduce").done(job) for job in jobs(there))
+    assert not any(Store(there / "runs/reproduce").has(address(job)) for job in jobs(there))
     ngs("reproduce", "tiny", "--quick", "--workers", "1")
     gathered = ngs("reproduce", "tiny", "--quick", "--only-gather", "--seeds", "2")
     assert gathered.exit_code == 0

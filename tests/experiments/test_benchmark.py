@@ -1,16 +1,20 @@
 """The benchmark measures what it says it measures; how fast is not tested."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 import torch
 
+from ngs.errors import NGSError
 from ngs.experiments import benchmark
 from ngs.grammar.library import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.elementwise import at_once
 from ngs.search.compiled import BUDGET, value_tables
 from ngs.search.support import posterior
+from ngs.tasks.clevr.dataset import Ragged, VisualQuestions
+from ngs.tasks.clevr.embedded import synthetic
 
 CPU = torch.device("cpu")
 
@@ -46,7 +50,7 @@ def test_table_entries_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_all_objectives_train() -> None:
-    steps = benchmark.training_steps(CPU, 1)
+    steps = benchmark.objective_times(CPU, 1)
     assert list(steps)[:3] == ["supervised", "posterior", "m-BS(5)"]
     assert list(steps)[3:] == ["posterior, by ngs.posterior"]
     assert all(seconds > 0 for seconds in steps.values())
@@ -64,6 +68,25 @@ def test_promises_on_each_device() -> None:
     steps = {"supervised": 1.0, "posterior": 1.4, "m-BS(5)": 1.9}
     compiled = {"seconds": 1.0, "process_mb": 100.0}
     on_cpu = benchmark.promises(CPU, speeds, steps, compiled)
-    assert [target.kept for target in on_cpu] == [False, False, False, True, True]
+    assert [target["kept"] for target in on_cpu] == [False, False, False, True, True]
     on_gpu = benchmark.promises(torch.device("cuda"), speeds, steps, compiled)
-    assert [target.kept for target in on_gpu] == [False, True]
+    assert [target["kept"] for target in on_gpu] == [False, True]
+
+
+@pytest.fixture(scope="module")
+def data() -> VisualQuestions:
+    return synthetic(scenes=20, per_scene=5, validation_scenes=2)
+
+
+def test_batched_execution_is_compared_with_the_reference(data: VisualQuestions) -> None:
+    speeds = benchmark.execution(data, rounds=1, device=CPU)
+    assert speeds["times_reference"] == speeds["batched_per_second"] / speeds["reference_per_second"]
+    assert min(speeds.values()) > 0 and speeds["programs_at_once"] == 100_000
+
+
+def test_data_without_programs_are_refused(data: VisualQuestions) -> None:
+    silent = replace(
+        data.train, programs=Ragged(data.train.programs.flat[:0], 0 * data.train.programs.offsets)
+    )
+    with pytest.raises(NGSError, match="some questions of synthetic have no program"):
+        benchmark.execution(replace(data, train=silent), rounds=1, device=CPU)

@@ -14,8 +14,7 @@ from ngs.experiments.config import TASKS, TrainCLEVR, TrainHWF, Training, TrainS
 from ngs.learning.examples import Examples
 from ngs.learning.methods import METHODS, KBest, Mapo, MultiStep, Reinforce, a_sample, most_likely
 from ngs.learning.schedule import constant
-from ngs.search.edits import Switch
-from ngs.tasks.clevr.noun_phrases import TidyEdits
+from ngs.search.edits import Rearrange, Switch
 
 FILE = Path("config.json")
 FIVE = Examples.of([torch.zeros(1, 2)] * 5, [1] * 5, [[0]] * 5)
@@ -194,8 +193,8 @@ def test_how_to_search_is_what_the_settings_say() -> None:
 @pytest.mark.parametrize(
     "grammar, moves, kind, moving",
     [
-        ("tidy", True, TidyEdits, True),
-        ("tidy", False, TidyEdits, False),
+        ("tidy", True, Rearrange, True),
+        ("tidy", False, Rearrange, False),
         ("free", True, Switch, False),
         ("free", False, Switch, False),
         ("none", True, Switch, False),

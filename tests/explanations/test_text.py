@@ -25,7 +25,7 @@ from ngs.reasoning.operation import ANY, UNDEFINED
 from ngs.reasoning.semantics import Semantics
 from ngs.search.correction import Correction
 from ngs.search.one_step import one_step
-from tests.grammars import lattices
+from tests.grammars import score_tables
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -38,7 +38,7 @@ def reading(grammar: Grammar, sentence: Sequence[str], doubts: dict[int, str] | 
         known = {symbol: 0.8, **({doubts[t]: 0.15} if doubts and t in doubts else {})}
         probs[t] = (1 - sum(known.values())) / (len(grammar.symbols) - len(known))
         for name, prob in known.items():
-            probs[t, grammar.column(name)] = prob
+            probs[t, grammar.symbol_id(name)] = prob
     return probs.log()
 
 
@@ -240,10 +240,10 @@ def test_visits_are_numbered_in_their_order() -> None:
 @settings(max_examples=60)
 @given(st.sampled_from([1, 3, 5, 7]), st.fractions(-20, 20, max_denominator=3), st.data())
 def test_every_correction_can_be_explained(length: int, target: Fraction, data: st.DataObject) -> None:
-    lattice = data.draw(lattices(arithmetic(), length, impossible=0.2))
+    scores = data.draw(score_tables(arithmetic(), length, impossible=0.2))
     sentence = data.draw(st.none() | random_formula(length))
     try:
-        case = one_step(arithmetic(), Arithmetic, lattice, target, sentence)
+        case = one_step(arithmetic(), Arithmetic, scores, target, sentence)
     except ParseError as error:
         assert "positive probability" in str(error)
         return
@@ -281,6 +281,6 @@ def check_picture(case: Correction) -> None:
 
 
 def test_the_reading_is_what_it_says() -> None:
-    lattice = reading(arithmetic(), "1+2", {0: "7"})
-    assert torch.allclose(lattice.exp().sum(-1), torch.ones(3, dtype=torch.float64))
-    assert arithmetic().decode(lattice.argmax(-1).tolist()) == ("1", "+", "2")
+    scores = reading(arithmetic(), "1+2", {0: "7"})
+    assert torch.allclose(scores.exp().sum(-1), torch.ones(3, dtype=torch.float64))
+    assert arithmetic().decode(scores.argmax(-1).tolist()) == ("1", "+", "2")

@@ -68,16 +68,16 @@ def test_a_legal_symbol_has_a_sentence_that_goes_on_with_it(grammar: Grammar, rn
     prefix: tuple[int, ...] = ()
     state = automaton.start
     for _ in range(4):
-        for column in automaton.legal(state):
-            after = automaton.advance(state, column)
+        for symbol in automaton.legal(state):
+            after = automaton.advance(state, symbol)
             shortest = next(n for n in range(64) if automaton.completes_in(after, n))
             length = len(prefix) + 1 + shortest
             if length <= 7:
-                assert any(w[: len(prefix) + 1] == (*prefix, column) for w in words_of(grammar, length))
+                assert any(w[: len(prefix) + 1] == (*prefix, symbol) for w in words_of(grammar, length))
         if not automaton.legal(state):
             break
-        column = rng.choice(automaton.legal(state))
-        state, prefix = automaton.advance(state, column), (*prefix, column)
+        symbol = rng.choice(automaton.legal(state))
+        state, prefix = automaton.advance(state, symbol), (*prefix, symbol)
 
 
 @given(grammars(), st.integers(0, 6))
@@ -134,9 +134,9 @@ def test_symbols_of_one_class_lead_to_the_same_state(grammar: Grammar) -> None:
     state = automaton.start
     for _ in range(4):
         reached: dict[int, set[int]] = {}
-        for column in range(len(grammar.symbols)):
-            legal = column in automaton.legal(state)
-            reached.setdefault(classes[column], set()).add(automaton.advance(state, column) if legal else -1)
+        for symbol in range(len(grammar.symbols)):
+            legal = symbol in automaton.legal(state)
+            reached.setdefault(classes[symbol], set()).add(automaton.advance(state, symbol) if legal else -1)
         assert all(len(states) == 1 for states in reached.values())
         following = max(max(states) for states in reached.values())
         state = following if following >= 0 else state
@@ -199,10 +199,10 @@ def test_a_sentence_can_be_decoded_from_its_multiset() -> None:
             state = automaton.advance(state, sentence[-1])
         multiset, state = Counter(sentence), automaton.start
         for _ in range(length):
-            column = rng.choice(automaton.legal_from(state, multiset))
-            assert multiset[column] > 0
-            multiset[column] -= 1
-            state = automaton.advance(state, column)
+            symbol = rng.choice(automaton.legal_from(state, multiset))
+            assert multiset[symbol] > 0
+            multiset[symbol] -= 1
+            state = automaton.advance(state, symbol)
         assert automaton.accepts(state)
 
 
@@ -212,11 +212,11 @@ def test_multisets_that_fit_no_sentence_are_recognised() -> None:
         {"less_than": 1, "count": 2, "union": 3, "all": 3, "unique": 4, "left": 3, "same_size": 1}
         | {"cube": 2, "metal": 2, "red": 2, "small": 2}
     )
-    columns = Counter({LARGE_PREFIX.column(symbol): number for symbol, number in multiset.items()})
-    assert columns.total() == 25
-    assert not automaton.completes_with(automaton.start, columns)  # two `all` are missing
-    columns += Counter({LARGE_PREFIX.column("all"): 2})
-    assert automaton.completes_with(automaton.start, columns)
+    counts = Counter({LARGE_PREFIX.symbol_id(symbol): number for symbol, number in multiset.items()})
+    assert counts.total() == 25
+    assert not automaton.completes_with(automaton.start, counts)  # two `all` are missing
+    counts += Counter({LARGE_PREFIX.symbol_id("all"): 2})
+    assert automaton.completes_with(automaton.start, counts)
 
 
 def test_errors_say_what_was_expected() -> None:
@@ -224,7 +224,7 @@ def test_errors_say_what_was_expected() -> None:
     with pytest.raises(ParseError, match=r"^position 2: '\+' cannot come here: expected 0 1 2$"):
         automaton.run(ARITHMETIC.encode("1++"))
     with pytest.raises(ParseError, match=r"^'0' cannot come here: expected \+ - \* / or the end$"):
-        automaton.advance(automaton.run(ARITHMETIC.encode("1")), ARITHMETIC.column("0"))
+        automaton.advance(automaton.run(ARITHMETIC.encode("1")), ARITHMETIC.symbol_id("0"))
     with pytest.raises(ParseError, match="symbol id 99 cannot come here"):
         automaton.advance(automaton.start, 99)
     with pytest.raises(ParseError, match=r"each symbol id \(0 to 6\) is to be used; got 1 for symbol id 7"):

@@ -129,12 +129,12 @@ def test_symbols_stand_in_the_order_of_first_appearance() -> None:
     assert grammar.symbols == ("y", "x", "z")
     assert grammar.encode(["z", "y"]) == [2, 0]
     assert grammar.decode([2, 0]) == ("z", "y")
-    assert [grammar.column(symbol) for symbol in grammar.symbols] == [0, 1, 2]
+    assert [grammar.symbol_id(symbol) for symbol in grammar.symbols] == [0, 1, 2]
 
 
 def test_an_unknown_symbol_is_refused() -> None:
     with pytest.raises(ParseError, match=r"^the grammar has no symbol 'w'; its symbols are x y$"):
-        Grammar.parse('a: "x" "y"').column("w")
+        Grammar.parse('a: "x" "y"').symbol_id("w")
 
 
 def test_alternatives_by_head() -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.parsing.independent import Independent, independent
 from tests.enumeration import sentences
-from tests.grammars import grammars, lattices
+from tests.grammars import grammars, score_tables
 
 SEED = 1966
 
@@ -50,7 +50,7 @@ def batches(draw: st.DrawFn, *, impossible: float = 0.1, behind: float = math.na
     assume(known)
     lengths = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
     time = max(lengths) + draw(st.integers(0, 1))
-    scores = draw(lattices(grammar, time, batch=len(lengths), impossible=impossible))
+    scores = draw(score_tables(grammar, time, batch=len(lengths), impossible=impossible))
     after = torch.arange(time) >= torch.tensor(lengths)[:, None]
     return Batch(grammar, scores.masked_fill(after[..., None], behind), lengths)
 
@@ -70,7 +70,7 @@ def entropy_of(log_probs: Tensor) -> float:
     return -float(share.xlogy(share).sum()) if log_probs.gt(-math.inf).any() else 0.0
 
 
-def lattice_of(grammar: Grammar, time: int, *, seed: int = 0) -> Tensor:
+def random_scores(grammar: Grammar, time: int, *, seed: int = 0) -> Tensor:
     """One example [1, time, symbol] of moderately peaked scores."""
     generator, shape = torch.Generator().manual_seed(seed), (1, time, len(grammar.symbols))
     return torch.randn(shape, generator=generator, dtype=torch.float64).log_softmax(-1)

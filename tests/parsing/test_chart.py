@@ -21,7 +21,7 @@ from ngs.parsing.circuit import Circuit, Edges, unroll
 from ngs.parsing.derivations import log_total
 from ngs.parsing.tables import Blank, compile_tables
 from tests.enumeration import derivations
-from tests.grammars import CATALAN, DANGLING_ELSE, NAMED, NULLABLE_LIST, grammars, lattices
+from tests.grammars import CATALAN, DANGLING_ELSE, NAMED, NULLABLE_LIST, grammars, score_tables
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,16 @@ class Case:
         return self.circuit.select([self.circuit.root(length) for length in self.lengths])
 
     def derivations(self, example: int) -> tuple[Tensor, Tensor]:
-        """The columns [word, time] of the example's words and their log-weights [word].
+        """The symbols [word, time] of the example's words and their log-weights [word].
 
         The weight is p(word) times the number of its trees.
         """
         length = self.lengths[example]
         trees = Counter(map(sentence_of, derivations(self.grammar, length)))
-        columns = torch.tensor([self.grammar.encode(word) for word in trees])
+        symbols = torch.tensor([self.grammar.encode(word) for word in trees])
         counts = torch.tensor(list(trees.values()), dtype=torch.float64)
-        lattice = self.scores[example].double()
-        return columns, lattice[torch.arange(length), columns].sum(-1) + counts.log()
+        scores = self.scores[example].double()
+        return symbols, scores[torch.arange(length), symbols].sum(-1) + counts.log()
 
 
 def case_of(grammar: Grammar, scores: Tensor, lengths: list[int]) -> Case:
@@ -64,7 +64,7 @@ def cases(draw: st.DrawFn, *, impossible: float = 0.0) -> Case:
     assume(known)
     lengths = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
     time = max(lengths) + draw(st.integers(0, 1))
-    scores = draw(lattices(grammar, time, batch=len(lengths), impossible=impossible))
+    scores = draw(score_tables(grammar, time, batch=len(lengths), impossible=impossible))
     return case_of(grammar, scores, lengths)
 
 
@@ -87,13 +87,13 @@ def check_sums(case: Case) -> None:
     (gradient,) = torch.autograd.grad(have, scores, weights.double())
     torch.testing.assert_close(gradient, weights[:, None, None] * carried)
     for example, length in enumerate(case.lengths):
-        columns, weights = case.derivations(example)
+        symbols, weights = case.derivations(example)
         total = weights.logsumexp(0)
         assert have[example].item() == pytest.approx(total.item(), abs=1e-9)
         assert bool(chart.possible[example]) == (total > -math.inf)
         wanted = torch.zeros_like(case.scores[example])
         if total > -math.inf:
-            one_hot = torch.nn.functional.one_hot(columns, len(case.grammar.symbols)).double()
+            one_hot = torch.nn.functional.one_hot(symbols, len(case.grammar.symbols)).double()
             wanted[:length] = ((weights - total).exp()[:, None, None] * one_hot).sum(0)
         torch.testing.assert_close(carried[example], wanted, rtol=1e-9, atol=1e-9)
 
@@ -101,11 +101,11 @@ def check_sums(case: Case) -> None:
 def check_choice(case: Case, carried: Tensor, example: int) -> float:
     """`carried` spells a derivable word of positive probability; its score."""
     length = case.lengths[example]
-    columns, _ = case.derivations(example)
+    symbols, _ = case.derivations(example)
     assert set(carried[example].unique().tolist()) <= {0.0, 1.0}
     assert carried[example].sum(-1).tolist() == [1.0] * length + [0.0] * (len(carried[example]) - length)
     word = carried[example, :length].argmax(-1)
-    assert (columns == word).all(-1).any()
+    assert (symbols == word).all(-1).any()
     score = float(case.scores[example, torch.arange(length), word].sum())
     assert score > -math.inf
     return score
@@ -126,8 +126,8 @@ def test_the_best_derivation_is_found_and_spelled_out(case: Case) -> None:
     chart = inside(case.circuit, case.scores, case.roots, MAX)
     carried = outside(chart)
     for example in range(len(case.lengths)):
-        columns, _ = case.derivations(example)
-        best = case.scores[example, torch.arange(columns.shape[1]), columns].sum(-1).max().item()
+        symbols, _ = case.derivations(example)
+        best = case.scores[example, torch.arange(symbols.shape[1]), symbols].sum(-1).max().item()
         if best == -math.inf:
             assert not chart.possible[example]
             assert not carried[example].any()

@@ -53,9 +53,9 @@ def automaton_circuit(grammar: Grammar, longest: int) -> Circuit:
 
 def spelled(grammar: Grammar, words: Iterable[Sentence], time: int) -> Tensor:
     """Scores under which each word is certain, [word, time, symbol]; anything goes behind its end."""
-    columns = [grammar.encode(word) for word in words]
-    scores = torch.zeros(len(columns), time, len(grammar.symbols), dtype=torch.float64)
-    for example, word in enumerate(columns):
+    symbols = [grammar.encode(word) for word in words]
+    scores = torch.zeros(len(symbols), time, len(grammar.symbols), dtype=torch.float64)
+    for example, word in enumerate(symbols):
         scores[example, : len(word)] = -math.inf
         scores[example, range(len(word)), word] = 0.0
     return scores
@@ -142,15 +142,15 @@ def test_each_value_weighs_what_its_sentences_weigh() -> None:
     circuit = unroll(compile_tables(form, interpret(DIVISIONS, Arithmetic), 5, PLENTY))
     check_order(circuit)
     torch.manual_seed(0)
-    lattice = torch.randn(5, len(DIVISIONS.symbols), dtype=torch.float64)
+    scores = torch.randn(5, len(DIVISIONS.symbols), dtype=torch.float64)
     for length in (1, 3, 5):
         wanted: defaultdict[Value, float] = defaultdict(float)
         for sentence in sentences(DIVISIONS, length):
-            score = lattice[range(length), DIVISIONS.encode(sentence)].sum()
+            score = scores[range(length), DIVISIONS.encode(sentence)].sum()
             wanted[evaluate(parse(DIVISIONS, sentence), Arithmetic)] += math.exp(score)
         assert set(circuit.roots[length]) == set(wanted)
         roots = circuit.select([circuit.root(length, value) for value in wanted])
-        have = log_total(circuit, lattice.expand(len(wanted), -1, -1), roots).exp()
+        have = log_total(circuit, scores.expand(len(wanted), -1, -1), roots).exp()
         assert have.tolist() == pytest.approx(list(wanted.values()))
 
 
@@ -171,7 +171,7 @@ def test_selected_edges_are_those_of_each_examples_root() -> None:
     counts = torch.bincount(selected.out, minlength=4).tolist()
     assert counts[0] == counts[3] > 0 and counts[1] == 0 and counts[2] == 3  # three digits
     assert selected.left[selected.out == 0].tolist() == selected.left[selected.out == 3].tolist()
-    leaves = [leaf_row(circuit.symbols, 0, column) for column in ARITHMETIC.encode("012")]
+    leaves = [leaf_row(circuit.symbols, 0, symbol) for symbol in ARITHMETIC.encode("012")]
     assert sorted(selected.left[selected.out == 2].tolist()) == leaves
     assert circuit.select([]).segments == 0
 

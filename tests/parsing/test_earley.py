@@ -26,16 +26,16 @@ from ngs.parsing.earley import (
     sentences_by_probability,
 )
 from tests.enumeration import sentences
-from tests.grammars import ARITHMETIC, LARGE_PREFIX, NAMED, NULLABLE_LIST, PALINDROMES, grammars, lattices
+from tests.grammars import ARITHMETIC, LARGE_PREFIX, NAMED, NULLABLE_LIST, PALINDROMES, grammars, score_tables
 
 Spans = tuple[tuple[int, int], ...]
 
 
-def aligned_scores(grammar: Grammar, lattice: Tensor) -> dict[Sentence, float]:
+def aligned_scores(grammar: Grammar, scores: Tensor) -> dict[Sentence, float]:
     """log p of every sentence that is possible at all."""
     found = {
-        sentence: sum(float(row[k]) for row, k in zip(lattice, grammar.encode(sentence), strict=True))
-        for sentence in sentences(grammar, len(lattice))
+        sentence: sum(float(row[k]) for row, k in zip(scores, grammar.encode(sentence), strict=True))
+        for sentence in sentences(grammar, len(scores))
     }
     return {sentence: log_prob for sentence, log_prob in found.items() if log_prob > -math.inf}
 
@@ -45,17 +45,17 @@ def segmentations(frames: int, symbols: int) -> Iterator[Spans]:
         yield tuple(pairwise([0, *cuts, frames]))
 
 
-def segmentation_scores(grammar: Grammar, lattice: Tensor, sentence: Sentence) -> dict[Spans, float]:
-    columns = grammar.encode(sentence)
+def segmentation_scores(grammar: Grammar, scores: Tensor, sentence: Sentence) -> dict[Spans, float]:
+    symbols = grammar.encode(sentence)
     return {
-        spans: sum(float(lattice[t, k]) for k, span in zip(columns, spans, strict=True) for t in range(*span))
-        for spans in segmentations(len(lattice), len(sentence))
+        spans: sum(float(scores[t, k]) for k, span in zip(symbols, spans, strict=True) for t in range(*span))
+        for spans in segmentations(len(scores), len(sentence))
     }
 
 
-def check_ranking(grammar: Grammar, lattice: Tensor) -> None:
-    wanted = aligned_scores(grammar, lattice)
-    ranked = [(grammar.decode(columns), p) for columns, p in sentences_by_probability(grammar, lattice)]
+def check_ranking(grammar: Grammar, scores: Tensor) -> None:
+    wanted = aligned_scores(grammar, scores)
+    ranked = [(grammar.decode(symbols), p) for symbols, p in sentences_by_probability(grammar, scores)]
     assert len(ranked) == len(wanted)
     assert dict(ranked) == pytest.approx(wanted)
     assert all(before >= after - 1e-9 for (_, before), (_, after) in pairwise(ranked))
@@ -63,7 +63,7 @@ def check_ranking(grammar: Grammar, lattice: Tensor) -> None:
 
 @given(grammars(), st.integers(0, 5), st.data())
 def test_sentences_come_in_falling_probability(grammar: Grammar, time: int, data: st.DataObject) -> None:
-    check_ranking(grammar, data.draw(lattices(grammar, time, impossible=0.1)))
+    check_ranking(grammar, data.draw(score_tables(grammar, time, impossible=0.1)))
 
 
 @pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
@@ -87,23 +87,23 @@ def test_sentences_come_in_falling_probability_where_states_are_too_many_for_the
 
 def test_long_sentences_are_ranked_without_a_search() -> None:
     torch.manual_seed(0)
-    lattice = 4 * torch.randn(25, len(LARGE_PREFIX.symbols), dtype=torch.float64)
-    best = [log_prob for _, log_prob in islice(sentences_by_probability(LARGE_PREFIX, lattice), 100)]
+    scores = 4 * torch.randn(25, len(LARGE_PREFIX.symbols), dtype=torch.float64)
+    best = [log_prob for _, log_prob in islice(sentences_by_probability(LARGE_PREFIX, scores), 100)]
     assert len(best) == 100
     assert all(before >= after - 1e-9 for before, after in pairwise(best))
 
 
 @given(grammars(), st.integers(1, 5), st.data())
 def test_the_best_parse_is_the_best_sentence(grammar: Grammar, time: int, data: st.DataObject) -> None:
-    lattice = data.draw(lattices(grammar, time, impossible=0.1))
-    wanted = aligned_scores(grammar, lattice)
+    scores = data.draw(score_tables(grammar, time, impossible=0.1))
+    wanted = aligned_scores(grammar, scores)
     if wanted:
-        have = parse_aligned(grammar, lattice)
+        have = parse_aligned(grammar, scores)
         assert have.log_prob == pytest.approx(max(wanted.values()))
         assert have.log_prob == pytest.approx(wanted[have.sentence])
     else:
         with pytest.raises(ParseError, match=r"no sentence of length|probability zero"):
-            parse_aligned(grammar, lattice)
+            parse_aligned(grammar, scores)
 
 
 def test_scores_need_not_be_normalised_and_may_be_numpy() -> None:
@@ -118,7 +118,7 @@ def test_ties_do_not_open_all_prefixes(grammar: Grammar) -> None:
     flat = torch.full((61, len(grammar.symbols)), -1 / 3)
     best = list(islice(sentences_by_probability(grammar, flat), 3))
     assert [log_prob for _, log_prob in best] == pytest.approx([-61 / 3] * 3)
-    assert len({columns for columns, _ in best}) == 3
+    assert len({symbols for symbols, _ in best}) == 3
 
 
 def test_a_missing_length_names_those_there_are() -> None:
@@ -130,33 +130,33 @@ def test_a_missing_length_names_those_there_are() -> None:
         parse_aligned(ARITHMETIC, torch.tensor([[0.0, 0.0, 0.0, 0.0, *[-math.inf] * 3]]))
 
 
-def check_unsegmented(grammar: Grammar, lattice: Tensor) -> None:
-    scores = {
-        sentence: segmentation_scores(grammar, lattice, sentence)
-        for length in range(1, len(lattice) + 1)
+def check_unsegmented(grammar: Grammar, scores: Tensor) -> None:
+    by_spans = {
+        sentence: segmentation_scores(grammar, scores, sentence)
+        for length in range(1, len(scores) + 1)
         for sentence in sentences(grammar, length)
     }
     totals = {
         sentence: math.log(total)
-        for sentence, found in scores.items()
+        for sentence, found in by_spans.items()
         if (total := math.fsum(map(math.exp, found.values())))
     }
     if totals:
-        have = parse_unsegmented(grammar, lattice)
+        have = parse_unsegmented(grammar, scores)
         assert have.log_prob == pytest.approx(max(totals.values()), abs=1e-9)
         assert have.log_prob == pytest.approx(totals[have.sentence], abs=1e-9)
-        assert have.best_log_prob == pytest.approx(max(scores[have.sentence].values()), abs=1e-9)
-        assert have.best_log_prob == pytest.approx(scores[have.sentence][have.spans], abs=1e-9)
+        assert have.best_log_prob == pytest.approx(max(by_spans[have.sentence].values()), abs=1e-9)
+        assert have.best_log_prob == pytest.approx(by_spans[have.sentence][have.spans], abs=1e-9)
     else:
         with pytest.raises(ParseError, match=r"no sentence of 1 to|probability zero"):
-            parse_unsegmented(grammar, lattice)
+            parse_unsegmented(grammar, scores)
 
 
 @given(grammars(), st.integers(1, 5), st.data())
 def test_unsegmented_parse_is_the_best_sum_over_segmentations(
     grammar: Grammar, frames: int, data: st.DataObject
 ) -> None:
-    check_unsegmented(grammar, data.draw(lattices(grammar, frames, impossible=0.1)))
+    check_unsegmented(grammar, data.draw(score_tables(grammar, frames, impossible=0.1)))
 
 
 @pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
@@ -170,12 +170,12 @@ def test_unsegmented_parse_of_named_grammars(grammar: Grammar) -> None:
 def test_no_sentence_outdoes_the_bound_of_its_beginnings(
     grammar: Grammar, frames: int, data: st.DataObject
 ) -> None:
-    lattice = data.draw(lattices(grammar, frames, impossible=0.1))
-    tail = _tail_bound(grammar, lattice.numpy())
+    scores = data.draw(score_tables(grammar, frames, impossible=0.1))
+    tail = _tail_bound(grammar, scores.numpy())
     for sentence in islice((s for n in range(1, frames + 1) for s in sentences(grammar, n)), 200):
         ended, bounds = np.array([0.0, *[-math.inf] * frames]), []
-        for column in grammar.encode(sentence):
-            bound, longer = _extend(ended, lattice.numpy()[:, [column]], tail)
+        for symbol in grammar.encode(sentence):
+            bound, longer = _extend(ended, scores.numpy()[:, [symbol]], tail)
             ended = longer[:, 0]
             bounds.append(float(bound[0]))
         assert min(bounds) >= ended[-1] - 1e-9
@@ -194,9 +194,9 @@ def test_neighbours_hold_nothing_else(grammar: Grammar) -> None:
 
 
 def test_frames_of_one_symbol_are_joined() -> None:
-    columns = ARITHMETIC.encode("11++222")
+    symbols = ARITHMETIC.encode("11++222")
     sure = torch.full((7, 7), 0.01)
-    sure[range(7), columns] = 0.94
+    sure[range(7), symbols] = 0.94
     have = parse_unsegmented(ARITHMETIC, sure.log())
     assert have.sentence == ("1", "+", "2")
     assert have.spans == ((0, 2), (2, 4), (4, 7))

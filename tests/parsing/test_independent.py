@@ -21,7 +21,7 @@ from ngs.parsing.sentence import parse
 from ngs.parsing.sentences import Sentences
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, DANGLING_ELSE, NAMED, NULLABLE_LIST, PALINDROMES, grammars
-from tests.parsing.batches import SEED, Batch, batches, entropy_of, lattice_of, marginals_of, seeded
+from tests.parsing.batches import SEED, Batch, batches, entropy_of, marginals_of, random_scores, seeded
 
 # Between one and five trees for a sentence of four symbols.
 AMBIGUOUS = Grammar.parse("""
@@ -69,12 +69,12 @@ def test_the_best_is_the_best_of_all_sentences_and_the_one_earley_finds(batch: B
     for example, length in enumerate(batch.lengths):
         have = check_sentence(batch, found, example)
         assert have == pytest.approx(batch.sentences(example)[1].max().item())
-        lattice = batch.scores[example, :length]
+        scores = batch.scores[example, :length]
         if have == -math.inf:
             with pytest.raises(ParseError, match="probability zero"):
-                parse_aligned(batch.grammar, lattice)
+                parse_aligned(batch.grammar, scores)
         else:
-            assert parse_aligned(batch.grammar, lattice).log_prob == pytest.approx(have)
+            assert parse_aligned(batch.grammar, scores).log_prob == pytest.approx(have)
 
 
 @given(batches())
@@ -100,7 +100,7 @@ def test_named_grammars_agree_with_enumeration(grammar: Grammar) -> None:
     for time in range(1, 7):
         if not sentences(grammar, time):
             continue
-        batch = Batch(grammar, lattice_of(grammar, time, seed=time), [time])
+        batch = Batch(grammar, random_scores(grammar, time, seed=time), [time])
         p, (_, log_probs) = batch.p(), batch.sentences(0)
         assert check_sentence(batch, p.best(), 0) == pytest.approx(log_probs.max().item())
         assert p.log_z.item() == pytest.approx(log_probs.logsumexp(0).item())
@@ -145,10 +145,10 @@ def test_selected_rows_are_those_rows(batch: Batch, data: st.DataObject) -> None
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_samples_follow_the_posterior(grammar: Grammar, time: int, dtype: torch.dtype) -> None:
     number = 20_000
-    lattice = lattice_of(grammar, time).to(dtype)
-    symbols, log_probs = Batch(grammar, lattice, [time]).sentences(0)
+    scores = random_scores(grammar, time).to(dtype)
+    symbols, log_probs = Batch(grammar, scores, [time]).sentences(0)
     wanted = dict(zip(map(tuple, symbols.tolist()), (number * log_probs.softmax(0)).tolist(), strict=True))
-    drawn = independent(grammar, lattice.expand(number, -1, -1)).sample(seeded())
+    drawn = independent(grammar, scores.expand(number, -1, -1)).sample(seeded())
     have = Counter(map(tuple, drawn.symbols.tolist()))
     assert set(have) <= set(wanted)
     rare = {sentence for sentence, expected in wanted.items() if expected < 5}
@@ -187,14 +187,14 @@ def test_the_gradient_of_the_sum_is_that_of_finite_differences(batch: Batch) -> 
 @pytest.mark.parametrize("grammar", [ARITHMETIC, AMBIGUOUS, DANGLING_ELSE, NULLABLE_LIST])
 def test_every_derivative_of_the_sum_is_that_of_finite_differences(grammar: Grammar) -> None:
     known = [n for n in range(1, 6) if sentences(grammar, n)]
-    scores = lattice_of(grammar, 5).repeat(len(known), 1, 1).requires_grad_()
+    scores = random_scores(grammar, 5).repeat(len(known), 1, 1).requires_grad_()
     assert torch.autograd.gradcheck(lambda scores: independent(grammar, scores, known).log_z, scores)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("grammar", [ARITHMETIC, AMBIGUOUS])
 def test_half_precision_is_read_as_single(grammar: Grammar, dtype: torch.dtype) -> None:
-    half = lattice_of(grammar, 5).to(dtype).expand(3, -1, -1)
+    half = random_scores(grammar, 5).to(dtype).expand(3, -1, -1)
     here, there = (independent(grammar, scores, [5, 3, 1]) for scores in (half, half.float()))
     for choice in (Independent.best, lambda p: p.topk(3), lambda p: p.sample(seeded())):
         have, wanted = choice(here), choice(there)
@@ -245,7 +245,7 @@ def test_one_impossible_symbol_is_never_chosen() -> None:
 
 
 def test_the_score_of_the_best_can_be_differentiated() -> None:
-    scores = lattice_of(ARITHMETIC, 3).requires_grad_()
+    scores = random_scores(ARITHMETIC, 3).requires_grad_()
     found = independent(ARITHMETIC, scores).best()
     (gradient,) = torch.autograd.grad(found.log_probs.sum(), scores)
     assert gradient.equal(torch.nn.functional.one_hot(found.symbols, 7).double())
@@ -253,7 +253,7 @@ def test_the_score_of_the_best_can_be_differentiated() -> None:
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_marginals_need_no_gradients_of_the_caller(mode: type[torch.no_grad]) -> None:
-    scores = lattice_of(ARITHMETIC, 3)
+    scores = random_scores(ARITHMETIC, 3)
     wanted = independent(ARITHMETIC, scores).marginals
     with mode():
         p = independent(ARITHMETIC, scores + 0.0)
@@ -272,7 +272,7 @@ def test_any_real_scores_will_do() -> None:
 
 
 def test_lengths_may_be_a_tensor_a_list_or_left_out() -> None:
-    scores = lattice_of(ARITHMETIC, 3).expand(2, -1, -1)
+    scores = random_scores(ARITHMETIC, 3).expand(2, -1, -1)
     full = independent(ARITHMETIC, scores).best()
     for lengths in ([3, 3], (3, 3), torch.tensor([3, 3]), torch.tensor([3, 3], dtype=torch.int32)):
         assert independent(ARITHMETIC, scores, lengths).best().symbols.equal(full.symbols)

@@ -16,7 +16,7 @@ def scores(*shape: int) -> torch.Tensor:
     return torch.zeros(*shape, dtype=torch.float64).log_softmax(-1)
 
 
-def test_good_lattices_pass() -> None:
+def test_good_scores_pass() -> None:
     batch = scores(2, 3, 7)
     batch[0, 0, 0] = -math.inf
     check_scores(ARITHMETIC, batch)

@@ -23,7 +23,7 @@ from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, Semantics, evaluate
 from ngs.search.reasoner import Reasoner, reasoner
 from tests.enumeration import sentences
-from tests.grammars import NAMED, grammars, lattices
+from tests.grammars import NAMED, grammars, score_tables
 
 SMALL_ARITHMETIC = Grammar.parse("""
     expr: expr "+" term -> add | expr "-" term -> subtract | term
@@ -104,8 +104,8 @@ class Problem:
     def log_prob(self, sentence: Sequence[str]) -> float:
         return float(self.log_probs[torch.arange(len(sentence)), self.grammar.encode(sentence)].sum())
 
-    def replaced(self, position: int, column: int) -> Sentence:
-        return (*self.sentence[:position], self.grammar.symbols[column], *self.sentence[position + 1 :])
+    def replaced(self, position: int, symbol_id: int) -> Sentence:
+        return (*self.sentence[:position], self.grammar.symbols[symbol_id], *self.sentence[position + 1 :])
 
 
 def lengths_of(grammar: Grammar, longest: int) -> tuple[int, ...]:
@@ -154,7 +154,7 @@ def problems_in(
     return Problem(
         grammar,
         semantics,
-        draw(lattices(grammar, length, impossible=draw(st.sampled_from([0.0, impossible])))),
+        draw(score_tables(grammar, length, impossible=draw(st.sampled_from([0.0, impossible])))),
         draw(st.sampled_from(sorted(values))),
         draw(st.sampled_from(targets)),
     )

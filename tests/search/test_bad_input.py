@@ -241,7 +241,7 @@ def test_sentences_that_cannot_be_corrected(sentence: str, error: type[NGSError]
 def impossible() -> Tensor:
     """All probability on `+`: no formula is possible."""
     scores = torch.full((1, 3, len(SMALL_ARITHMETIC.symbols)), -inf)
-    scores[..., SMALL_ARITHMETIC.column("+")] = 0.0
+    scores[..., SMALL_ARITHMETIC.symbol_id("+")] = 0.0
     return scores
 
 

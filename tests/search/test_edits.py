@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise, permutations, product
 from math import lcm
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.candidates import Candidates, joined
 from ngs.search.back_search import State, log_ratio, log_target
 from ngs.search.correction import Edit, switches
-from ngs.search.edits import usable_symbols
+from ngs.search.edits import Phrases, Rearrange, usable_symbols
 from ngs.search.multi_step import ListedEdits, ReferenceEdits, Substitutions
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, grammars
@@ -143,6 +144,45 @@ def test_switches_exchange_different_symbols_of_one_class() -> None:
         *([0, 2, 0, 1, 4], [1, 2, 0, 0, 4]),
         *([2, 3, 0, 1, PAD], [3, 2, 1, 0, PAD]),
     ]
+
+
+# Phrases
+
+RANK = torch.tensor([0, 0, 1, 2, -1, -1, -1])
+"""Of two sizes, a color, a shape, two relations and a thing."""
+IS_HEAD, IS_LINK = RANK < 0, torch.tensor([False, False, False, False, True, True, False])
+CLASSES = torch.tensor([0, 0, 1, 2, 3, 3, 4])
+
+
+def random_phrases(rng: Random) -> list[int]:
+    """Up to three phrases with modifiers in order, each but the last with a relation as its head."""
+    heads = [*rng.choices([4, 5], k=rng.randint(0, 2)), 6]
+    return [
+        symbol
+        for head in heads
+        for symbol in (*(rng.choice(some) for some in ([0, 1], [2], [3]) if rng.random() < 0.4), head)
+    ]
+
+
+@given(st.booleans(), st.integers(0, 1), chains, seeds)
+def test_rearrangements(moves: bool, extra: int, chain: ChainSettings, seed: int) -> None:
+    edits = Rearrange(Switch(CLASSES), Phrases(RANK, IS_HEAD, IS_LINK), moves)
+    first = pad(torch.tensor([random_phrases(Random(seed))]), (0, extra), value=PAD)
+    every = reached(edits, first, MOST)
+    assume(every is not None and len(every) > 1)
+    assert edits.phrases.are_in_order(every).all()
+    assert torch.equal(every.sort(1).values, first.sort(1).values.expand_as(every))
+    language = Language.random(edits, every, seed)
+    check_all(language, walks_by_steps(language), chain, seed)
+    check_steps_follow_each_other(edits, every, seed)
+
+
+def test_a_modifier_moves_and_a_chain_turns() -> None:
+    phrases = Phrases(RANK, IS_HEAD, IS_LINK)
+    z = torch.tensor([[0, 2, 4, 3, 6]])  # a size and a color, a relation, a shape and the thing
+    moved = [[2, 4, 0, 3, 6], [0, 4, 2, 3, 6], [0, 2, 3, 4, 6]]
+    assert phrases.moves(z).symbols.tolist() == moved
+    assert phrases.turns(z).symbols.tolist() == [[3, 4, 0, 2, 6]]
 
 
 # Edits that are neither

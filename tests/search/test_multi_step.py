@@ -23,7 +23,7 @@ DIGITS = Grammar.parse("""
 TARGET = 3
 
 
-def lattice(seed: int, scale: float = 1.5) -> Tensor:
+def log_scores(seed: int, scale: float = 1.5) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     shape = 3, len(DIGITS.symbols)
     return (scale * torch.randn(shape, generator=generator, dtype=torch.float64)).log_softmax(-1)
@@ -33,9 +33,9 @@ def test_a_long_chain_has_the_smoothed_posterior() -> None:
     """Total variation about 0.06; 0.2 and more for the usual shortcuts in the acceptance ratio."""
     chain = ChainSettings(steps=6000, back_search=0.3, distance=1.0, epsilon=0.3)
     generator = torch.Generator().manual_seed(1)
-    states = multi_step(DIGITS, Arithmetic, lattice(1), TARGET, chain=chain, generator=generator).states
+    states = multi_step(DIGITS, Arithmetic, log_scores(1), TARGET, chain=chain, generator=generator).states
     counts, values = Counter(states), answers(DIGITS, Arithmetic, 3)
-    log_probs = log_probs_of(DIGITS, lattice(1), 3)
+    log_probs = log_probs_of(DIGITS, log_scores(1), 3)
     q = {z: ((values[z] == TARGET) + chain.epsilon) * exp(log_probs[z]) for z in values}
     assert set(counts) <= set(q)
     assert 0.5 * sum(abs(counts[z] / len(states) - q[z] / sum(q.values())) for z in q) < 0.1
@@ -101,7 +101,12 @@ def test_different_generators_differ() -> None:
     chain = ChainSettings(steps=30, epsilon=0.3, back_search=0.1)
     runs = {
         multi_step(
-            DIGITS, Arithmetic, lattice(0), TARGET, chain=chain, generator=torch.Generator().manual_seed(seed)
+            DIGITS,
+            Arithmetic,
+            log_scores(0),
+            TARGET,
+            chain=chain,
+            generator=torch.Generator().manual_seed(seed),
         ).states
         for seed in range(4)
     }
@@ -110,7 +115,7 @@ def test_different_generators_differ() -> None:
 
 def test_no_steps_change_nothing() -> None:
     chain, generator = ChainSettings(steps=0), torch.Generator()
-    visited = multi_step(DIGITS, Arithmetic, lattice(0), TARGET, "0+0", chain=chain, generator=generator)
+    visited = multi_step(DIGITS, Arithmetic, log_scores(0), TARGET, "0+0", chain=chain, generator=generator)
     assert visited.states == (("0", "+", "0"),)
     assert not visited.right
 
@@ -133,8 +138,8 @@ def test_what_is_beyond_one_step_is_reached() -> None:
 
 
 def test_states_of_probability_zero_are_never_entered() -> None:
-    scores = lattice(3).clone()
-    scores[0, DIGITS.column("3")] = -inf
+    scores = log_scores(3).clone()
+    scores[0, DIGITS.symbol_id("3")] = -inf
     visited = multi_step(
         DIGITS,
         Arithmetic,

@@ -63,26 +63,26 @@ class Exhaustive:
     def changes(self) -> Iterator[tuple[int, int]]:
         problem = self.problem
         for position, row in enumerate(self.probs):
-            for column, p in enumerate(row):
-                changed = problem.replaced(position, column)
+            for symbol_id, p in enumerate(row):
+                changed = problem.replaced(position, symbol_id)
                 if p and changed != problem.sentence and problem.answer(changed) == problem.target:
-                    yield position, column
+                    yield position, symbol_id
 
     def p(self, position: int) -> Fraction:
         return self.probs[position][self.problem.symbols[position]]
 
-    def leaf_priority(self, position: int, column: int) -> Ratio:
+    def leaf_priority(self, position: int, symbol_id: int) -> Ratio:
         """p(alpha) / p(A)"""
-        return self.probs[position][column] / self.p(position) if self.p(position) else inf
+        return self.probs[position][symbol_id] / self.p(position) if self.p(position) else inf
 
     def node_priority(self, node: Node) -> Ratio:
         """(1 - p(A)) / p(A)"""
         p = prod((self.p(leaf.position) for leaf in leaves(node)), start=Fraction(1))
         return (1 - p) / p if p else inf
 
-    def weakest_link(self, position: int, column: int) -> Ratio:
+    def weakest_link(self, position: int, symbol_id: int) -> Ratio:
         below_root = list(nodes_above(self.tree, position))[1:]
-        return min([self.leaf_priority(position, column), *map(self.node_priority, below_root)])
+        return min([self.leaf_priority(position, symbol_id), *map(self.node_priority, below_root)])
 
     def best(self) -> Sentence | None:
         """The strongest weakest link; ties go to the likelier, then to the left."""
@@ -91,8 +91,8 @@ class Exhaustive:
             return problem.sentence
 
         def rank(change: tuple[int, int]) -> tuple[Ratio, Ratio, int, int]:
-            position, column = change
-            return self.weakest_link(*change), self.leaf_priority(*change), -position, -column
+            position, symbol_id = change
+            return self.weakest_link(*change), self.leaf_priority(*change), -position, -symbol_id
 
         chosen = max(self.changes(), key=rank, default=None)
         return None if chosen is None else problem.replaced(*chosen)
@@ -147,9 +147,9 @@ def test_confident_networks_lose_no_digits(problem: Problem, seed: int) -> None:
     changes = list(Exhaustive(problem).changes())
     assume(changes and problem.answer(problem.sentence) != problem.target)
     ratios = {change: float(confident[change]) for change in changes}  # the symbols themselves have log p ~ 0
-    position, column = max(changes, key=ratios.__getitem__)
-    assume(sum(ratio > ratios[position, column] - 1e-4 for ratio in ratios.values()) == 1)
-    assert solve(problem).sentence == problem.replaced(position, column)
+    position, symbol_id = max(changes, key=ratios.__getitem__)
+    assume(sum(ratio > ratios[position, symbol_id] - 1e-4 for ratio in ratios.values()) == 1)
+    assert solve(problem).sentence == problem.replaced(position, symbol_id)
 
 
 def literal_algorithm_1(problem: Problem) -> tuple[Sentence | None, list[float]]:
@@ -163,10 +163,10 @@ def literal_algorithm_1(problem: Problem) -> tuple[Sentence | None, list[float]]
     def push(part: Tree) -> None:
         if isinstance(part, Leaf):
             row, current = log_probs[part.position], problem.symbols[part.position]
-            for column, score in enumerate(row):
-                if column != current and score > -inf:
+            for symbol_id, score in enumerate(row):
+                if symbol_id != current and score > -inf:
                     pushed.append(score - row[current])
-                    heappush(queue, (-pushed[-1], next(order), part, column))
+                    heappush(queue, (-pushed[-1], next(order), part, symbol_id))
         elif inlined(part):
             for child in part.children:
                 push(child)
@@ -180,10 +180,10 @@ def literal_algorithm_1(problem: Problem) -> tuple[Sentence | None, list[float]]
         push(tree)
     heapify(queue)
     while queue:
-        _, _, part, column = heappop(queue)
+        _, _, part, symbol_id = heappop(queue)
         if isinstance(part, Leaf):
-            assert column is not None
-            changed = problem.replaced(part.position, column)
+            assert symbol_id is not None
+            changed = problem.replaced(part.position, symbol_id)
             if problem.answer(changed) == problem.target:
                 return changed, pushed
         else:
@@ -226,8 +226,8 @@ def test_trace_is_what_happened(problem: Problem) -> None:
             assert not any(at == position for at, _ in Exhaustive(problem).changes())
         else:
             assert event.edit is not None
-            column = problem.grammar.column(event.edit.text)
-            changed = problem.replaced(position_of(correction.tree, event.path), column)
+            symbol_id = problem.grammar.symbol_id(event.edit.text)
+            changed = problem.replaced(position_of(correction.tree, event.path), symbol_id)
             assert event.edit.sentence == changed and event.edit.old == event.edit.new
             right = problem.answer(changed) == problem.target
             assert right == (event.action is Action.ACCEPT)
@@ -306,9 +306,9 @@ def scores_for(seen: str, doubts: dict[int, str], grammar: Grammar = DIGITS) -> 
     """Scores of a network sure of what it has seen, but for second thoughts at some positions."""
     scores = torch.full((len(seen), len(grammar.symbols)), -9.0, dtype=torch.float64)
     for position, symbol in enumerate(seen):
-        scores[position, grammar.column(symbol)] = 0.0
+        scores[position, grammar.symbol_id(symbol)] = 0.0
         if position in doubts:
-            scores[position, grammar.column(doubts[position])] = -1.0
+            scores[position, grammar.symbol_id(doubts[position])] = -1.0
     return scores.log_softmax(-1)
 
 
@@ -333,7 +333,7 @@ def test_corrections_of_a_calculation(seen: str, doubts: dict[int, str], target:
 
 def test_changes_of_probability_zero_are_not_made() -> None:
     scores = scores_for("1+1", {})
-    scores[2, DIGITS.column("2")] = scores[0, DIGITS.column("2")] = -inf
+    scores[2, DIGITS.symbol_id("2")] = scores[0, DIGITS.symbol_id("2")] = -inf
     only = one_step(DIGITS, Arithmetic, scores.log_softmax(-1), 3)
     assert only.sentence is None
     assert only.trace  # it did look

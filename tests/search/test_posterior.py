@@ -21,7 +21,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search import compiled
-from tests.grammars import CATALAN, DANGLING_ELSE, lattices
+from tests.grammars import CATALAN, DANGLING_ELSE, score_tables
 from tests.search.semantics import (
     SMALL_ARITHMETIC,
     PlainArithmetic,
@@ -70,7 +70,9 @@ def cases_in(
     """A batch of one to three examples; the answers are mostly what some sentence gives."""
     chosen = draw(st.lists(st.sampled_from(lengths), min_size=1, max_size=3))
     scores = draw(
-        lattices(grammar, max(chosen), batch=len(chosen), impossible=draw(st.sampled_from([0.0, impossible])))
+        score_tables(
+            grammar, max(chosen), batch=len(chosen), impossible=draw(st.sampled_from([0.0, impossible]))
+        )
     )
     wanted = []
     for length in chosen:
@@ -111,8 +113,8 @@ def marginals_of(case: Case, example: int) -> Tensor:
     wanted = torch.zeros_like(case.log_probs[example])
     right = case.right[example]
     for sentence, log_p in right.items():
-        for t, column in enumerate(case.grammar.encode(sentence)):
-            wanted[t, column] += exp(log_p - evidence_of(right))
+        for t, symbol in enumerate(case.grammar.encode(sentence)):
+            wanted[t, symbol] += exp(log_p - evidence_of(right))
     return wanted
 
 
@@ -357,8 +359,8 @@ def test_one_hopeless_example_does_not_spoil_the_gradient() -> None:
 def test_the_likeliest_right_sentence_is_not_the_likeliest_sentence() -> None:
     scores = torch.full((1, 3, len(SMALL_ARITHMETIC.symbols)), -4.0, dtype=torch.float64)
     for t, symbol in enumerate("1+1"):
-        scores[0, t, SMALL_ARITHMETIC.column(symbol)] = 0.0
-    scores[0, 1, SMALL_ARITHMETIC.column("*")] = -0.5
+        scores[0, t, SMALL_ARITHMETIC.symbol_id(symbol)] = 0.0
+    scores[0, 1, SMALL_ARITHMETIC.symbol_id("*")] = -0.5
     scores = scores.log_softmax(-1)
     assert independent(SMALL_ARITHMETIC, scores).best()[0] == ("1", "+", "1")
     assert posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [1]).best()[0] == ("1", "*", "1")

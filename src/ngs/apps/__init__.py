@@ -14,15 +14,12 @@ Read first: `cli.py`, the list of commands; each is in the file that its name su
     serve                  ngs serve: the playground
     tour.py                ngs tour: the whole loop of the paper on one formula
     formula_reading.py     what a network makes of the symbols of a formula
-    embedded_scenes.py     the scenes to ask about
-    step_facts.py          the steps of a program as data
     hwf_data.py            handwritten formulas for ngs data
     clevr_data.py          questions about scenes for ngs data
     picture_data.py        pictures of scenes for ngs data
     data_reports.py        what ngs data prints of any data set
     options.py             a configuration as options of a command
-    errors.py              how a command fails
-    plain_text.py          text printed without markup
+    printing.py            text printed without markup, and JSON
     written_files.py       files that a command writes, never over what it reads
 
 Nothing imports from here. The settings in this file must be made before PyTorch is loaded.
@@ -44,10 +41,24 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # steps of a pointer network, which hardly ever meets the same number twice (torch 2.13).
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 
+
+def _set_malloc(**values: int) -> None:
+    """How glibc keeps memory: parameters of its `mallopt`, by their names in lower case."""
+    numbers = {"trim_threshold": -1, "mmap_threshold": -3, "arena_max": -8}  # in malloc.h
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        for name, value in values.items():
+            ctypes.CDLL(None).mallopt(numbers[name], value)
+
+
 # A training step allocates and frees the same large tensors every time. By default glibc hands memory of that
 # size back to the system, which has to clear it again for the next step.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers of mallopt's parameters in malloc.h
-with suppress(AttributeError, OSError, TypeError):  # another C library
-    _libc = ctypes.CDLL(None)
-    _libc.mallopt(_MMAP_THRESHOLD, 2**30)
-    _libc.mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+_set_malloc(mmap_threshold=2**30, trim_threshold=2**31 - 1)
+
+
+def give_back() -> None:
+    """What a request needed goes back to the system. Called before there are threads: one heap for all.
+
+    A training keeps all it ever had: it needs the same again in the next step. A server would
+    keep the most that was ever needed, in each of its threads: with a few visitors who learn, a gigabyte.
+    """
+    _set_malloc(arena_max=1, mmap_threshold=2**17, trim_threshold=2**25)

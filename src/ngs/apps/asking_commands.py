@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ngs.apps.embedded_scenes import EMBEDDED_SCENES, embedded_scene
-from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import plain_console, tell
-from ngs.apps.step_facts import answer_facts, step_facts
+from ngs.apps.printing import plain_console, print_json, tell
 from ngs.apps.written_files import check_apart, check_picture, write_annotated, write_drawing
 from ngs.errors import NGSError
 from ngs.experiments.clevr import load_reader
@@ -22,7 +18,10 @@ from ngs.experiments.config import TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import CONFIG
 from ngs.experiments.report.programs import about_objects
 from ngs.experiments.scenes import load_scene_reader
+from ngs.reasoning.operation import UNDEFINED, Special
 from ngs.tasks.clevr.correction import correct
+from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import Executed, description
@@ -31,6 +30,9 @@ from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
 from ngs.tasks.pictures.picture_file import read_picture
 from ngs.tasks.pictures.seen_scene import SeenPicture
+
+EMBEDDED_SCENES = 200
+"""Scenes of the embedded data for validation: those to ask about where no other is given."""
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 SceneFile = Annotated[
@@ -56,7 +58,6 @@ Lenient = Annotated[
 ]
 
 
-@reporting_errors
 def ask(
     run: RunFolder,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In English, about one scene.")],
@@ -106,7 +107,7 @@ def ask(
     if picture is not None and seen is not None:
         write_annotated(picture, seen, about_objects(answers[0].steps))
     if as_json:
-        typer.echo(json.dumps(_facts(reading, given, answers), indent=2))
+        print_json(_facts(reading, given, answers))
         return
     console = plain_console()
     _tell_scene(console, given)
@@ -188,11 +189,17 @@ def scene_given(path: Path | None, image_index: int | None, number: int | None) 
             raise NGSError(f"--image-index is {image_index}, and there is no file; give --scene as well")
         number = number or 0
         hint = " (give another with --scene or --scene-number)"
-        return GivenScene(f"scene {number} of the embedded data", embedded_scene(number), hint)
+        return GivenScene(f"scene {number} of the embedded data", embedded_scenes(number + 1)[-1], hint)
     if number is not None:
         raise NGSError(f"--scene-number is {number} and --scene {path}; give one of them")
     title = str(path) if image_index is None else f"{path}, scene {image_index}"
     return GivenScene(title, read_scene(path, image_index))
+
+
+def embedded_scenes(number: int) -> tuple[Scene, ...]:
+    """The first of those for validation, with as few questions as can be made up."""
+    few = synthetic(scenes=1, per_scene=1, validation_scenes=number, validation_per_scene=1)
+    return few.scenes[-number:]
 
 
 def _tell_scene(console: Console, given: GivenScene) -> None:
@@ -230,3 +237,19 @@ def _facts(reading: QuestionReading, given: GivenScene, answers: list[Executed])
             for each, executed in zip(reading.programs, answers, strict=True)
         ],
     }
+
+
+def step_facts(step: Step) -> dict[str, Any]:
+    """A step with all below it: objects by their numbers, other values as they are spoken."""
+    value, gives = step.value, modules()[step.module].gives
+    if value is not UNDEFINED and gives is Type.OBJECTS:
+        value = sorted(value)
+    elif gives is not Type.OBJECT:
+        value = answer_facts(spoken(value))
+    arguments = [step_facts(argument) for argument in step.arguments]
+    return {"module": step.module, "value": None if value is UNDEFINED else value, "arguments": arguments}
+
+
+def answer_facts(answer: str | Special) -> str | None:
+    """Null where it is undefined."""
+    return None if isinstance(answer, Special) else answer

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
 from accelerate import Accelerator
 from rich.table import Table
 
-from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import plain_console
-from ngs.errors import NGSError
+from ngs.apps.options import device_of
+from ngs.apps.printing import plain_console
 from ngs.experiments import benchmark
-from ngs.experiments.clevr_speed import clevr_speed
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import environment
 from ngs.experiments.hwf import HWFCourse
+from ngs.experiments.results.tables import rows_of
 from ngs.experiments.timed_steps import step_times
 from ngs.networks.lenet import NETWORKS
 
@@ -28,7 +27,6 @@ Out = Annotated[Path, typer.Option(help="Folder for what was measured.")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads.")]
 
 
-@reporting_errors
 def bench(
     out: Out = Path("bench"),
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
@@ -37,15 +35,28 @@ def bench(
 ) -> None:
     """Time the core against its references in the same run, and say which promises it keeps."""
     torch.set_num_threads(threads)
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise NGSError(f"the device is {device}, and PyTorch finds none here; give --device cpu")
-    results = benchmark.run(torch.device(device), rounds)
-    _tell(out / "results.json", results, benchmark.tables(results))
-    (out / "results.md").write_text(benchmark.as_markdown(results))
+    results = benchmark.run(device_of(device), rounds)
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "what": lambda speed: speed["name"],
+        "a second": lambda speed: f"{speed['per_second']:,.0f}",
+        "ms": lambda speed: f"{1000 * speed['seconds']:.2f}",
+        "reference": lambda speed: speed["reference"],
+        "its ms": lambda speed: f"{1000 * speed['reference_seconds']:.1f}",
+        "times faster": lambda speed: f"{1 / speed['ratio']:.1f}",
+    }
+    speeds = [[shown(speed) for shown in columns.values()] for speed in results["speeds"]]
+    machine = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
+    tables = [
+        (f"Speed for a batch of {results['batch']} ({machine})", list(columns), speeds),
+        _steps("One training step of LeNet on 448 images", results["training_step_seconds"]),
+        _promises(results["targets"]),
+    ]
+    _tell(out / "results.json", results, tables)
+    text = "\n".join(f"### {title}\n\n{rows_of(head, rows)}\n" for title, head, rows in tables)
+    (out / "results.md").write_text(text)
     plain_console().print(f"written to {out / 'results.md'}")
 
 
-@reporting_errors
 def bench_training(
     out: Out = Path("bench"),
     rounds: Annotated[int, typer.Option(min=3, help="Timed steps of each method; the median counts.")] = 30,
@@ -59,10 +70,9 @@ def bench_training(
     measured = step_times(HWFCourse(TrainHWF(network=network, batch_size=batch_size), device), rounds)
     settings = {"network": network, "batch_size": batch_size, "rounds": rounds}
     results = {"environment": environment(device, _command()), **settings, **measured}
-    _tell(out / "training.json", results, [benchmark.table_of_steps("Training steps", results["seconds"])])
+    _tell(out / "training.json", results, [_steps("Training steps", results["seconds"])])
 
 
-@reporting_errors
 def bench_clevr(
     out: Out = Path("bench"),
     data: Annotated[str, typer.Option(help="`embedded`, or a file made by `ngs data import`.")] = "embedded",
@@ -72,16 +82,31 @@ def bench_clevr(
 ) -> None:
     """Time what questions about scenes need: executing, understanding, making them, and learning."""
     torch.set_num_threads(threads)
-    results = clevr_speed(rounds, data, torch.device(device), _command())
-    steps = benchmark.table_of_steps("Training steps", results["training_step_seconds"])
-    _tell(out / "clevr.json", results, [benchmark.table_of_promises(results["targets"]), steps])
+    results = benchmark.clevr_speed(rounds, data, device_of(device), _command())
+    steps = _steps("Training steps", results["training_step_seconds"])
+    _tell(out / "clevr.json", results, [_promises(results["targets"]), steps])
 
 
 def _command() -> list[str]:
     return ["ngs", *sys.argv[1:]]
 
 
-def _tell(path: Path, results: benchmark.Results, tables: Iterable[benchmark.ShownTable]) -> None:
+ShownTable = tuple[str, list[str], list[list[str]]]
+"""title, header, rows"""
+
+
+def _steps(title: str, seconds: Mapping[str, float]) -> ShownTable:
+    """By method or objective, against a supervised step."""
+    rows = [[name, f"{1000 * s:.2f}", f"{s / seconds['supervised']:.2f}"] for name, s in seconds.items()]
+    return title, ["method", "ms a step", "times supervised"], rows
+
+
+def _promises(targets: Iterable[benchmark.Promise]) -> ShownTable:
+    rows = [[t["promise"], f"{t['measured']:,.3g}", "yes" if t["kept"] else "no"] for t in targets]
+    return "Promises", ["promise", "measured", "kept"], rows
+
+
+def _tell(path: Path, results: benchmark.Results, tables: Iterable[ShownTable]) -> None:
     """Write the results, and print the tables."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=2) + "\n")

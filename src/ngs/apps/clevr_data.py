@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ngs.apps.data_reports import count_table, some, tell_packed
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import plain_console, print_json, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import VisualQuestions
@@ -43,7 +41,7 @@ def show(source: Path, *, as_json: bool) -> None:
     reading = _read(source, skip_faulty=True)
     found = inspect(reading.data)
     if as_json:
-        typer.echo(json.dumps({**dataclasses.asdict(found), "faulty": reading.left_out}, indent=2))
+        print_json({**dataclasses.asdict(found), "faulty": reading.left_out})
         return
     console = plain_console()
     tell(console, f"{found.name}: {_summary(reading.data)}, {len(found.vocabulary)} words")

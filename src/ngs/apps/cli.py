@@ -13,6 +13,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
+from ngs.errors import NGSError
+
 COMMANDS = {
     "tour": "tour.tour",
     "train": "train_commands.train_app",
@@ -36,7 +38,14 @@ COMMANDS = {
 
 
 class Commands(TyperGroup):
-    """Those of the table."""
+    """Those of the table. What went wrong is told on standard error; errors of ours keep their traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NGSError as error:
+            typer.echo(f"ngs: {error}", err=True)
+            raise typer.Exit(1) from None
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -57,7 +66,6 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="Learn what a network should see from what the answer should be.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from ngs.apps import clevr_data, hwf_data, picture_data
-from ngs.apps.errors import reporting_errors
 from ngs.apps.render_commands import render
 from ngs.apps.written_files import check_free
 from ngs.errors import DataError
@@ -30,7 +29,6 @@ data_app = typer.Typer(
 
 
 @data_app.command("import")
-@reporting_errors
 def import_(
     source: Annotated[
         Path,
@@ -94,13 +92,12 @@ def import_(
         dealer = Random(seed) if rebuild else None
         bring_in = partial(hwf_data.bring_in, skip_faulty=skip_faulty, rebuild=dealer)
     name = name or f"{title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
-    path = out or packed_path(name)
+    path = out or Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
     check_free(path, overwrite)
     bring_in(source, path, name)
 
 
 @data_app.command("inspect")
-@reporting_errors
 def inspect_(
     source: Annotated[
         Path, typer.Argument(help="A packed file, an archive, or the folder with its content.")
@@ -120,11 +117,6 @@ def inspect_(
 
 
 data_app.command("render")(render)
-
-
-def packed_path(name: str) -> Path:
-    """Where the data set of this name is packed to, unless one says where."""
-    return Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
 
 
 def _check_there(source: Path) -> None:

@@ -8,12 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from rich.console import Console
 from torch import Tensor
 
-from ngs.apps.plain_text import tell
 from ngs.errors import NGSError
-from ngs.explanations.text import shown_ratio
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.tree import Sentence
 from ngs.parsing.independent import Independent, independent
@@ -23,9 +20,6 @@ from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.segmentation import Symbols
-
-SHOWN = 5
-"""Formulas with an answer that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +66,14 @@ class Formula:
 
 def likeliest(log_probs: Tensor, k: int) -> list[Formula]:
     """The k likeliest formulas under scores [time, symbol], or as many as there are."""
-    p = independent(GRAMMAR, log_probs[None])
-    ranked = p.topk(k)
-    shares = (ranked.log_probs[0] - p.log_z.detach()).exp().tolist()
-    sentences = [(ranked[0, rank], share) for rank, share in enumerate(shares) if ranked[0, rank]]
+    return ranked(independent(GRAMMAR, log_probs[None]), k)
+
+
+def ranked(p: Independent, k: int) -> list[Formula]:
+    """The k likeliest formulas of a distribution or posterior, or as many as there are."""
+    best = p.topk(k)
+    shares = (best.log_probs[0] - p.log_z.detach()).exp().tolist()
+    sentences = [(best[0, rank], share) for rank, share in enumerate(shares) if best[0, rank]]
     return [Formula(z, value_of(z), share) for z, share in sentences]
 
 
@@ -108,20 +106,3 @@ def shown_value(value: Value) -> str:
     if not isinstance(value, Fraction):
         return "undefined"
     return str(value) if value.denominator == 1 else f"{value} ({float(value):.6g})"
-
-
-def tell_right(console: Console, heading: str, found: Independent) -> None:
-    """The likeliest formulas that give an answer, and how likely the answer is."""
-    console.print(f"\n{heading}, by p(z | x, y)", style="bold", highlight=False)
-    ranked, log_z = found.topk(SHOWN), found.log_z[0]
-    for k in range(SHOWN):
-        if ranked[0, k]:
-            share = (ranked.log_probs[0, k] - log_z).exp().item()
-            tell(console, f"  {share:6.1%}  {' '.join(ranked[0, k])}")
-    summed = "summed exactly" if is_exact(found) else "at least: the formula is too long to sum over all"
-    tell(console, f"  p(y | x) = {shown_ratio(log_z.item())}, {summed}")
-
-
-def is_exact(found: Independent) -> bool:
-    """Whether all formulas that give an answer were summed over."""
-    return found.exact is None or bool(found.exact[0])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from random import Random
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
 from ngs.apps.data_reports import count_table, reading_images, some, tell_packed
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import plain_console, print_json, tell
 from ngs.tasks.faults import listed
 from ngs.tasks.hwf import archive, packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
@@ -35,7 +33,7 @@ def show(source: Path, *, as_json: bool) -> None:
     found = inspect(reading.data)
     if as_json:
         left_out = [str(problem) for problem in reading.left_out]
-        typer.echo(json.dumps({**dataclasses.asdict(found), "faulty": left_out}, indent=2))
+        print_json({**dataclasses.asdict(found), "faulty": left_out})
         return
     console = plain_console()
     tell(console, f"{found.name}: {_summary(reading.data)}, {found.contents:,} of them distinct")

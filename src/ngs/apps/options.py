@@ -1,4 +1,4 @@
-"""A frozen configuration as options of a command: one option for each field, with its default and help."""
+"""Options of several commands: a frozen configuration, one option for each field, and a device."""
 
 from __future__ import annotations
 
@@ -7,32 +7,29 @@ from collections.abc import Callable
 from dataclasses import Field, fields
 from typing import Annotated, Any, get_type_hints
 
+import torch
 import typer
 
+from ngs.errors import NGSError
 
-def options_of(configuration: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate `command(config, **others)` so that Typer shows it with the fields of `configuration`.
+
+def with_options(command: Callable[..., None], configuration: type[Any]) -> Callable[..., None]:
+    """`command(config, **others)` as Typer shows it with the fields of `configuration`.
 
     `lengths: tuple[int, ...]` becomes an option that may be given several times.
     """
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    hints = get_type_hints(configuration)
+    parameters = [*own, *(_parameter(field, hints[field.name]) for field in fields(configuration))]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        hints = get_type_hints(configuration)
-        made = [_parameter(field, hints[field.name]) for field in fields(configuration)]
+    def filled(**given: Any) -> None:
+        values = {field.name: given.pop(field.name) for field in fields(configuration)}
+        values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+        command(configuration(**values), **given)
 
-        def filled(**given: Any) -> None:
-            values = {field.name: given.pop(field.name) for field in fields(configuration)}
-            values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-            command(configuration(**values), **given)
-
-        parameters = [*own, *made]
-        filled.__name__, filled.__doc__ = command.__name__, command.__doc__
-        filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        filled.__annotations__ = {p.name: p.annotation for p in parameters}
-        return filled
-
-    return decorate
+    filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    filled.__annotations__ = {p.name: p.annotation for p in parameters}
+    return filled
 
 
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
@@ -42,3 +39,15 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
+
+
+def device_of(name: str) -> torch.device:
+    """One that is there."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise NGSError(f"the device is {name!r}, which PyTorch does not know; give cpu or cuda") from None
+    there = torch.cuda.device_count() if device.type == "cuda" else int(device.type == "cpu")
+    if (device.index or 0) >= there:
+        raise NGSError(f"the device is {name}, and PyTorch finds none here; give --device cpu")
+    return device

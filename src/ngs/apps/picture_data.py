@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ngs.apps.data_reports import count_table, reading_images, tell_packed
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import plain_console, print_json, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.hwf.archive import LISTS
@@ -54,7 +51,7 @@ def show(source: Path, *, as_json: bool) -> None:
     data = read(source)
     found = {part: _counts(pictures) for part, pictures in zip(PARTS, (data.train, data.test), strict=True)}
     if as_json:
-        typer.echo(json.dumps({"name": data.name, "digest": data.digest, **found}, indent=2))
+        print_json({"name": data.name, "digest": data.digest, **found})
         return
     console = plain_console()
     tell(console, f"{data.name}: {_summary(data)}")

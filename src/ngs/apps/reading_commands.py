@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from torch import Tensor
 
 from ngs.apps.asking_commands import (
     ImageIndex,
@@ -22,15 +23,14 @@ from ngs.apps.asking_commands import (
     is_asked,
     scene_given,
 )
-from ngs.apps.errors import one_by_one, reporting_errors
-from ngs.apps.formula_reading import Formula, Seen, as_answer, is_exact, likeliest, shown_value, tell_right
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, ranked, shown_value
+from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
 from ngs.experiments.hwf import LONGEST_TABLED, load_network
 from ngs.explanations.drawing import as_svg
-from ngs.explanations.text import as_text
-from ngs.grammar.tree import pretty, sentence_of
+from ngs.explanations.text import as_text, shown_ratio
+from ngs.grammar.tree import pretty
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET
@@ -40,6 +40,9 @@ from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import load_symbols
 from ngs.tasks.hwf.segmentation import Network, log_probs_of
+
+SHOWN = 5
+"""Formulas with an answer that are listed."""
 
 LineOrStrip = Annotated[
     bool | None,
@@ -51,7 +54,6 @@ LineOrStrip = Annotated[
 ]
 
 
-@reporting_errors
 def predict(
     run: RunFolder,
     images: Annotated[
@@ -89,7 +91,6 @@ def _listed(path: Path, formulas: list[Formula]) -> str:
     return "\n".join([f"{path}:", *(f"  {each.probability:6.1%}  {each}" for each in formulas)])
 
 
-@reporting_errors
 def explain(
     run: RunFolder,
     what: Annotated[
@@ -138,38 +139,45 @@ def explain(
         )
     else:
         check_apart([svg], [Path(what)])
-        _explain_formula(run, Path(what), as_answer(answer), line, svg)
+        target, reading = as_answer(answer), read(Path(what), load_network(run), line)
+        tell_correction(plain_console(), reading.log_probs, target, svg)
 
 
-def _explain_formula(run: Path, image: Path, target: Fraction, line: bool | None, svg: Path | None) -> None:
-    reading = read(image, load_network(run), line)
-    first = likeliest(reading.log_probs, 1)[0]
-    console = plain_console()
-    tell(console, f"likeliest symbols  {' '.join(reading.symbol_by_symbol)}")
+def tell_correction(console: Console, log_probs: Tensor, target: Fraction, svg: Path | None) -> Correction:
+    """What scores [time, symbol] are read as, the search for the answer, and all that gives it."""
+    first = likeliest(log_probs, 1)[0]
+    tell(console, f"likeliest symbols  {' '.join(GRAMMAR.decode(log_probs.argmax(-1).tolist()))}")
     tell(console, f"in the grammar     {first}  ({first.probability:.1%})\n")
     tell(console, pretty(parse(GRAMMAR, first.sentence)) + "\n")
-    correction = one_step(GRAMMAR, Arithmetic, reading.log_probs, target, first.sentence)
+    correction = one_step(GRAMMAR, Arithmetic, log_probs, target, first.sentence)
     console.print(f"one-step back-search towards {shown_value(target)}", style="bold", highlight=False)
     tell(console, as_text(correction))
     if first.value != target:
-        _tell_alternatives(console, reading, target, correction)
+        _tell_alternatives(console, log_probs, target, correction)
     if svg is not None:
         write_drawing(svg, as_svg(correction))
         tell(console, f"\ndrawn in {svg}")
+    return correction
 
 
-def _tell_alternatives(console: Console, reading: Seen, target: Fraction, correction: Correction) -> None:
-    """The likeliest formulas that give the answer, or that there is none."""
-    length = len(reading.log_probs)
-    budget = BUDGET if length <= LONGEST_TABLED else 1
-    found = posterior(GRAMMAR, Arithmetic, reading.log_probs[None], None, [target], budget=budget)
+def _tell_alternatives(console: Console, log_probs: Tensor, target: Fraction, correction: Correction) -> None:
+    """The likeliest formulas that give the answer and how likely that is, or that there is none."""
+    budget = BUDGET if len(log_probs) <= LONGEST_TABLED else 1
+    found = posterior(GRAMMAR, Arithmetic, log_probs[None], None, [target], budget=budget)
+    exact = found.exact is None or bool(found.exact[0])
     if not bool(found.found[0]):
-        tell(console, f"\n{_none(length, target, is_exact(found))}")
+        tell(console, f"\n{_none(len(log_probs), target, exact)}")
         return
-    tell_right(console, f"formulas that give {shown_value(target)}", found)
+    heading = f"formulas that give {shown_value(target)}, by p(z | x, y)"
+    console.print(f"\n{heading}", style="bold", highlight=False)
+    formulas = ranked(found, SHOWN)
+    for each in formulas:
+        tell(console, f"  {each.probability:6.1%}  {' '.join(each.sentence)}")
+    summed = "summed exactly" if exact else "at least: the formula is too long to sum over all"
+    tell(console, f"  p(y | x) = {shown_ratio(found.log_z.item())}, {summed}")
     if correction.sentence is None:
-        best = found.topk(1)[0, 0]
-        changed = sum(one != other for one, other in zip(best, sentence_of(correction.tree), strict=True))
+        best = formulas[0].sentence
+        changed = sum(one != other for one, other in zip(best, correction.read.sentence, strict=True))
         tell(console, f"\nThe likeliest of them, {' '.join(best)}, changes {changed} symbols.")
 
 

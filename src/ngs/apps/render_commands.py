@@ -17,9 +17,9 @@ import typer
 from rich.progress import track
 from torch import Tensor
 
-from ngs.apps.errors import reporting_errors
-from ngs.apps.plain_text import plain_console, tell
-from ngs.errors import DataError, NGSError
+from ngs.apps.options import device_of
+from ngs.apps.printing import plain_console, tell
+from ngs.errors import DataError
 from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.pictures.camera import drawn_cameras
@@ -36,7 +36,6 @@ UNFINISHED = ".unfinished"
 """The folder inside --out that is written to until all is there."""
 
 
-@reporting_errors
 def render(
     out: Annotated[Path, typer.Option(help="A new or empty folder for images/ and scenes.json.")],
     number: Annotated[
@@ -52,7 +51,7 @@ def render(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Render scenes, and write them with their pictures: what `ngs data import` takes."""
-    place = _device(device)
+    place = device_of(device)
     generator = torch.Generator().manual_seed(seed)
     wanted, cameras = _sampled(number or NUMBER, seed, generator) if scenes is None else _of(scenes, number)
     with _filling(out) as stage:
@@ -95,18 +94,6 @@ def _filling(out: Path) -> Iterator[Path]:
         raise DataError(
             f"{out} cannot be written: {error.strerror or error}; give --out a path with room and permission"
         ) from None
-
-
-def _device(name: str) -> torch.device:
-    """One that is there and can render."""
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise NGSError(f"the device is {name!r}, which PyTorch does not know; give cpu or cuda") from None
-    there = torch.cuda.device_count() if device.type == "cuda" else int(device.type == "cpu")
-    if (device.index or 0) >= there:
-        raise NGSError(f"the device is {name}, and PyTorch finds none here; give --device cpu")
-    return device
 
 
 def _write(

@@ -10,7 +10,6 @@ from typing import Annotated
 import torch
 import typer
 
-from ngs.apps.errors import reporting_errors
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.gathering import gathered
@@ -20,7 +19,7 @@ from ngs.experiments.catalogue.recalling import check_nothing_is_lost, recalled
 from ngs.experiments.job import Job, address
 from ngs.experiments.results.outcome import Outcome, Run, write_outcome
 from ngs.experiments.results.tables import provenance
-from ngs.experiments.sweep.event import Began, Died, Done, Event, Failed, Found, Waiting, WentOn
+from ngs.experiments.sweep.attempt import Event
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import run_on_ray
 from ngs.experiments.sweep.store import Store, addressed
@@ -33,11 +32,10 @@ WHERE: Mapping[str, Sweep] = {
 
 RESULTS = Path("runs/reproduce")
 QUICK_SEEDS, SEEDS = 1, 3
-SILENCE = 30.0
-"""Seconds after which one of the runs that go on says where it is."""
+SILENCE = 60.0
+"""Seconds after which a run that goes on says where it is."""
 
 
-@reporting_errors
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Which; see --list.")
@@ -91,7 +89,7 @@ def reproduce(
 ) -> None:
     """Rerun experiments of the paper, and our own: only what is missing is done.
 
-    Interrupt it at any time; the same command goes on. Several machines may share the folder of the runs.
+    Interrupt it at any time; the same command goes on. On several machines: --on ray, or --row for each.
     """
     if list_them or not names:
         for each in EXPERIMENTS.values():
@@ -124,7 +122,6 @@ def reproduce(
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
 
-@reporting_errors
 def results(
     docs: Annotated[Path, typer.Argument(help="The folder of the documentation.")] = Path("docs"),
 ) -> None:
@@ -170,27 +167,20 @@ def _run(
 def _tell(events: Iterator[Event], number: int, labels: Mapping[str, str]) -> int:
     """Tell what happens to so many runs; how many failed."""
     failed = done = 0
-    told = time.monotonic()
+    told: dict[str, float] = {}
     for event in events:
-        label = labels.get(address(event.job), "a run that others need")
-        match event:
-            case Done() | Found():
-                done += 1
-                what = "done" if isinstance(event, Done) else "found"
-                typer.echo(f"[{done}/{number}] {what}: {label}")
-            case Failed(error=error):
-                failed += 1
-                typer.echo(f"failed: {label}\n{error}", err=True)
-            case Died(reason=reason):
-                typer.echo(f"its process died ({reason}), another goes on: {label}", err=True)
-            case Waiting():
-                typer.echo(f"somebody else is at it: {label}")
-            case Began():
-                pass
-            case WentOn(progress=progress):
-                if time.monotonic() > told + SILENCE:
-                    told = time.monotonic()
-                    typer.echo(f"at step {progress.step} of {progress.steps}: {label}")
+        name, now = event.entry.address, time.monotonic()
+        label = labels.get(name, "a run that others need")
+        if event.state == "running":
+            if now > told.setdefault(name, now) + SILENCE:
+                told[name] = now
+                typer.echo(f"at {event.text}: {label}")
+        elif event.state == "failed":
+            failed += 1
+            typer.echo(f"failed: {label}\n{event.text}", err=True)
+        else:
+            done += 1
+            typer.echo(f"[{done}/{number}] {event.state}: {label}")
     return failed
 
 

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ngs.apps.errors import one_by_one, reporting_errors
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, check_free, write_annotated
 from ngs.errors import DataError
 from ngs.experiments.folder import BEST
@@ -22,17 +21,15 @@ from ngs.tasks.clevr.program_text import description
 from ngs.tasks.pictures.picture_file import read_picture
 from ngs.tasks.pictures.seen_scene import SeenPicture, seen_camera
 
-Eyes = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUN", help="Folder of a run of `ngs train scenes`, or a file that `ngs weights` made of one."
-    ),
-]
 
-
-@reporting_errors
 def see(
-    run: Eyes,
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="Folder of a run of `ngs train scenes`, or a file that `ngs weights` made of one.",
+        ),
+    ],
     images: Annotated[
         list[Path], typer.Argument(metavar="IMAGE", help="Pictures of scenes, 480x320 or of that shape.")
     ],
@@ -95,7 +92,6 @@ def _table(path: Path, given: SeenPicture) -> Table:
     return table
 
 
-@reporting_errors
 def weights(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="Folder of a finished run of `ngs train scenes`.")

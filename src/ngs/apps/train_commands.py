@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,9 +23,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ngs.apps.errors import reporting_errors
-from ngs.apps.options import options_of
-from ngs.apps.plain_text import plain_console, tell
+from ngs.apps.options import with_options
+from ngs.apps.printing import plain_console, print_json, tell
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
@@ -44,20 +42,17 @@ QUESTIONS = 10
 train_app = typer.Typer(help="Train a network: from answers alone, or to see.", no_args_is_help=True)
 
 
-Out = Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")]
-Resume = Annotated[
-    Path | None, typer.Option(help="Go on with the interrupted run in this folder; its own settings count.")
-]
-Overwrite = Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")]
-
-
 def _train(
     config: Config,
-    out: Out = None,
-    resume: Resume = None,
-    overwrite: Overwrite = False,
-    threads: Threads = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Go on with the interrupted run in this folder; its own settings count."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
 ) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
@@ -120,8 +115,7 @@ ABOUT: Mapping[type[Config], str] = {
 """What `ngs train` says of each task."""
 
 for configuration, about in ABOUT.items():
-    made = reporting_errors(options_of(configuration)(_train))
-    train_app.command(configuration.task, help=about)(made)
+    train_app.command(configuration.task, help=about)(with_options(_train, configuration))
 
 
 def _resumed(given: Config, folder: Path, more_given: bool) -> Config:
@@ -170,7 +164,6 @@ def _follow(
     return row
 
 
-@reporting_errors
 def evaluate(
     run: Annotated[
         Path, typer.Argument(help="Folder of a run, as `ngs train` makes it, or a file of `ngs weights`.")
@@ -203,24 +196,23 @@ def evaluate(
         raise NGSError(f"--questions is {questions}, and is for --asking; give that as well, or leave it out")
     name, scores = runs.evaluate_run(run, data)
     if as_json:
-        typer.echo(json.dumps({"data": name, **scores.as_facts()}, indent=2))
+        print_json({"data": name, **scores.as_facts()})
     else:
         _print_scores(plain_console(), runs.load_config(run).task, scores.as_facts(), name)
 
 
 def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(found.as_facts(), indent=2))
+        print_json(found.as_facts())
         return
     number = len(found.asked)
     title = (
         f"{found.data}, test part: {number} questions about {found.pictures} pictures, answered from pixels"
     )
     table = Table("", "questions", "share", title=title, title_justify="left")
-    table.add_row("answers right", str(found.right), f"{found.right / max(number, 1):.2%}")
-    for cause in Cause:
-        wrong = found.due_to(cause)
-        table.add_row(f"wrong, due to {cause}", str(wrong), f"{wrong / max(number, 1):.2%}")
+    counts = {"answers right": found.right} | {f"wrong, due to {each}": found.due_to(each) for each in Cause}
+    for what, count in counts.items():
+        table.add_row(what, str(count), f"{count / max(number, 1):.2%}")
     _print_whole(plain_console(), table)
 
 
@@ -231,7 +223,6 @@ def _print_scores(console: Console, task: str, scores: Mapping[str, Any], data: 
         tell(console, line)
 
 
-@reporting_errors
 def report(
     run: Annotated[Path, typer.Argument(help="Folder of a run, as `ngs train` makes it.")],
     out: Annotated[
@@ -242,7 +233,6 @@ def report(
     typer.echo(f"written to {write_report(run, out=out)}")
 
 
-@reporting_errors
 def compare(
     folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs.")],
     goal: Annotated[
@@ -260,7 +250,7 @@ def compare(
     if curves is not None:
         draw_curves(folders, curves)
     if as_json:
-        typer.echo(json.dumps([asdict(group) for group in groups], indent=2))
+        print_json([asdict(group) for group in groups])
         return
     for task in dict.fromkeys(group.task for group in groups):
         _print_comparison([group for group in groups if group.task == task], goal)

@@ -1,8 +1,7 @@
-"""How fast the core is: every speed next to a reference timed in the same run, round by round."""
+"""How fast the core and the parts of CLEVR are, next to references timed in the same run, round by round."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -14,16 +13,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ngs.errors import NGSError
+from ngs.experiments.clevr import CLEVRCourse
+from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.environment import environment, peak_memory_mb
-from ngs.experiments.results.tables import rows_of
-from ngs.experiments.timed_steps import timed
+from ngs.experiments.timed_steps import step_times, timed, training_steps
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
-from ngs.learning.examples import Examples
-from ngs.learning.methods import METHODS, Objective
+from ngs.learning.examples import Batch, Examples
+from ngs.learning.loop import Settings
+from ngs.learning.loss import Loss
+from ngs.learning.methods import METHODS, MakeMethod, Method
 from ngs.parsing.earley import parse_aligned
-from ngs.parsing.independent import independent
-from ngs.parsing.sentences import Sentences
+from ngs.parsing.independent import Independent, independent
 from ngs.parsing.tables import compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.elementwise import at_once
@@ -33,13 +35,26 @@ from ngs.search.back_search import ChainSettings, back_search, sample_correction
 from ngs.search.compiled import BUDGET, value_circuit
 from ngs.search.multi_step import multi_step
 from ngs.search.one_step import one_step
-from ngs.search.reasoner import reasoner
+from ngs.search.reasoner import Reasoner, reasoner
 from ngs.search.support import posterior
+from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
+from ngs.tasks.clevr.dataset import VisualQuestions
+from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.execution import execute
+from ngs.tasks.clevr.question_sampling import questions
+from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.clevr.source import load
 
 GRAMMAR = arithmetic()
 Results = dict[str, Any]
+Promise = dict[str, Any]
+"""What was promised, the measured figure, and whether it is kept."""
 BATCH = 64
 IMAGE = 45
+REFERENCE_PROGRAMS, BATCHED_PROGRAMS = 2_000, 100_000
+"""Executed one by one and (at least) at once in each round."""
+SCENES, PER_SCENE = 100, 10
+"""Made in each round."""
 
 
 @dataclass(frozen=True)
@@ -57,32 +72,21 @@ class Speed:
     """seconds / reference_seconds"""
 
 
-@dataclass(frozen=True)
-class Target:
-    """A promise, the measured figure, and whether it is kept."""
-
-    promise: str
-    measured: float
-    kept: bool
-
-
-def lattice(
-    length: int, device: torch.device, batch: int = BATCH, seed: int = 0
-) -> tuple[Tensor, list[Fraction]]:
+def lattice(length: int, device: torch.device) -> tuple[Tensor, list[Fraction]]:
     """Log-probabilities as of an unsure network, and answers that some likely sentence gives."""
-    generator = torch.Generator().manual_seed(seed)
-    log_probs = _unsure(length, generator, batch)
-    answers: list[Fraction | None] = [None] * batch
+    generator = torch.Generator().manual_seed(0)
+    log_probs = _unsure(length, generator)
+    answers: list[Fraction | None] = [None] * BATCH
     while None in answers:
         drawn = independent(GRAMMAR, log_probs).sample(generator)
-        for b in range(batch):
+        for b in range(BATCH):
             value = evaluate(drawn.tree(b), Arithmetic)
             answers[b] = answers[b] if value is UNDEFINED or answers[b] is not None else value
     return log_probs.to(device), [answer for answer in answers if answer is not None]
 
 
-def _unsure(length: int, generator: torch.Generator, batch: int = BATCH) -> Tensor:
-    return (3 * torch.randn(batch, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
+def _unsure(length: int, generator: torch.Generator) -> Tensor:
+    return (3 * torch.randn(BATCH, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
 
 
 def compare(
@@ -113,21 +117,19 @@ def table_speed(rounds: int) -> Speed:
 
 def parsing_speeds(device: torch.device, rounds: int) -> list[Speed]:
     """The chart against the generalized Earley parser."""
-    speeds = []
-    for length, part in ((7, 8), (19, 2)):
-        log_probs = _unsure(length, torch.Generator().manual_seed(0))
-        fast, slow = partial(_best, log_probs.to(device)), partial(_parses, log_probs[:part].double())
-        name = f"best parse, length {length}"
-        speeds.append(compare(name, fast, "generalized Earley", slow, device, rounds, part))
-    return speeds
+    return [_parsing_speed(7, 8, device, rounds), _parsing_speed(19, 2, device, rounds)]
 
 
-def _best(log_probs: Tensor) -> Sentences:
-    return independent(GRAMMAR, log_probs).best()
-
-
-def _parses(log_probs: Tensor) -> object:
-    return [parse_aligned(GRAMMAR, row) for row in log_probs]
+def _parsing_speed(length: int, part: int, device: torch.device, rounds: int) -> Speed:
+    log_probs = _unsure(length, torch.Generator().manual_seed(0))
+    there, few = log_probs.to(device), log_probs[:part].double()
+    return compare(
+        f"best parse, length {length}",
+        lambda: independent(GRAMMAR, there).best(),
+        "generalized Earley",
+        lambda: [parse_aligned(GRAMMAR, row) for row in few],
+        *(device, rounds, part),
+    )
 
 
 def search_speeds(device: torch.device, rounds: int, part: int = 8) -> list[Speed]:
@@ -138,17 +140,13 @@ def search_speeds(device: torch.device, rounds: int, part: int = 8) -> list[Spee
     reasons = reasoner(GRAMMAR, Arithmetic, Examples.of(list(log_probs), answers))
     generator = torch.Generator(device).manual_seed(0)
     rows = log_probs[:part].cpu()
-    reference_generator = torch.Generator().manual_seed(0)
 
-    def one_by_one() -> list[object]:
-        return [one_step(GRAMMAR, Arithmetic, rows[b], answers[b], start[b]) for b in range(part)]
+    def each_by(search: Callable[..., object], **options: Any) -> Callable[[], object]:
+        given = [(GRAMMAR, Arithmetic, rows[b], answers[b], start[b]) for b in range(part)]
+        return lambda: [search(*one, **options) for one in given]
 
-    def chain_by_chain() -> list[object]:
-        return [
-            multi_step(GRAMMAR, Arithmetic, rows[b], answers[b], start[b], generator=reference_generator)
-            for b in range(part)
-        ]
-
+    one_by_one = each_by(one_step)
+    chain_by_chain = each_by(multi_step, generator=torch.Generator().manual_seed(0))
     given = start.symbols, p.score, reasons.edits, reasons.judge
     one = partial(back_search, *given)
     many = partial(sample_corrections, *given, ChainSettings(steps=5), generator)
@@ -191,65 +189,43 @@ def posterior_share(device: torch.device, rounds: int) -> Speed:
     return compare(name, posterior_step, reference, network_step, device, rounds, BATCH)
 
 
-def training_steps(device: torch.device, rounds: int) -> dict[str, float]:
-    """Seconds of a whole training step of LeNet (forward, loss, backward, Adam) by objective.
+class CalledPosterior(Method):
+    """The posterior by its public function, which checks its input and looks the answers up in every step."""
 
-    The methods look the answers up beforehand, as in a training loop. The last objective calls the public
-    function, which checks its input and looks the answers up in every step.
-    """
+    def __init__(self, answers: Sequence[Fraction]) -> None:
+        super().__init__()
+        self.answers = answers
+
+    def forward(self, p: Independent, reasoner: Reasoner, batch: Batch, generator: torch.Generator) -> Loss:
+        answers = [self.answers[k] for k in batch.examples.tolist()]
+        return Loss(-posterior(GRAMMAR, Arithmetic, p.log_probs, None, answers).log_z.mean())
+
+
+def objective_times(device: torch.device, rounds: int) -> dict[str, float]:
+    """Seconds of a whole training step of LeNet by objective; the methods look the answers up beforehand."""
     _, answers = lattice(7, torch.device("cpu"))
     images = torch.randn(BATCH, 7, 1, IMAGE, IMAGE)
-    generator = torch.Generator(device).manual_seed(0)
     labels = torch.randint(len(GRAMMAR.symbols), (BATCH, 7), generator=torch.Generator().manual_seed(0))
     examples = Examples.of(list(images), answers, labels.tolist()).to(device)
-    batch, reasons = examples.batch(np.arange(BATCH)), reasoner(GRAMMAR, Arithmetic, examples)
-
-    def method(name: str) -> Callable[[Tensor], Tensor]:
-        objective = Objective(METHODS[name](examples), reasons, generator)
-        return lambda logits: objective(logits, batch).value
-
-    def called_posterior(logits: Tensor) -> Tensor:
-        return -posterior(GRAMMAR, Arithmetic, batch.log_probs(logits), None, answers).log_z.mean()
-
-    objectives = {
-        "supervised": method("supervised"),
-        "posterior": method("posterior"),
-        "m-BS(5)": method("m-bs"),
-        "posterior, by ngs.posterior": called_posterior,
+    methods: dict[str, MakeMethod] = {
+        "supervised": METHODS["supervised"],
+        "posterior": METHODS["posterior"],
+        "m-BS(5)": METHODS["m-bs"],
+        "posterior, by ngs.posterior": lambda examples: CalledPosterior(answers),
     }
-    steps = {name: _trainer(objective, batch.inputs, device) for name, objective in objectives.items()}
+    settings = Settings(BATCH, learning_rate=5e-4)
+    steps = training_steps(methods, reasoner(GRAMMAR, Arithmetic, examples), le_net, settings, 2 + rounds)
     return timed(steps, rounds, device)
-
-
-def _trainer(
-    objective: Callable[[Tensor], Tensor], images: Tensor, device: torch.device
-) -> Callable[[], None]:
-    torch.manual_seed(0)
-    network = le_net().to(device)
-    adam = torch.optim.Adam(network.parameters(), 5e-4, fused=device.type == "cuda")
-
-    def step() -> None:
-        adam.zero_grad()
-        objective(network(images)).backward()  # type: ignore[no-untyped-call]
-        adam.step()
-
-    return step
 
 
 def compile_cost() -> dict[str, float]:
     """Seconds and peak memory (MB, of the whole process before and after) of the length-7 circuit."""
-    before = peak_memory_mb() or nan
-    begin = time.perf_counter()
-    circuit = value_circuit(GRAMMAR, Arithmetic, 7, BUDGET, torch.device("cpu"))
-    seconds = time.perf_counter() - begin
-    after = peak_memory_mb() or nan
-    return {
-        "seconds": seconds,
-        "process_mb": after,
-        "added_mb": after - before,
-        "rows": circuit.rows,
-        "edges": circuit.edges,
-    }
+    cpu, before = torch.device("cpu"), peak_memory_mb() or nan
+    compile_it = partial(value_circuit, GRAMMAR, Arithmetic, 7, BUDGET, cpu)
+    seconds = timed({"compile": compile_it}, 1, cpu, warm_up=0)["compile"]
+    after, circuit = peak_memory_mb() or nan, compile_it()  # cached by now
+    memory = {"process_mb": after, "added_mb": after - before}
+    return {"seconds": seconds, **memory, "rows": circuit.rows, "edges": circuit.edges}
 
 
 def run(device: torch.device, rounds: int = 21) -> Results:
@@ -261,22 +237,23 @@ def run(device: torch.device, rounds: int = 21) -> Results:
         *search_speeds(device, rounds),
         posterior_share(device, rounds),
     ]
-    steps = training_steps(device, rounds)
-    targets = promises(device, speeds, steps, compiled)
+    steps = objective_times(device, rounds)
+    facts = environment(device)
+    machine = {name: facts[name] for name in ("device", "threads", "python")} | {"torch": torch.__version__}
     return {
-        "machine": machine(device),
+        "machine": machine,
         "rounds": rounds,
         "batch": BATCH,
         "compile": compiled,
         "speeds": [asdict(speed) for speed in speeds],
         "training_step_seconds": steps,
-        "targets": [asdict(target) for target in targets],
+        "targets": promises(device, speeds, steps, compiled),
     }
 
 
 def promises(
     device: torch.device, speeds: Sequence[Speed], steps: Mapping[str, float], compiled: Mapping[str, float]
-) -> list[Target]:
+) -> list[Promise]:
     by_name = {speed.name: speed for speed in speeds}
     supervised = steps["supervised"]
     if device.type == "cuda":
@@ -293,55 +270,73 @@ def promises(
     ]
 
 
-def at_least(what: str, measured: float, bound: float) -> Target:
-    return Target(f"{what}: at least {bound:g}", measured, measured >= bound)
+def at_least(what: str, measured: float, bound: float) -> Promise:
+    return {"promise": f"{what}: at least {bound:g}", "measured": measured, "kept": measured >= bound}
 
 
-def at_most(what: str, measured: float, bound: float) -> Target:
-    return Target(f"{what}: at most {bound:g}", measured, measured <= bound)
+def at_most(what: str, measured: float, bound: float) -> Promise:
+    return {"promise": f"{what}: at most {bound:g}", "measured": measured, "kept": measured <= bound}
 
 
-def machine(device: torch.device) -> dict[str, object]:
-    facts = environment(device)
-    return {name: facts[name] for name in ("device", "threads", "python")} | {"torch": torch.__version__}
+# Questions about scenes
 
 
-ShownTable = tuple[str, list[str], list[list[str]]]
-"""title, header, rows"""
-
-
-def tables(results: Results) -> list[ShownTable]:
-    machine_name = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
-    rows = [
-        [
-            speed["name"],
-            f"{speed['per_second']:,.0f}",
-            f"{1000 * speed['seconds']:.2f}",
-            speed["reference"],
-            f"{1000 * speed['reference_seconds']:.1f}",
-            f"{1 / speed['ratio']:.1f}",
-        ]
-        for speed in results["speeds"]
+def clevr_speed(
+    rounds: int, data: str, device: torch.device, command: Sequence[str] | None = None
+) -> Results:
+    """What questions about scenes need: executors, dictionary, generator, and a step of each method."""
+    questions_of = load(data)
+    executed = execution(questions_of, rounds, device)
+    validation = questions_of.validation
+    words = [validation.text_words(k) for k in range(len(validation))]
+    actions = {"understood": lambda: list(map(modules_of, words)), "made": _making}
+    spent = timed(actions, rounds, device, warm_up=0)
+    made = SCENES * PER_SCENE / spent["made"]
+    targets = [
+        at_least("programs a second, one by one", executed["reference_per_second"], 5_000),
+        at_least("batched execution, times the reference", executed["times_reference"], 100),
+        at_least("questions made a second, scenes included, one process", made, 2_000),
     ]
-    head = ["what", "a second", "ms", "reference", "its ms", "times faster"]
-    return [
-        (f"Speed for a batch of {results['batch']} ({machine_name})", head, rows),
-        table_of_steps("One training step of LeNet on 448 images", results["training_step_seconds"]),
-        table_of_promises(results["targets"]),
-    ]
+    return {
+        "environment": environment(device, command),
+        "data": questions_of.name,
+        "rounds": rounds,
+        "execution": executed,
+        "questions_understood_per_second": len(words) / spent["understood"],
+        "questions_made_per_second": made,
+        "training_step_seconds": step_times(CLEVRCourse(TrainCLEVR(data=data), device), rounds)["seconds"],
+        "targets": targets,
+    }
 
 
-def table_of_steps(title: str, seconds: Mapping[str, float]) -> ShownTable:
-    """By method or objective, against a supervised step."""
-    supervised = seconds["supervised"]
-    rows = [[name, f"{1000 * s:.2f}", f"{s / supervised:.2f}"] for name, s in seconds.items()]
-    return title, ["method", "ms a step", "times supervised"], rows
+def execution(data: VisualQuestions, rounds: int, device: torch.device) -> dict[str, float]:
+    """Programs a second by one thread, one by one and many at once, in turn."""
+    tables = SceneTables.of(data.scenes).to(device)
+    copies = -(-BATCHED_PROGRAMS // len(data.train))
+    columns = data.train.programs.padded().repeat(copies, 1).to(device)
+    numbers = data.train.scenes.long().repeat(copies).to(device)
+    if not (data.train.programs.lengths > 0).all():
+        raise NGSError(f"some questions of {data.name} have no program to execute; give other data")
+    number = min(REFERENCE_PROGRAMS, len(data.train))
+    few = [(data.train.program(k) or (), data.scenes[int(numbers[k])]) for k in range(number)]
+
+    actions = {
+        "reference": lambda: [execute(program, scene) for program, scene in few],
+        "batched": lambda: execute_batch(tables, columns, numbers),
+    }
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as the reference has; waking a second for each small operation costs more
+    spent = timed(actions, rounds, device)
+    torch.set_num_threads(threads)
+    one_by_one, at_once = len(few) / spent["reference"], len(columns) / spent["batched"]
+    return {
+        "reference_per_second": one_by_one,
+        "batched_per_second": at_once,
+        "times_reference": at_once / one_by_one,
+        "programs_at_once": len(columns),
+    }
 
 
-def table_of_promises(targets: Sequence[Mapping[str, Any]]) -> ShownTable:
-    rows = [[t["promise"], f"{t['measured']:,.3g}", "yes" if t["kept"] else "no"] for t in targets]
-    return "Promises", ["promise", "measured", "kept"], rows
-
-
-def as_markdown(results: Results) -> str:
-    return "\n".join(f"### {title}\n\n{rows_of(head, rows)}\n" for title, head, rows in tables(results))
+def _making() -> object:
+    random = np.random.default_rng(0)
+    return list(questions(scenes(SCENES, random), PER_SCENE, random))

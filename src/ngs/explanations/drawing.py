@@ -64,7 +64,7 @@ class Panel:
         )
 
 
-def as_svg(correction: Correction, look: Look | None = None) -> str:
+def as_svg(correction: Correction, look: Look = PLAIN) -> str:
     """Return the tree, what was expected of each node, and the history of the queue as an SVG.
 
     Where more than one symbol was replaced, the corrected tree is beside it.
@@ -75,8 +75,7 @@ def as_svg(correction: Correction, look: Look | None = None) -> str:
     >>> as_svg(one_step(arithmetic_grammar(), Arithmetic, log_probs, target=2, sentence="1+2"))[:4]
     '<svg'
     """
-    look, edit = look or PLAIN, correction.edit
-    box, corrected = look.box(correction.read), correction.corrected
+    edit, box, corrected = correction.edit, look.box(correction.read), correction.corrected
     trials = trials_of(correction)
     if edit is not None and edit.is_substitution:
         panels = [Panel(box, "", {edit.new[0]: "changed"}, shown(edit.text), trials)]
@@ -288,17 +287,13 @@ def _draw_place(parent: ElementTree.Element, place: Place, panel: Panel) -> None
         group.set("data-position", str(box.position))
         add(group, "text", "position", str(box.position), x=4, y=-4)
         for k, (text, trial) in enumerate(_candidates(tried)):
-            _draw_candidate(group, trial, text, place.height + LINE * (k + 1))
+            y, fate = place.height + LINE * (k + 1), trial.last.action if trial else Action.PUSH
+            add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
+            _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)
     elif tried:
         if box.path:
             add(group, "text", "priority", shown_ratio(tried[0].last.log_priority), x=4, y=-6)
         _draw_circle(group, tried[0].order, -place.width / 2, 0.0)
-
-
-def _draw_candidate(group: ElementTree.Element, trial: Trial | None, text: str, y: float) -> None:
-    fate = Action.PUSH if trial is None else trial.last.action
-    add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
-    _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)
 
 
 def _draw_circle(group: ElementTree.Element, order: int | None, x: float, y: float) -> None:
@@ -383,27 +378,18 @@ _RULES = Template("""
 .ngs-correction text.order { fill: $page; font-size: 9px; font-weight: bold }
 """)
 
-_LIGHT = {
-    "page": "#ffffff",
-    "ink": "#1f2328",
-    "muted": "#59636e",
-    "line": "#c8d1da",
-    "box": "#f6f8fa",
-    "accent": "#0969da",
-    "good": "#1a7f37",
-    "good_box": "#dafbe1",
-    "bad": "#cf222e",
+_COLOURS = {
+    "page": ("#ffffff", "#0d1117"),
+    "ink": ("#1f2328", "#f0f6fc"),
+    "muted": ("#59636e", "#9198a1"),
+    "line": ("#c8d1da", "#3d444d"),
+    "box": ("#f6f8fa", "#151b23"),
+    "accent": ("#0969da", "#4493f8"),
+    "good": ("#1a7f37", "#3fb950"),
+    "good_box": ("#dafbe1", "#12261e"),
+    "bad": ("#cf222e", "#f85149"),
 }
-_DARK = {
-    "page": "#0d1117",
-    "ink": "#f0f6fc",
-    "muted": "#9198a1",
-    "line": "#3d444d",
-    "box": "#151b23",
-    "accent": "#4493f8",
-    "good": "#3fb950",
-    "good_box": "#12261e",
-    "bad": "#f85149",
-}
-STYLE = _RULES.substitute(_LIGHT) + "@media (prefers-color-scheme: dark) {" + _RULES.substitute(_DARK) + "}\n"
+"""On a light page, and on a dark one."""
+_LIGHT, _DARK = (_RULES.substitute({name: pair[k] for name, pair in _COLOURS.items()}) for k in (0, 1))
+STYLE = _LIGHT + "@media (prefers-color-scheme: dark) {" + _DARK + "}\n"
 """Plain rules, twice, and no variables: many viewers of SVG files know no others."""

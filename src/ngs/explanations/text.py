@@ -88,25 +88,25 @@ def history(correction: Correction) -> list[Row]:
     pops = 0
     for event in correction.trace:
         pops += event.action is Action.POP
-        row = (
-            str(pops) if event.action is Action.POP else "",
-            event.action.value,
-            shown(event.name) if event.name else "",
-            _where(event, trees),
-            shown_expected(event.expected) if event.path in correction.values else "",
-            shown_ratio(event.log_priority),
-            "" if event.edit is None else shown(event.edit.text, widest=None),
+        rows.append(
+            (
+                str(pops) if event.action is Action.POP else "",
+                event.action.value,
+                shown(event.name) if event.name else "",
+                _where(event, trees),
+                shown_expected(event.expected) if event.path in correction.values else "",
+                shown_ratio(event.log_priority),
+                "" if event.edit is None else shown(event.edit.text, widest=None),
+            )
         )
-        rows.append(row)
     left_out = len(rows) + 1 - FIRST_ROWS - LAST_ROWS
     if left_out <= 1:
         return rows
     return [*rows[: FIRST_ROWS - 1], ("", "…", f"{left_out} more", "", "", "", ""), *rows[-LAST_ROWS:]]
 
 
-def result(correction: Correction, look: Look | None = None, arrow: str = "->") -> str:
+def result(correction: Correction, look: Look, arrow: str = "->") -> str:
     """`2 * 4 + 3 = 11  ->  2 * 9 + 3 = 21`"""
-    look = look or PLAIN
     said, edit = look.said(correction.read), correction.edit
     if correction.is_right:
         return f"{said}, right as it stands"

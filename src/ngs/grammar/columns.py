@@ -42,7 +42,7 @@ class Code:
         heads = {head: -1 - k for k, head in enumerate(grammar.by_head)}
 
         def number(symbol: Symbol) -> int:
-            return grammar.column(symbol.name) if isinstance(symbol, Terminal) else heads[symbol]
+            return grammar.symbol_id(symbol.name) if isinstance(symbol, Terminal) else heads[symbol]
 
         self.start = heads[grammar.start]
         self.nullable = frozenset(heads[head] for head in nullable(grammar.rules))

@@ -74,8 +74,8 @@ class Grammar:
     def _ids(self) -> Mapping[str, int]:
         return {symbol: k for k, symbol in enumerate(self.symbols)}
 
-    def column(self, symbol: str) -> int:
-        """The symbol id: the output of the network that belongs to `symbol`."""
+    def symbol_id(self, symbol: str) -> int:
+        """The number of a symbol: the network's output that belongs to it."""
         try:
             return self._ids[symbol]
         except KeyError:
@@ -87,7 +87,7 @@ class Grammar:
             ) from None
 
     def encode(self, sentence: Iterable[str]) -> list[int]:
-        return [self.column(symbol) for symbol in sentence]
+        return [self.symbol_id(symbol) for symbol in sentence]
 
     def decode(self, symbols: Iterable[int]) -> Sentence:
         return tuple(self.symbols[k] for k in symbols)

@@ -8,15 +8,14 @@ Read first: `program_execution.py`.
 | `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |
 | `lstm` | a layer of an LSTM over all time, forwards and backwards | `ngs.networks.pointer` |
 | `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.pointer_kernels` |
-| `sequence_log_probs` | log p of given sentences under such a decoder | `ngs.networks.pointer_kernels` |
-| `tiles` | what the three for networks share | |
+| `tiles` | what those for networks share | |
 
 They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their
 ids, with -1 after the end of a sentence. Each kernel makes some run that people make at least 1.3 times as
 fast (`make gpu-check`; docs/benchmarks.md has the figures). One that does not is deleted.
 
-Whoever has a kernel and a plain engine asks `available`. The environment variable NGS_KERNELS turns kernels
-off: it holds the names of those to use, separated by commas, or `off`.
+The environment variable NGS_KERNELS turns kernels off: it holds the names of those to use, separated by
+commas, or `off`.
 """
 
 from __future__ import annotations
@@ -24,13 +23,20 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from torch import Tensor
-
 HAS_TRITON = find_spec("triton") is not None
 """It comes with PyTorch for GPUs, on Linux, and needs a C compiler."""
 
+NAMES = ("decoder", "lstm", "program_execution")
+"""Kernels that can be turned off; the other modules are parts of them."""
 
-def available(name: str, tensor: Tensor) -> bool:
-    """Whether the kernel of this name is to be used on the device of a tensor."""
-    wanted = os.environ.get("NGS_KERNELS")
-    return tensor.is_cuda and HAS_TRITON and (wanted is None or name in wanted.split(","))
+
+def devices(wanted: str | None) -> dict[str, tuple[str, ...]]:
+    """The types of devices on which each kernel is used, given the names to use: by default all."""
+    names = NAMES if wanted is None else () if wanted == "off" else wanted.split(",")
+    if unknown := sorted(set(names).difference(NAMES)):
+        raise ValueError(f"NGS_KERNELS names {', '.join(unknown)}; give `off` or some of {','.join(NAMES)}")
+    return {name: ("cuda",) if HAS_TRITON and name in names else () for name in NAMES}
+
+
+DEVICES = devices(os.environ.get("NGS_KERNELS"))
+"""Where each kernel is used: `tensor.device.type in DEVICES["lstm"]`."""

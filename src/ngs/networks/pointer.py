@@ -183,7 +183,7 @@ def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[T
 
 
 def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
-    if not ngs.kernels.available("lstm", inputs):
+    if inputs.device.type not in ngs.kernels.DEVICES["lstm"]:
         return False
     if inputs.dtype != torch.float32 or inputs.dim() != 3:
         return False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointerKernels:
-    """Writes and scores sentences for the rows that a network has read.
+    """Writes sentences for the rows that a network has read.
 
     It rounds products, and knows neither dropout nor gradients. Weights are those of the moment it was made.
     """
@@ -27,14 +27,6 @@ class PointerKernels:
     decoder: Decoder
     rows: Tensor
     symbols: int
-
-    def score(self, rows: Tensor, z: Tensor) -> Tensor | None:
-        """log p(z|x) [sentence]; None where the kernel is turned off or the sentences are too long for it."""
-        if not ngs.kernels.available("sequence_log_probs", z):
-            return None
-        from ngs.kernels.sequence_log_probs import fits, sequence_log_probs
-
-        return sequence_log_probs(self.decoder, rows, z) if fits(self.decoder) else None
 
     def sample(self, time: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Sentences of up to `time` symbols drawn from p [row, time], and their log p."""
@@ -70,9 +62,8 @@ def _has_kernel(encoded: Encoded) -> bool:
     network, keys = encoded.reader, encoded.memory.keys
     single = keys.dtype == network.key.weight.dtype == torch.float32
     drops = network.training and network.dropout.p > 0
-    if drops or not (
-        single and ngs.kernels.available("decoder", network.key.weight) and products_are_rounded()
-    ):
+    there = keys.device.type in ngs.kernels.DEVICES["decoder"]
+    if drops or not (single and there and products_are_rounded()):
         return False
     from ngs.kernels.tiles import fits
 

@@ -61,18 +61,14 @@ class Autoregressive:
 
         A sentence that was cut short gets the probability of its prefix.
         """
-        nothing = (z == PAD).all(1)
-        if not torch.is_grad_enabled() and self._accelerated is not None:
-            fast: Tensor | None = self._accelerated.score(rows, z)
-            if fast is not None:
-                return fast.double().masked_fill(nothing, -torch.inf)
         before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
         scores, _ = self.decoder.select(rows).follow(before)
         legal = self.constraint.masks(self.given.select(rows), z)
         written = z != PAD
         log_p = log_softmax_among(scores, legal | ~written[..., None])
         picked = log_p.gather(2, z.clamp(min=0)[..., None])[..., 0]
-        return picked.masked_fill(~written, 0.0).sum(1, dtype=torch.float64).masked_fill(nothing, -torch.inf)
+        total = picked.masked_fill(~written, 0.0).sum(1, dtype=torch.float64)
+        return total.masked_fill(~written.any(1), -torch.inf)
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator) -> Sentences:

@@ -201,7 +201,7 @@ def unroll(tables: Tables) -> Circuit:
     def row_of(cell: Cell) -> int:
         symbol, start, _ = cell
         if isinstance(symbol, Terminal):
-            return leaf_row(width, start, form.grammar.column(symbol.name))
+            return leaf_row(width, start, form.grammar.symbol_id(symbol.name))
         return first_row[cell]
 
     def edges_of(cell: Cell, first_out: int) -> Iterator[tuple[Indices, Indices, Indices]]:

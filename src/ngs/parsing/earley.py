@@ -252,7 +252,7 @@ def _neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
                 found.update(product(last[left], first[right]))
                 if right not in empty:
                     break
-    return frozenset((grammar.column(left), grammar.column(right)) for left, right in found)
+    return frozenset((grammar.symbol_id(left), grammar.symbol_id(right)) for left, right in found)
 
 
 def _ends(grammar: Grammar, order: Callable[[Body], Body]) -> dict[Symbol, set[str]]:

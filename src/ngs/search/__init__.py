@@ -2,7 +2,7 @@
 
 Read first: `edits.py`, what one step may change and the contract it keeps; then `back_search.py`.
 
-    edits.py        Edits, Substitute (those of the paper), Switch
+    edits.py        Edits, Substitute (those of the paper), Switch, Rearrange
     back_search.py  1-BS and m-BS for a whole batch and any edits; `log_ratio` derives the acceptance ratio
     one_step.py     Algorithm 1 of Li et al. (2020), with its queue and a trace: the reference of 1-BS
     correction.py   the correction of one sentence as a value, with every step of its search

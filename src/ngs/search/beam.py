@@ -40,7 +40,7 @@ def beam_circuit(
     def values(cell: Cell) -> dict[Value, int]:
         symbol, start, _ = cell
         if isinstance(symbol, Terminal):
-            return {algebra.leaf(0, symbol.name): leaf_row(width, start, grammar.column(symbol.name))}
+            return {algebra.leaf(0, symbol.name): leaf_row(width, start, grammar.symbol_id(symbol.name))}
         return rows[cell]
 
     def combinations(cell: Cell) -> Iterator[tuple[Step, Value, int, Value, int]]:

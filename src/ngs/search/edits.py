@@ -118,6 +118,111 @@ class Switch(Edits):
         return ((of[:, :, None] == of[:, None]) & (z[:, :, None] != z[:, None])).triu(1)
 
 
+class Phrases(nn.Module):
+    """Modifiers and the symbols that they modify, in sentences [row, time] in prefix notation.
+
+    A phrase is a run of modifiers and the head that they stand before: `red small cube`. So a sentence is
+    what is left without its modifiers, and a place in it for each modifier. In order, the modifiers of a
+    phrase have rising ranks, and no rank twice. Heads that are links relate their phrase to the next one.
+
+    >>> rank = torch.tensor([0, 1, -1, -1])  # of: red small cube behind
+    >>> phrases = Phrases(rank, torch.tensor([False, False, True, True]), rank == 3)
+    >>> sentence = torch.tensor([[1, 0, 3, 2]])  # small red behind cube
+    >>> phrases.numbers(sentence).tolist(), phrases.in_order(sentence).tolist()
+    ([[0, 0, 0, 1]], [[0, 1, 3, 2]])
+    """
+
+    rank: Tensor
+    """int64 [symbol]: the place of a modifier among those of its phrase; -1 for what is no modifier"""
+    is_head: Tensor
+    """bool [symbol]"""
+    is_link: Tensor
+    """bool [symbol]"""
+
+    def __init__(self, rank: Tensor, is_head: Tensor, is_link: Tensor) -> None:
+        super().__init__()
+        for name, table in {"rank": rank, "is_head": is_head, "is_link": is_link}.items():
+            self.register_buffer(name, table, persistent=False)
+
+    def numbers(self, z: Tensor) -> Tensor:
+        """int64 [row, time]: the phrase of each modifier, by how many other symbols stand before it."""
+        others = (self._ranks(z) < 0).long()
+        return others.cumsum(1) - others
+
+    def in_order(self, z: Tensor, number: Tensor | None = None) -> Tensor:
+        """The sentences with each modifier in its phrase (or in that of this `number`), in order."""
+        rank, width = self._ranks(z), len(self.rank) + 1
+        number = self.numbers(z) if number is None else number
+        key = number * width + torch.where(rank < 0, width - 1, rank)
+        return z.gather(1, key.argsort(dim=1, stable=True))
+
+    def are_in_order(self, z: Tensor) -> Tensor:
+        """bool [row]: whether the modifiers of every phrase are in order."""
+        rank = self._ranks(z)
+        return ((rank[:, 1:] < 0) | (rank[:, :-1] < rank[:, 1:])).all(1)
+
+    def moves(self, z: Tensor) -> Candidates:
+        """Every sentence that moving one modifier to another phrase makes, in order."""
+        rank, number = self._ranks(z), self.numbers(z)
+        elsewhere = number[:, :, None] != number[:, None]  # [row, modifier, head]
+        row, moved, place = ((rank >= 0)[:, :, None] & self._heads(z)[:, None] & elsewhere).nonzero(
+            as_tuple=True
+        )
+        changed = number[row].scatter(1, moved[:, None], number[row, place][:, None])
+        return Candidates(row, self.in_order(z[row], changed))
+
+    def turns(self, z: Tensor) -> Candidates:
+        """Every sentence that turning a chain of linked phrases round makes, in order.
+
+        "A left of B behind C" becomes "C behind B left of A": the modifiers of the phrases a to b and the
+        links between them are put in the opposite order. Which end of a chain is which is the easiest
+        thing to get wrong consistently, and no single switch or move puts it right. There is one turn for
+        each pair of phrases. A pair that no chain connects leaves the sentence as it is.
+        """
+        ends = self._heads(z)
+        phrase = ends.long().cumsum(1) - ends.long()  # of a modifier and of its head
+        where = torch.where(ends, torch.arange(z.shape[1], device=z.device), z.shape[1]).sort(1).values
+        broken = (ends & ~self.is_link[z.clamp(min=0)]).long()
+        broken = broken.cumsum(1) - broken
+        row, first, last = (ends[:, :, None] & ends[:, None]).triu(1).nonzero(as_tuple=True)
+        a, b = phrase[row, first][:, None], phrase[row, last][:, None]
+        connected = (broken[row, first] == broken[row, last])[:, None]
+        z, phrase, ends, where = z[row], phrase[row], ends[row], where[row]
+        inside = connected & (phrase >= a) & (phrase <= b)
+        turned = torch.where(inside, a + b - phrase, phrase)
+        of_link = torch.where(inside & ends & (phrase < b), a + b - 1 - phrase, phrase)
+        linked = z.gather(1, where.gather(1, of_link).clamp(max=z.shape[1] - 1))
+        z = torch.where(inside & ends, linked, z)
+        number = self.numbers(z)
+        place = number.gather(1, where.gather(1, turned).clamp(max=z.shape[1] - 1))
+        return Candidates(row, self.in_order(z, torch.where(self._ranks(z) >= 0, place, number)))
+
+    def _ranks(self, z: Tensor) -> Tensor:
+        return torch.where(z == PAD, -1, self.rank[z.clamp(min=0)])
+
+    def _heads(self, z: Tensor) -> Tensor:
+        return self.is_head[z.clamp(min=0)] & (z != PAD)
+
+
+class Rearrange(Edits):
+    """Edits of sentences whose phrases are in order: a switch, a move of a modifier, a turn of a chain."""
+
+    def __init__(self, switch: Switch, phrases: Phrases, moves: bool = True) -> None:
+        """`moves`: whether modifiers move and chains turn, too."""
+        super().__init__()
+        self.switch, self.phrases, self.moves = switch, phrases, moves
+
+    def neighbours(self, z: Tensor) -> Candidates:
+        switched = self.switch.neighbours(z)
+        parts = [Candidates(switched.rows, self.phrases.in_order(switched.symbols))]
+        if self.moves:
+            parts += [self.phrases.moves(z), self.phrases.turns(z)]
+        rows, order = torch.cat([part.rows for part in parts]).sort(stable=True)
+        made = torch.cat([part.symbols for part in parts])[order]
+        kept = self.phrases.are_in_order(made) & (made != z[rows]).any(1)
+        return Candidates(rows[kept], made[kept])
+
+
 class Substitute(Edits):
     """Another symbol at one position: the edits of the paper.
 
@@ -220,5 +325,5 @@ def usable_symbols(grammar: Grammar, longest: int) -> Tensor:
     for length in form.lengths(longest):
         for part, position, _ in parts_of_sentences(form, [length]):
             if isinstance(part, Terminal):
-                table[length, position, grammar.column(part.name)] = True
+                table[length, position, grammar.symbol_id(part.name)] = True
     return table

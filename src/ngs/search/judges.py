@@ -231,10 +231,10 @@ def _word_values(grammar: Grammar, tables: Tables, words: Sequence[Cell]) -> Ten
     value = torch.zeros(len(words), len(grammar.symbols), dtype=torch.int32)
     for k, (symbol, _, _) in enumerate(words):
         if isinstance(symbol, Terminal):
-            value[k, grammar.column(symbol.name)] = 1
+            value[k, grammar.symbol_id(symbol.name)] = 1
             continue
         for table in reversed(tables.tables[symbol, 1]):  # the first step that reads a symbol counts
             word = table.step.left
             assert isinstance(word, Terminal)  # a step over one symbol
-            value[k, grammar.column(word.name)] = int(table.out[0, 0]) + 1
+            value[k, grammar.symbol_id(word.name)] = int(table.out[0, 0]) + 1
     return value

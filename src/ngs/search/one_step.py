@@ -204,15 +204,15 @@ class Search:
         replacements = tuple(self._replacements(visit, sentence))
         if visit.expected and not replacements:
             self._log(Action.DISCARD, replace(visit, log_priority=-inf))
-        for column in replacements:
-            new = self.grammar.symbols[column]
+        for symbol_id in replacements:
+            new = self.grammar.symbols[symbol_id]
             changed = (*sentence[:position], new, *sentence[position + 1 :])
             edit = Edit(changed, (position,), (position,), new)
             # p(A -> alpha) = p(alpha) / p(A) for a terminal A
-            ratio = scores[column] - scores[self.grammar.column(symbol)]
+            ratio = scores[symbol_id] - scores[self.grammar.symbol_id(symbol)]
             leaf = replace(visit, log_priority=ratio)
             self._log(Action.PUSH, leaf, edit)
-            heappush(queue, Entry((-ratio, True, position, column), leaf, edit))
+            heappush(queue, Entry((-ratio, True, position, symbol_id), leaf, edit))
 
     def _children(self, visit: Visit, values: Mapping[Path, Value]) -> Iterator[Visit]:
         """child(A) with alpha_B = solve(B, A, alpha_A) for each B among them."""
@@ -253,7 +253,7 @@ class Search:
         return None if values is None else [value for value in values if not isinstance(value, Inlined)]
 
     def _replacements(self, visit: Visit, sentence: Sentence) -> Iterator[int]:
-        """The columns worth trying at a leaf: symbols with an expected value, and operators in turn.
+        """The symbol ids worth trying at a leaf: symbols with an expected value, and operators in turn.
 
         Only those that leave a sentence of the language. One that can be read in the leaf's place as
         the tree stands must have an expected value; one that makes another tree may do anything.
@@ -263,12 +263,12 @@ class Search:
         readable = (
             readings(self.grammar, visit.symbol) if unambiguous(self.grammar, len(sentence)) else frozenset()
         )
-        for column in self.automaton.substitutes(self.grammar.encode(sentence), position):
-            symbol = self.grammar.symbols[column]
-            if symbol == current or self.log_probs[position][column] == -inf:
+        for symbol_id in self.automaton.substitutes(self.grammar.encode(sentence), position):
+            symbol = self.grammar.symbols[symbol_id]
+            if symbol == current or self.log_probs[position][symbol_id] == -inf:
                 continue
             if symbol not in readable or is_expected(self.algebra.read(symbol), visit.expected):
-                yield column
+                yield symbol_id
 
     def _node_priority(self, tree: Tree) -> float:
         """log of (1 - p(A)) / p(A), p(A) the product of the probabilities of the leaves of A.
@@ -277,8 +277,8 @@ class Search:
         """
         log_p, strongest = 0.0, -inf
         for leaf in leaves(tree):
-            scores, current = self.log_probs[leaf.position], self.grammar.column(leaf.symbol)
-            others = (score for column, score in enumerate(scores) if column != current and score > -inf)
+            scores, current = self.log_probs[leaf.position], self.grammar.symbol_id(leaf.symbol)
+            others = (score for other, score in enumerate(scores) if other != current and score > -inf)
             log_p += scores[current]
             strongest = max(strongest, max(others, default=-inf) - scores[current])
         return max(log_odds_against(log_p), strongest)

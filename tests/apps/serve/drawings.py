@@ -67,7 +67,7 @@ def seen_as(sentence: str, sure: float = 0.9) -> Seen:
     """Blank images that a network takes for these symbols."""
     rest = (1 - sure) / (len(GRAMMAR.symbols) - 1)
     probs = torch.full((len(sentence), len(GRAMMAR.symbols)), rest, dtype=torch.double)
-    probs[range(len(sentence)), [GRAMMAR.column(symbol) for symbol in sentence]] = sure
+    probs[range(len(sentence)), [GRAMMAR.symbol_id(symbol) for symbol in sentence]] = sure
     images = torch.full((len(sentence), SIDE, SIDE), 255, dtype=torch.uint8)
     boxes = tuple(Box(50 * k, 0, 50 * k + 40, 45) for k in range(len(sentence)))
     return Seen(Symbols(images, boxes), probs.log())

@@ -1,12 +1,12 @@
 """The application as a whole: its page, its description, and the form of all refusals."""
 
 import pytest
-from starlette.testclient import TestClient
 
-from ngs.apps.serve.app import create_app
 from ngs.apps.serve.front import STATIC
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.visitors import Visitors
+from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 
 DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 200}
@@ -14,13 +14,9 @@ DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 
 
 @pytest.fixture
 def playground(tmp_path) -> Playground:
-    made = Playground(runs_root=tmp_path / "runs", limits=Limits(jobs=1, job_wait_seconds=0.05))
+    made = Playground(runs_root=tmp_path / "runs", visitors=Visitors(Limits(jobs=1, job_wait_seconds=0.05)))
     made.networks.load(write_run(tmp_path / "runs" / "one"))
     return made
-
-
-def client_of(playground: Playground) -> TestClient:
-    return TestClient(create_app(playground), base_url="http://localhost")
 
 
 def test_who_opens_the_page_is_known_from_then_on(playground) -> None:
@@ -75,7 +71,7 @@ def test_when_all_slots_are_taken_one_is_asked_to_try_again(playground) -> None:
 
 
 def test_while_one_learns_others_wait_to_learn_but_not_to_read(tmp_path) -> None:
-    playground = Playground(limits=Limits(job_wait_seconds=0.05))
+    playground = Playground(visitors=Visitors(Limits(job_wait_seconds=0.05)))
     playground.networks.load(write_run(tmp_path / "run"))
     client = client_of(playground)
     lesson = {**DRAWING, "answer": "7", "steps": 1}
@@ -88,13 +84,14 @@ def test_while_one_learns_others_wait_to_learn_but_not_to_read(tmp_path) -> None
 
 def test_the_shared_networks_stay_as_they_are(playground) -> None:
     client = client_of(playground)
+    networks = {name: shared.network for name, shared in playground.networks.items()}
     before = {
         name: {key: value.clone() for key, value in network.state_dict().items()}
-        for name, network in playground.networks.items()
+        for name, network in networks.items()
     }
     for name in ("trained", "weak", "mine"):
         learned = client.post("/api/learn", json={**DRAWING, "network": name, "answer": "7", "steps": 2})
         assert learned.status_code == 200 and learned.json()["found"], learned.text
-    for name, network in playground.networks.items():
+    for name, network in networks.items():
         assert all(value.equal(before[name][key]) for key, value in network.state_dict().items())
         assert not network.training and not any(value.grad is not None for value in network.parameters())

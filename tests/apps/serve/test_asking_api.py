@@ -13,8 +13,8 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from ngs.apps.embedded_scenes import embedded_scene
-from ngs.apps.serve.app import create_app, endpoints
+from ngs.apps.asking_commands import embedded_scenes
+from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
 from ngs.apps.serve.playground import Playground
 from ngs.grammar.constraint import AnyOrder
@@ -22,13 +22,14 @@ from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.program import MODULES, kind_of
 from ngs.tasks.clevr.reading import QuestionReader, understand
 from ngs.tasks.clevr.scenes import ANSWERS
+from tests.apps.serve.client import connected
 from tests.tasks.clevr.readers import random_reader
 
 CUBES = "How many cubes are there?"
 
 
 def client_of(reader: QuestionReader | None) -> TestClient:
-    return TestClient(create_app(Playground(reader=reader)), base_url="http://localhost")
+    return connected(Playground(reader=reader))
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_a_dozen_scenes_are_those_of_the_embedded_data(client) -> None:
     listed = client.get("/api/scenes").json()
     assert [each["id"] for each in listed] == list(range(SCENES))
     assert [each["objects"] for each in listed] == [len(asked.scene.things) for asked in asked_scenes()]
-    assert [asked_scenes()[k].scene for k in (0, 7)] == [embedded_scene(0), embedded_scene(7)]
+    assert [asked_scenes()[k].scene for k in (0, 7)] == list(embedded_scenes(8)[::7])
 
 
 @pytest.mark.parametrize("id", range(SCENES))

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from ngs.apps.cli import app
 from ngs.apps.serve.command import address, furnished, listen, told
+from ngs.apps.serve.visitors import Visitors
 from ngs.errors import NGSError
 from tests.apps.serve.small_run import write_run
 
@@ -80,17 +81,17 @@ def test_an_address_can_be_opened() -> None:
 def test_a_given_run_counts_and_a_bad_one_is_an_error(tmp_path) -> None:
     write_run(tmp_path / "runs" / "newest", accuracy=0.9, finished=200)
     given = write_run(tmp_path / "given", accuracy=0.8)
-    playground = furnished(given, None, tmp_path / "runs", tmp_path / "results")
-    trained = playground.networks.shared("trained")
+    playground = furnished(given, None, tmp_path / "runs", tmp_path / "results", Visitors())
+    trained = playground.networks["trained"]
     assert trained is not None and trained.accuracy == 0.8 and playground.reader is None
     assert len(told(playground)) == 1
     with pytest.raises(NGSError, match="ngs train hwf"):
-        furnished(tmp_path / "missing", None, tmp_path / "runs", tmp_path / "results")
+        furnished(tmp_path / "missing", None, tmp_path / "runs", tmp_path / "results", Visitors())
     with pytest.raises(NGSError, match="ngs train clevr"):
-        furnished(None, given, tmp_path / "runs", tmp_path / "results")
+        furnished(None, given, tmp_path / "runs", tmp_path / "results", Visitors())
 
 
 def test_without_runs_the_page_offers_to_train(tmp_path) -> None:
-    playground = furnished(None, None, tmp_path / "runs", tmp_path / "results")
-    assert playground.networks["trained"] is None and playground.training is not None
+    playground = furnished(None, None, tmp_path / "runs", tmp_path / "results", Visitors())
+    assert playground.networks["trained"] is None
     assert "offers to train" in told(playground)[0]

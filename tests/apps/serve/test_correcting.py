@@ -35,7 +35,7 @@ def misread(sentence: str, read_as: str, sure: float = 0.5) -> Seen:
     scores = seen.log_probs.clone()
     for k, (true, false) in enumerate(zip(sentence, read_as, strict=True)):
         if true != false:
-            scores[k, GRAMMAR.column(true)] = scores[k, GRAMMAR.column(false)] - 0.5
+            scores[k, GRAMMAR.symbol_id(true)] = scores[k, GRAMMAR.symbol_id(false)] - 0.5
     return Seen(seen.symbols, scores.log_softmax(-1))
 
 
@@ -113,7 +113,7 @@ def test_what_is_right_stays() -> None:
 def test_the_posterior_is_that_of_all_formulas(target) -> None:
     seen = misread("3+4", "3*4", sure=0.6)
     scored = {
-        z: exp(sum(seen.log_probs[k, GRAMMAR.column(s)].item() for k, s in enumerate(z)))
+        z: exp(sum(seen.log_probs[k, GRAMMAR.symbol_id(s)].item() for k, s in enumerate(z)))
         for z in sentences(GRAMMAR, 3)
         if evaluate(parse(GRAMMAR, z), Arithmetic) == target
     }

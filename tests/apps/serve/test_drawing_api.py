@@ -10,31 +10,23 @@ import torch
 from fastapi.testclient import TestClient
 
 from ngs.apps.serve import drawing_api
-from ngs.apps.serve.app import create_app
 from ngs.apps.serve.correcting import Corrected
 from ngs.apps.serve.drawing_api import EXAMPLE, Learned
 from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.networks import Shared
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.reading import Reading
 from ngs.tasks.hwf.dataset import GRAMMAR
+from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.drawings import BY_HAND, Strokes, strokes_of, trained
 
 NOTHING = {"drawn": 0, "right_before": 0, "right_now": 0}
 
 
-class Given(dict[str, torch.nn.Module | None]):
-    """Networks by name, as `Networks` has them."""
-
-    def accuracy(self, name: str) -> float | None:
-        return None
-
-
-def playground(**networks: torch.nn.Module | None) -> Playground:
-    return Playground(networks=Given({"trained": None, "weak": None, **networks}))  # type: ignore[arg-type]
-
-
-def client_of(played: Playground) -> TestClient:
-    return TestClient(create_app(played), base_url="http://localhost")
+def playground(**networks: torch.nn.Module) -> Playground:
+    made = Playground()
+    made.networks.update({name: Shared(network, 1.0) for name, network in networks.items()})
+    return made
 
 
 @pytest.fixture

@@ -11,22 +11,21 @@ from starlette.testclient import TestClient
 from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.front import front
 from ngs.apps.serve.guard import local
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.visitors import Visitors
 
 
 def opened(loading: Future[FastAPI], visitors: Visitors) -> TestClient:
-    app = front(visitors, Limits(), local, loading)
+    app = front(visitors, local, loading)
     return TestClient(app, base_url="http://localhost")
 
 
 def test_the_page_comes_at_once_and_its_questions_wait() -> None:
     loading: Future[FastAPI] = Future()
-    visitors = Visitors(Limits())
+    visitors = Visitors()
     with opened(loading, visitors) as client:
         assert client.get("/").status_code == client.get("/static/js/main.js").status_code == 200
-        playground = Playground(known=visitors)
+        playground = Playground(visitors=visitors)
         threading.Timer(0.2, lambda: loading.set_result(endpoints(playground))).start()
         assert not loading.done()
         score = client.get("/api/score")
@@ -37,7 +36,7 @@ def test_the_page_comes_at_once_and_its_questions_wait() -> None:
 
 def test_what_could_not_be_loaded_is_said() -> None:
     loading: Future[FastAPI] = Future()
-    with opened(loading, Visitors(Limits())) as client:
+    with opened(loading, Visitors()) as client:
         threading.Timer(0.2, lambda: loading.set_exception(RuntimeError("torn"))).start()
         for _ in range(2):  # while it is loading, and later
             answer = client.get("/api/status")
@@ -49,7 +48,6 @@ def test_a_training_ends_with_the_server(tmp_path) -> None:
     loading: Future[FastAPI] = Future()
     playground = Playground(runs_root=tmp_path)
     loading.set_result(endpoints(playground))
-    assert playground.training is not None
     stopped: list[bool] = []
     playground.training.stop = lambda: stopped.append(True)  # type: ignore[method-assign]
     with opened(loading, playground.visitors):

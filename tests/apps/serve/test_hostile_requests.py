@@ -17,9 +17,11 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from ngs.apps.serve.app import create_app, endpoints
+from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.visitors import Visitors
+from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 from tests.tasks.clevr.readers import random_reader
 
@@ -91,7 +93,10 @@ def playground(tmp_path_factory) -> Playground:
     run = write_run(root / "runs" / "one")
     (root / "secret.json").write_text("a secret")
     made = Playground(
-        runs_root=root / "runs", results=root / "results", reader=random_reader(0), limits=Limits(visitors=20)
+        runs_root=root / "runs",
+        results=root / "results",
+        reader=random_reader(0),
+        visitors=Visitors(Limits(visitors=20)),
     )
     made.networks.load(run)
     return made
@@ -100,7 +105,7 @@ def playground(tmp_path_factory) -> Playground:
 @pytest.fixture(scope="module")
 def client(playground) -> Iterator[TestClient]:
     # An error in a handler is raised here, with its traceback.
-    with TestClient(create_app(playground), base_url="http://localhost") as client:
+    with client_of(playground) as client:
         yield client
 
 

@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = """
 import threading, numpy, psutil, ngs.apps
-from ngs.apps.serve.memory import give_back
+from ngs.apps import give_back
 
 {}
 own = lambda: psutil.Process().memory_info().rss / 1e6

@@ -5,9 +5,8 @@ import os
 import pytest
 import torch
 
-from ngs.apps.serve.networks import Networks
+from ngs.apps.serve.networks import HALF, Networks
 from ngs.apps.serve.run_folders import newest_run
-from ngs.apps.serve.weakening import HALF
 from ngs.errors import DataError
 from ngs.experiments.folder import BEST, CONFIG, RESULT
 from tests.apps.serve.small_run import write_run
@@ -16,7 +15,6 @@ from tests.apps.serve.small_run import write_run
 def test_there_is_none_until_a_run_is_loaded(tmp_path) -> None:
     networks = Networks()
     assert dict(networks) == {"trained": None, "weak": None}
-    assert networks.shared("trained") is None
     networks.load(write_run(tmp_path / "run"))
     assert all(networks.values())
     with pytest.raises(KeyError):
@@ -26,7 +24,7 @@ def test_there_is_none_until_a_run_is_loaded(tmp_path) -> None:
 def test_the_weak_one_is_another_and_each_has_its_numbers(tmp_path) -> None:
     networks = Networks()
     networks.load(write_run(tmp_path / "run", accuracy=0.98))
-    trained, weak = networks.shared("trained"), networks.shared("weak")
+    trained, weak = networks["trained"], networks["weak"]
     assert trained is not None and weak is not None
     assert trained.accuracy == 0.98 and weak.accuracy is None and weak.symbols <= HALF
     assert not trained.network.training and not weak.network.training
@@ -39,7 +37,7 @@ def test_an_unfinished_run_can_be_given(tmp_path) -> None:
     (run / RESULT).unlink()
     networks = Networks()
     networks.load(run)
-    trained = networks.shared("trained")
+    trained = networks["trained"]
     assert trained is not None and trained.accuracy is None
 
 

@@ -112,7 +112,7 @@ def test_what_is_no_formula_is_shown_with_a_reason(network) -> None:
 
 def test_the_grammar_corrects_single_symbols() -> None:
     seen = seen_as("345", sure=0.5)
-    seen.log_probs[1, GRAMMAR.column("+")] = seen.log_probs[1, GRAMMAR.column("4")] - 0.1
+    seen.log_probs[1, GRAMMAR.symbol_id("+")] = seen.log_probs[1, GRAMMAR.symbol_id("4")] - 0.1
     scores = Seen(seen.symbols, seen.log_probs.log_softmax(-1))
     reading = reading_of(scores)
     assert (reading.by_symbol, reading.by_symbol_is_formula, reading.formula) == ("345", False, "3+5")

@@ -17,15 +17,17 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from ngs.apps.serve.app import create_app, endpoints
+from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import ALIVE_SECONDS, RunFolder, run_folder, thinned
+from ngs.apps.serve.visitors import Visitors
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.folder import CHECKPOINT, CONFIG, REPORT, RESULT
 from ngs.experiments.record import METRICS, Record
+from tests.apps.serve.client import connected
 
 QUICK = Pace(poll=0.01, keep_alive=60.0, longest=60.0)
 HOSTILE = [
@@ -48,8 +50,8 @@ HOSTILE = [
 ]
 
 
-def client_of(root: Path | None, **more: Any) -> TestClient:
-    return TestClient(create_app(Playground(runs_root=root, **more)), base_url="http://localhost")
+def client_of(root: Path, **more: Any) -> TestClient:
+    return connected(Playground(runs_root=root, **more))
 
 
 def row(step: int, **more: Any) -> dict[str, Any]:
@@ -168,11 +170,10 @@ def test_an_interrupted_run_that_goes_on_is_running(tmp_path) -> None:
 
 
 def test_without_a_folder_there_are_no_runs(tmp_path) -> None:
-    for root in (None, tmp_path / "none"):
-        client = client_of(root)
-        assert client.get("/api/runs").json() == {"runs": [], "skipped": []}
-        assert client.get("/api/results").json() == []
-        assert client.get("/api/runs/demo").status_code == 404
+    client = client_of(tmp_path / "none", results=tmp_path / "none")
+    assert client.get("/api/runs").json() == {"runs": [], "skipped": []}
+    assert client.get("/api/results").json() == []
+    assert client.get("/api/runs/demo").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -488,11 +489,10 @@ def listen(app: Any, path: str, hear: Callable[[str], bool]) -> str:
 
 def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
     made(tmp_path, "demo", 1)
-    playground = Playground(runs_root=tmp_path, limits=Limits(streams=2))
-    app = create_app(playground)
-    client = TestClient(app, base_url="http://localhost")
+    playground = Playground(runs_root=tmp_path, visitors=Visitors(Limits(streams=2)))
+    client = connected(playground)
     for _ in range(5):  # more than there is room for at once
-        text = listen(app, "/api/runs/demo/events", lambda text: "data: " in text)
+        text = listen(client.app, "/api/runs/demo/events", lambda text: "data: " in text)
         assert events_of(text) == [("message", row(10))]
     with playground.streams, playground.streams:
         refused = client.get("/api/runs/demo/events")
@@ -521,7 +521,7 @@ def test_a_report_may_load_nothing(tmp_path) -> None:
 
 def test_results_are_those_with_a_record(tmp_path) -> None:
     recorded = Path(__file__).parents[3] / "docs" / "results"
-    client = client_of(None, results=recorded)
+    client = client_of(tmp_path, results=recorded)
     found = {each["name"]: each for each in client.get("/api/results").json()}
     assert found.keys() == {name for name in EXPERIMENTS if (recorded / f"{name}.json").exists()}
     assert "|---|" in found["clevr-table"]["text"].replace(" ", "")
@@ -543,7 +543,7 @@ def test_a_damaged_record_does_not_hide_the_others(text, tmp_path) -> None:
     shutil.copy(recorded, tmp_path / "clevr-table.json")
     (tmp_path / "cost.json").write_text(text)
     (tmp_path / "hwf-table.json").mkdir()
-    found = {each["name"]: each for each in client_of(None, results=tmp_path).get("/api/results").json()}
+    found = {each["name"]: each for each in client_of(tmp_path, results=tmp_path).get("/api/results").json()}
     assert found["clevr-table"]["done"] > 0
     assert "cannot be shown" in found["cost"]["text"] and "cannot be shown" in found["hwf-table"]["text"]
 
@@ -551,7 +551,7 @@ def test_a_damaged_record_does_not_hide_the_others(text, tmp_path) -> None:
 def test_a_record_with_more_in_it_is_shown_anew(tmp_path) -> None:
     recorded = Path(__file__).parents[3] / "docs" / "results" / "clevr-table.json"
     facts = json.loads(recorded.read_text())
-    client = client_of(None, results=tmp_path)
+    client = client_of(tmp_path, results=tmp_path)
     for places in ([], facts["places"]):
         (tmp_path / "clevr-table.json").write_text(json.dumps({**facts, "places": places}))
         os.utime(tmp_path / "clevr-table.json", ns=(len(places), len(places)))

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngs.apps.serve.strokes import DOT, MOST_PIXELS, UNIT, EmptyDrawing, inked, seen_in
+from ngs.apps.serve.strokes import DOT, MOST_PIXELS, UNIT, inked, seen_in
 from ngs.errors import DataError
 from ngs.parsing.independent import independent
 from ngs.tasks.hwf.dataset import GRAMMAR
@@ -103,7 +103,7 @@ def test_a_large_canvas_costs_nothing() -> None:
 
 @pytest.mark.parametrize("strokes", [[], [[]]])
 def test_an_empty_canvas_is_refused(strokes, network) -> None:
-    with pytest.raises(EmptyDrawing, match="nothing is drawn"):
+    with pytest.raises(DataError, match="nothing is drawn"):
         seen_in(strokes, network)
 
 

@@ -7,18 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
-from starlette.testclient import TestClient
 
 from ngs.apps.serve import status_api
-from ngs.apps.serve.networks import Networks
+from ngs.apps.serve.networks import HALF, Networks
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.status_api import status_router
 from ngs.apps.serve.training import AlreadyThere, FirstTraining, Progress
-from ngs.apps.serve.weakening import HALF
 from ngs.experiments.record import METRICS
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
+from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 
 A_CHILD = "import sys; sys.stdin.close(); import time; time.sleep(60)"
@@ -78,18 +75,11 @@ def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeyp
     assert training.failure is not None and "best.safetensors" in training.failure
 
 
-def client_of(playground: Playground) -> TestClient:
-    app = FastAPI()
-    app.include_router(status_router(playground))
-    return TestClient(app)
-
-
 def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
     """The training goes on whenever the page has seen how far it is."""
     monkeypatch.setattr(status_api, "LOOK_SECONDS", 0.02)
     playground = Playground(runs_root=tmp_path)
     training = playground.training
-    assert training is not None
     ready = write_run(tmp_path / "ready", accuracy=0.97)
     seen = tmp_path / "seen"
     seen.mkdir()
@@ -133,10 +123,8 @@ wait_for(150)
     assert status["networks"]["weak"]["ready"] and status["networks"]["weak"]["symbols"] <= HALF
 
 
-def test_without_a_folder_nothing_is_trained() -> None:
-    client = client_of(Playground())
-    with pytest.raises(ValueError, match="--runs"):
-        client.post("/api/train")
+def test_where_nothing_is_trained_there_is_nothing_to_follow(tmp_path) -> None:
+    client = client_of(Playground(runs_root=tmp_path / "none"))
     status = client.get("/api/status").json()
     assert not status["runs"] and not status["questions"] and status["limits"]["strokes"] == 200
     assert client.get("/api/train/events").text.startswith("event: done")

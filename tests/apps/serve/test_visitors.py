@@ -95,7 +95,7 @@ def test_many_threads_at_once() -> None:
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites() -> None:
     app = FastAPI()
-    app.state.playground = Playground(limits=LIMITS)
+    app.state.playground = Playground(visitors=Visitors(LIMITS))
 
     @app.get("/who")
     def who(visitor: Visitor = Depends(current_visitor)) -> str:  # noqa: B008

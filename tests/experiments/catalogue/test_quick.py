@@ -19,7 +19,6 @@ from ngs.experiments.report.formula_readings import FormulaSearches
 from ngs.experiments.report.question_readings import QuestionSearches
 from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
 from ngs.experiments.results.section import Section
-from ngs.experiments.sweep.event import Done, Found
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.networks.pointer import SIZES
@@ -50,11 +49,11 @@ def test_an_experiment_runs_and_is_shown(name: str, data: Data, store: Store, tm
     seeds = SEEDS.get(name, 1)
     cells = experiment.cells(data.means(seeds), quick=True)
     jobs = list(jobs_of(cells))
-    ends = [event for event in run_here(jobs, store, workers=1) if isinstance(event, Done | Found)]
-    assert {address(event.job) for event in ends} == {entry.address for entry in addressed(jobs)}
+    ends = [event for event in run_here(jobs, store, workers=1) if event.state in ("done", "found")]
+    assert {event.entry.address for event in ends} == {entry.address for entry in addressed(jobs)}
 
     again = list(run_here(jobs, store, workers=1))
-    assert {type(event) for event in again} == {Found} and len(again) == len(set(map(address, jobs)))
+    assert {event.state for event in again} == {"found"} and len(again) == len(set(map(address, jobs)))
 
     outcome = gathered(experiment, cells, store, quick=True)
     for place, cell in zip(outcome.places, cells, strict=True):

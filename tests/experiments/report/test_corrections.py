@@ -59,7 +59,7 @@ def test_probabilities_are_those_of_all_formulas_with_the_answer() -> None:
     (each,) = corrected(SPURIOUS).shown(6)[Fate.SPURIOUS]
     log_probs = part_of(SPURIOUS).examples.inputs.inputs
     chances = {
-        sentence: exp(sum(float(log_probs[t, GRAMMAR.column(symbol)]) for t, symbol in enumerate(sentence)))
+        sentence: exp(sum(float(log_probs[t, k]) for t, k in enumerate(GRAMMAR.encode(sentence))))
         for sentence in product(GRAMMAR.symbols, repeat=3)
         if recognises(GRAMMAR, sentence) and evaluate(parse(GRAMMAR, sentence), Arithmetic) == Fraction(5)
     }

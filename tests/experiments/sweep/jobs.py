@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngs.experiments.folder import RESULT
-from ngs.experiments.job import Job
+from ngs.experiments.folder import CONFIG, RESULT
+from ngs.experiments.job import Job, Trained
 from ngs.experiments.run import Progress
 
 
@@ -37,7 +37,7 @@ class Sum:
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         note(self.log, self.number, "began")
         (folder / "part.txt").write_text("half")
-        yield Progress(1, 2, {"threads": os.environ.get("OMP_NUM_THREADS")})
+        yield Progress(1, 2, {})
         time.sleep(self.seconds)
         if attempts(self.log, self.number) <= self.deaths:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -47,6 +47,18 @@ class Sum:
         note(self.log, self.number, "ended")
         (folder / RESULT).write_text(json.dumps({"sum": self.number + sum(parts)}))
         yield Progress(2, 2, {})
+
+
+@dataclass(frozen=True)
+class Mortal(Trained):
+    """A training run whose first life ends in the middle."""
+
+    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        young = not (folder / CONFIG).exists()
+        for progress in super().do(folder, needed):
+            if young and progress.step >= 10:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield progress
 
 
 def note(log: str, number: int, what: str) -> None:

@@ -6,6 +6,7 @@ import builtins
 import json
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,16 +21,12 @@ from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, EARLY, ENVIRONMENT,
 from ngs.experiments.job import Trained, address
 from ngs.experiments.record import METRICS
 from ngs.experiments.sweep import on_ray
-from ngs.experiments.sweep.event import Began, Done, Failed, Found, Waiting
-from ngs.experiments.sweep.on_ray import run_on_ray
-from ngs.experiments.sweep.store import Store
-from ngs.experiments.sweep.travel import pack, unpack
+from ngs.experiments.sweep.on_ray import pack, run_on_ray, unpack
+from ngs.experiments.sweep.store import ERROR, Store
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from tests.experiments.sweep.jobs import Sum, attempts, ends
-from tests.experiments.sweep.outcome import litter, of
-
-POLL = 0.2
+from tests.experiments.sweep.outcome import of, unfinished, why
 
 
 @pytest.fixture(scope="module")
@@ -49,29 +46,29 @@ def test_what_a_killed_worker_did_is_done_elsewhere(store: Store, log: str) -> N
     one, two = Sum(1, log, deaths=1), Sum(2, log, seconds=0.2)
     bad = Sum(4, log, error="too hot")
     jobs = [Sum(3, log, needs=(one, two)), bad, Sum(5, log, needs=(bad,)), Sum(6, log), Sum(7, log, deaths=9)]
-    events = list(run_on_ray(jobs, store, poll=POLL))
-    assert sorted(of(Done, events)) == sorted(ends(log)) == [1, 2, 3, 6]
+    events = list(run_on_ray(jobs, store))
+    assert sorted(of("done", events)) == sorted(ends(log)) == [1, 2, 3, 6]
     assert [attempts(log, number) for number in (1, 2, 3, 4, 5, 6)] == [2, 1, 1, 1, 0, 1]
     assert json.loads((store.folder(jobs[0]) / RESULT).read_text()) == {"sum": 6}
-    why = {event.job.facts["number"]: event.error for event in events if isinstance(event, Failed)}
-    assert sorted(why) == [4, 5, 7]
-    assert why[4].startswith("RuntimeError: too hot\n") and "jobs.py" in why[4]
-    assert why[7].startswith("WorkerCrashedError") and attempts(log, 7) == 2
-    assert {name.split(".")[0] for name in litter(store)} == {address(bad), address(jobs[4])}
-    again = list(run_on_ray([jobs[0], Sum(8, log)], store, poll=POLL))
-    assert of(Found, again) == [3] and of(Began, again) == of(Done, again) == [8]
+    told = why(events)
+    assert sorted(told) == [4, 5, 7]
+    assert told[4].startswith("RuntimeError: too hot\n") and "jobs.py" in told[4]
+    assert told[4] == (store.folder(bad) / ERROR).read_text()
+    assert told[7].startswith("WorkerCrashedError") and attempts(log, 7) == 2
+    assert unfinished(store) == sorted([address(bad), address(jobs[4])])
+    again = list(run_on_ray([jobs[0], Sum(8, log)], store))
+    assert of("found", again) == [3] and of("done", again) == [8]
 
 
 @pytest.mark.usefixtures("cluster")
-def test_what_others_do_is_waited_for_and_a_stop_calls_everything_back(store: Store, log: str) -> None:
-    held = store.claim(address(Sum(1, log)))
-    assert held is not None
-    sweep = run_on_ray([Sum(1, log), Sum(2, log, seconds=60)], store, poll=POLL)
-    assert [next(sweep), next(sweep)] == [Waiting(Sum(1, log)), Began(Sum(2, log, seconds=60))]
+def test_a_stop_calls_everything_back(store: Store, log: str) -> None:
+    sweep = run_on_ray([Sum(1, log), Sum(2, log, seconds=60), Sum(3, log, seconds=60)], store)
+    assert next(sweep).state == "done"
     sweep.close()  # type: ignore[attr-defined]
-    held.release()
-    assert sorted(of(Done, run_on_ray([Sum(1, log), Sum(2, log)], store, poll=POLL))) == [1, 2]
-    assert litter(store) == []
+    stopped = time.monotonic()
+    assert sorted(of("done", run_on_ray([Sum(2, log), Sum(3, log)], store))) == [2, 3]
+    assert time.monotonic() < stopped + 60 and sorted(ends(log)) == [1, 2, 3]
+    assert unfinished(store) == []
 
 
 @pytest.mark.usefixtures("cluster")
@@ -81,8 +78,8 @@ def test_a_training_run_comes_back_with_what_is_worth_keeping(tmp_path: Path, st
     job = Trained(TrainHWF(data=str(data), steps=4, validate_every=2, batch_size=8, validation=0.2))
     store.folder(job).mkdir(parents=True)
     (store.folder(job) / CHECKPOINT).write_text("of an attempt that was given up")
-    events = list(run_on_ray([job], store, poll=POLL))
-    assert isinstance(events[-1], Done), events[-1]
+    events = list(run_on_ray([job], store))
+    assert events[-1].state == "done", events[-1]
     names = {path.name for path in store.folder(job).iterdir()}
     assert names == {CONFIG, ENVIRONMENT, METRICS, EARLY, BEST, RESULT}
 
@@ -115,7 +112,7 @@ def test_a_cluster_that_cannot_be_reached_is_named(store: Store, monkeypatch: py
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", refuse)
     with pytest.raises(NGSError, match=r"'far:1' \(nobody answers\); start one"):
-        next(run_on_ray([], store, address="far:1"))
+        next(run_on_ray([], store, cluster="far:1"))
 
 
 def test_at_least_one_job_has_a_gpu(store: Store) -> None:

@@ -53,17 +53,17 @@ def check_they_mean_the_same(pairs: Iterable[tuple[Program, Program]], rng: Rand
 def test_phrases_are_numbered_by_what_stands_before_them() -> None:
     filters = ["filter_color[red]", "filter_size[small]"]
     program = ["exist", *filters, "relate[left]", "unique", "filter_shape[cube]", "scene"]
-    assert PHRASES.phrases(encoded([program], extra=1)).tolist() == [[0, 1, 1, 1, 2, 3, 3, 4]]
+    assert PHRASES.numbers(encoded([program], extra=1)).tolist() == [[0, 1, 1, 1, 2, 3, 3, 4]]
 
 
 def test_tidying_orders_filters_and_changes_no_meaning() -> None:
     rng = random_source()
     programs = random_programs(rng, 400, 25, tidy=False)
     columns = encoded(programs, extra=1)
-    tidy = PHRASES.tidied(columns)
+    tidy = PHRASES.in_order(columns)
     made = decoded(tidy)
     assert made == [in_order(program) for program in programs] != programs
-    assert torch.equal(PHRASES.tidied(tidy), tidy)
+    assert torch.equal(PHRASES.in_order(tidy), tidy)
     assert torch.equal(tidy.sort(1).values, columns.sort(1).values)
     check_they_mean_the_same(zip(programs, made, strict=True), rng)
 
@@ -72,7 +72,7 @@ def test_tidy_is_what_the_tidy_grammar_recognises() -> None:
     programs = random_programs(random_source(), 600, 20, tidy=False)
     for some in (programs, [in_order(program) for program in programs]):
         known = [recognised("tidy", program) for program in some]
-        assert PHRASES.is_tidy(encoded(some)).tolist() == known
+        assert PHRASES.are_in_order(encoded(some)).tolist() == known
         assert True in known and False in known
 
 
@@ -80,7 +80,7 @@ def test_where_no_attribute_repeats_tidying_leads_into_the_tidy_grammar() -> Non
     rng = random_source()
     programs = random_programs(rng, 300, 20)
     untidy = [untidied(program, rng) for program in programs]
-    assert decoded(PHRASES.tidied(encoded(untidy))) == programs != untidy
+    assert decoded(PHRASES.in_order(encoded(untidy))) == programs != untidy
 
 
 def untidied(program: Program, rng: Random) -> Program:
@@ -92,7 +92,7 @@ def untidied(program: Program, rng: Random) -> Program:
 def test_every_shared_training_program_is_tidy() -> None:
     columns = published_data().train.programs.padded().long()
     assert len(columns) == 25_000
-    assert PHRASES.is_tidy(columns).all() and torch.equal(PHRASES.tidied(columns), columns)
+    assert PHRASES.are_in_order(columns).all() and torch.equal(PHRASES.in_order(columns), columns)
 
 
 def test_a_chain_turns_round() -> None:

@@ -187,7 +187,7 @@ def test_symbols_are_dark_on_white_and_fill_the_box(crowd: Tensor) -> None:
 
 def test_symbols_have_the_proportions_of_their_kind(crowd: Tensor) -> None:
     height, width = (each.view(-1, len(SYMBOLS)).float() for each in sizes(crowd.flatten(0, 2)))
-    flat, tall = GRAMMAR.column("-"), GRAMMAR.column("1")
+    flat, tall = GRAMMAR.symbol_id("-"), GRAMMAR.symbol_id("1")
     assert (width / height)[:, flat].min() > 1.5
     assert (height / width)[:, tall].median() > 1.5
     rows = crowd[:, :, flat].lt(128).any(-1)

@@ -182,7 +182,9 @@ def test_the_best_runs_are_those_of_an_exhaustive_search(grammar, seed, count) -
     for row in scores.values():
         row[few] = rng.normal(0, 1, len(few))
     tried = {
-        (runs, sentence): sum(scores[run][grammar.column(z)] for run, z in zip(runs, sentence, strict=True))
+        (runs, sentence): sum(
+            scores[run][grammar.symbol_id(z)] for run, z in zip(runs, sentence, strict=True)
+        )
         for runs in segmentations(count, ends)
         for sentence in product("2*-7", repeat=len(runs))
         if recognises(grammar, sentence)

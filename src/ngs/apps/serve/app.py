@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from importlib.metadata import version
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from ngs.apps.serve.asking_api import asking_router
 from ngs.apps.serve.drawing_api import drawing_router
-from ngs.apps.serve.front import front, refused
-from ngs.apps.serve.guard import Names, local, refusal
+from ngs.apps.serve.front import refused
+from ngs.apps.serve.guard import refusal
 from ngs.apps.serve.limits import Busy
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.runs_api import runs_router
 from ngs.apps.serve.status_api import status_router
+from ngs.apps.serve.training import AlreadyThere
 from ngs.errors import NGSError
 
 ABOUT = """
@@ -26,13 +25,6 @@ Read, correct and learn handwritten formulas; answer questions about scenes; fol
 Every refusal is `{"error": "what was given, what is needed, what to do"}` with a status of 4xx, or 503
 where too many compute at once: then try again. Each visitor, known by a cookie, learns apart from others.
 """
-
-
-def create_app(playground: Playground, names: Names = local) -> Starlette:
-    """The application of a playground that is loaded; it answers only where it is asked by one of `names`."""
-    loaded: Future[FastAPI] = Future()
-    loaded.set_result(endpoints(playground))
-    return front(playground.visitors, playground.limits, names, loaded)
 
 
 def endpoints(playground: Playground) -> FastAPI:
@@ -51,6 +43,7 @@ def endpoints(playground: Playground) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(NGSError, lambda _, error: refusal(422, str(error)))
+    app.add_exception_handler(AlreadyThere, lambda _, error: refusal(409, str(error)))
     app.add_exception_handler(Busy, lambda _, error: refusal(503, str(error), {"Retry-After": "1"}))
     return app
 

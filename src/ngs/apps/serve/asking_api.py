@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
+from itertools import count
 from math import exp
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
-from ngs.apps.serve.asked_scenes import SCENES, AskedScene, Example, asked_scenes
+from ngs.apps.asking_commands import answer_facts
+from ngs.apps.serve.asked_scenes import SCENES, AskedScene, PictureBox, SceneLine, SceneView, asked_scenes
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.program_view import (
-    NeighbourLine,
-    Outcome,
-    ProgramLine,
-    RightLine,
-    StepNode,
-    line,
-    neighbour_lines,
-    outcome,
-    right_lines,
-    tree,
-)
-from ngs.apps.serve.scene_picture import PictureBox, scene_picture
-from ngs.apps.serve.scene_view import SceneLine, SceneView, scene_line, scene_view
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
-from ngs.tasks.clevr.program_text import Executed
-from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
-from ngs.tasks.clevr.scenes import ANSWERS
+from ngs.tasks.clevr.execution import Step
+from ngs.tasks.clevr.program_text import Executed, objects_of, shown_value
+from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.scenes import ANSWERS, Scene
 
 ALTERNATIVES = 5
 """Other programs of a question that are shown."""
 LISTED = 10
 """Neighbours and right programs that are shown."""
 NO_READER = "no network reads questions yet; train one with `ngs train clevr`, and start `ngs serve` again"
+PROGRAM = "Modules in prefix notation."
 
 KEPT = {"Cache-Control": "private, max-age=3600"}
 """By a browser: a scene is always the same."""
@@ -72,6 +62,52 @@ class Phrase(Message):
     module: str = part("What it says.", "filter_material[metal]")
 
 
+class StepNode(Message):
+    """A step of a program, with the steps that it works on."""
+
+    id: int = part("The place of its module in the prefix notation, from 0.", 0)
+    module: str = part("What it does.", "filter_color[red]")
+    value: str = part("What it gives, in words; `undefined` too.", "2")
+    objects: list[int] | None = part(
+        "The numbers of the objects that it gives; null where it gives something else.", [0, 3]
+    )
+    arguments: list[StepNode] = part("None, one or two.")
+
+
+class ProgramLine(Message):
+    """A program on one line."""
+
+    program: str = part(PROGRAM, "count filter_color[red] scene")
+    probability: float = part("p(program | question)", 0.02)
+    answer: str | None = part("What it gives; null where it gives nothing.", "2")
+
+
+class NeighbourLine(ProgramLine):
+    """A program one step of back-search away."""
+
+    change: str = part("What the step did.", "filter_shape[sphere] and filter_shape[cube] change places")
+    right: bool = part("Whether it gives the answer.")
+    chosen: bool = part("Whether it is the correction: the likeliest of those that are right.")
+
+
+class RightLine(Message):
+    """One of the meanings that give the answer."""
+
+    program: str = part(f"{PROGRAM} The likeliest with this meaning.")
+    probability: float = part("p(meaning | question, answer)", 0.8)
+    corrected: bool = part("Whether the corrected program means this.")
+
+
+class Outcome(Message):
+    """What a program gives, and how."""
+
+    answer: str | None = part("Null where there is none; `fault` says why.", "2")
+    fault: str | None = part(
+        "Why there is no answer.", "the scene has no large cube, which `unique` looks for"
+    )
+    program: StepNode | None = part("The last step first; null where it does not type-check.")
+
+
 class Asked(Outcome):
     """What a question was understood as, and its answer."""
 
@@ -103,13 +139,13 @@ def asking_router(playground: Playground) -> APIRouter:
 
     @router.get("/scenes", summary="The scenes that one may ask about")
     def scenes() -> list[SceneLine]:
-        return [scene_line(number, asked) for number, asked in enumerate(asked_scenes())]
+        return [SceneLine(id=each.number, objects=len(each.scene.things)) for each in asked_scenes()]
 
     @router.get("/scenes/{id}", summary="A scene, and questions to ask about it", responses=UNKNOWN)
     def scene(id: SceneId) -> SceneView:
         asked = _scene(id)
         with playground.jobs:
-            return scene_view(id, asked, _misread(id, playground.reader))
+            return asked.view(playground.reader)
 
     @router.get(
         "/scenes/{id}/picture",
@@ -119,24 +155,24 @@ def asking_router(playground: Playground) -> APIRouter:
         responses={**UNKNOWN, 200: {"content": {"image/png": {}}}},
     )
     def picture(id: SceneId) -> Response:
-        _scene(id)
+        asked = _scene(id)
         with playground.jobs:
-            return Response(scene_picture(id).png, media_type="image/png", headers=KEPT)
+            return Response(asked.picture()[0], media_type="image/png", headers=KEPT)
 
     @router.get(
         "/scenes/{id}/boxes", summary="Where the objects of a scene are in its picture", responses=UNKNOWN
     )
     def boxes(id: SceneId) -> list[PictureBox | None]:
         """In the order of their numbers; null for what is hidden behind others."""
-        _scene(id)
+        asked = _scene(id)
         with playground.jobs:
-            return list(scene_picture(id).boxes)
+            return asked.picture()[1]
 
     @router.post("/ask", summary="Answer a question about a scene, and show how", responses=UNREAD)
     def ask(given: Question) -> Asked:
         reader = _reader(playground)
         with playground.jobs:
-            return _asked(reader, given, asked_scenes()[given.scene])
+            return _asked(reader, given.question, asked_scenes()[given.scene].scene)
 
     @router.post("/ask/correct", summary="What was misread, if this is the answer", responses=UNREAD)
     def ask_correct(given: QuestionAndAnswer) -> QuestionCorrected:
@@ -160,46 +196,82 @@ def _reader(playground: Playground) -> QuestionReader:
     return playground.reader
 
 
-@lru_cache(maxsize=2 * SCENES)
-def _misread(number: int, reader: QuestionReader | None) -> Example | None:
-    return None if reader is None else asked_scenes()[number].misread(reader)
-
-
-def _asked(reader: QuestionReader, given: Question, asked: AskedScene) -> Asked:
+def _asked(reader: QuestionReader, question: str, scene: Scene) -> Asked:
     # The program is that which /ask/correct starts from: the first, not the best that a wider beam finds.
-    reading = reader.read(given.question)
+    reading = reader.read(question)
     first = reading.programs[0]
-    executed = Executed.of(first.program, asked.scene, reader.unique)
+    wider = reader.read(question, ALTERNATIVES + 1).programs
+    others = [each for each in wider if each.program != first.program]
     return Asked(
-        **outcome(executed),
+        **_outcome(Executed.of(first.program, scene, reader.unique)),
         probability=first.probability,
         understood=[Phrase(phrase=phrase, module=module) for module, phrase in reading.understood.reading],
         unseen=list(reading.unseen),
-        alternatives=_alternatives(reader, reading, asked),
+        alternatives=[
+            ProgramLine(**_line(Executed.of(each.program, scene, reader.unique), each.log_prob))
+            for each in others[:ALTERNATIVES]
+        ],
     )
 
 
-def _alternatives(reader: QuestionReader, reading: QuestionReading, asked: AskedScene) -> list[ProgramLine]:
-    """Likely programs, without the one that is told anyway."""
-    wider = reader.read(reading.text, ALTERNATIVES + 1).programs
-    others = [each for each in wider if each.program != reading.programs[0].program]
-    return [
-        line(each.program, each.log_prob, Executed.of(each.program, asked.scene, reader.unique))
-        for each in others[:ALTERNATIVES]
-    ]
-
-
 def _corrected(correction: ProgramCorrection) -> QuestionCorrected:
-    right = correction.alternatives
+    right, corrected = correction.alternatives, correction.corrected
+    place = None if corrected is None else right.place(corrected.program)
     return QuestionCorrected(
         right=correction.search.is_right,
-        **outcome(correction.first),
-        neighbours=neighbour_lines(correction, LISTED),
+        **_outcome(correction.first),
+        neighbours=list(_neighbours(correction)),
         neighbours_in_all=len(correction.neighbours),
         change=correction.search.change,
-        corrected=None if correction.corrected is None else tree(correction.corrected),
-        posterior=right_lines(correction, LISTED),
+        corrected=None if corrected is None else _tree(corrected),
+        posterior=[
+            RightLine(program=" ".join(each.program), probability=share, corrected=k == place)
+            for k, (each, share) in enumerate(zip(right.programs[:LISTED], right.shares, strict=False))
+        ],
         evidence=exp(right.log_evidence) if right.programs else 0.0,
         exact=right.exact,
         looked_at=right.of,
     )
+
+
+def _neighbours(correction: ProgramCorrection) -> Iterator[NeighbourLine]:
+    """The likeliest, and the chosen one wherever it is."""
+    log_prob, chosen = correction.reading.programs[0].log_prob, correction.search.edit
+    edits = [(event.edit, log_prob + event.log_priority) for event in correction.neighbours if event.edit]
+    if further := [pair for pair in edits[LISTED:] if pair[0] is chosen]:
+        edits[LISTED - 1 :] = further
+    for edit, edit_log_prob in edits[:LISTED]:
+        executed = Executed.of(edit.sentence, correction.scene, correction.unique)
+        yield NeighbourLine(
+            **_line(executed, edit_log_prob),
+            change=edit.text,
+            right=executed.answer == correction.answer,
+            chosen=edit is chosen,
+        )
+
+
+def _line(executed: Executed, log_prob: float) -> dict[str, Any]:
+    """The parts of a `ProgramLine`."""
+    answer = answer_facts(executed.answer)
+    return {"program": " ".join(executed.program), "probability": exp(log_prob), "answer": answer}
+
+
+def _outcome(executed: Executed) -> dict[str, Any]:
+    """The parts of an `Outcome`."""
+    return {"answer": answer_facts(executed.answer), "fault": executed.fault, "program": _tree(executed)}
+
+
+def _tree(executed: Executed) -> StepNode | None:
+    numbers = count()
+
+    def node(step: Step) -> StepNode:
+        number, objects = next(numbers), objects_of(step)
+        return StepNode(
+            id=number,
+            module=step.module,
+            value=shown_value(step, executed.scene),
+            objects=None if objects is None else sorted(objects),
+            arguments=[node(argument) for argument in step.arguments],
+        )
+
+    return None if executed.steps is None else node(executed.steps)

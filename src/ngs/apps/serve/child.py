@@ -31,17 +31,11 @@ def serving(*options: str) -> Iterator[Served]:
     variables = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as server:
         try:
-            yield Served(_address(server), server.pid)
+            said = server.stdout.readline() if server.stdout else ""
+            found = re.search(r"http://[\w.:\[\]]+/", said)
+            if found is None:
+                raise NGSError(f"the server does not say where it is: {said}")
+            yield Served(found[0], server.pid)
         finally:
             server.terminate()
             server.wait(STOP_SECONDS)
-
-
-def _address(server: subprocess.Popen[str]) -> str:
-    assert server.stdout is not None
-    said = []
-    for line in server.stdout:
-        said.append(line)
-        if found := re.search(r"http://[\w.:\[\]]+/", line):
-            return found[0]
-    raise NGSError(f"the server ended without saying where it is: {''.join(said)}")

@@ -5,20 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ngs.apps.errors import reporting_errors
+from ngs.apps import give_back
 from ngs.errors import NGSError
 
 if TYPE_CHECKING:
-    import uvicorn
     from fastapi import FastAPI
-    from starlette.applications import Starlette
 
     from ngs.apps.serve.playground import Playground
     from ngs.apps.serve.visitors import Visitors
@@ -27,7 +24,6 @@ CONNECTIONS = 1000
 """At once; above, 503."""
 
 
-@reporting_errors
 def serve(
     run: Annotated[
         Path | None,
@@ -63,7 +59,7 @@ def serve(
     """
     try:
         import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
+        import uvicorn
     except ImportError as error:
         raise NGSError(
             f"the playground needs FastAPI and Uvicorn, and {error.name} is missing; "
@@ -71,18 +67,24 @@ def serve(
         ) from None
     from ngs.apps.serve.front import front
     from ngs.apps.serve.guard import names_of
-    from ngs.apps.serve.limits import Limits
-    from ngs.apps.serve.memory import give_back
     from ngs.apps.serve.visitors import Visitors
 
     give_back()
     listening = listen(host, port)
-    limits = Limits()
-    visitors = Visitors(limits)
-    endpoints: Future[FastAPI] = ThreadPoolExecutor(1).submit(
-        loaded, lambda: furnished(run, questions, runs, results, visitors)
+    visitors = Visitors()
+    endpoints = ThreadPoolExecutor(1).submit(loaded, run, questions, runs, results, visitors)
+    config = uvicorn.Config(  # it tells little of itself and of who asks it
+        front(visitors, names_of(host, name or ()), endpoints),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=1,  # pages that watch a curve would never go
     )
-    server = _server(front(visitors, limits, names_of(host, name or ()), endpoints))
+    server = uvicorn.Server(config)
 
     def end_if_failed(done: Future[FastAPI]) -> None:
         if done.exception():
@@ -97,25 +99,9 @@ def serve(
     endpoints.result()  # why it could not be loaded, if so
 
 
-def _server(app: Starlette) -> uvicorn.Server:
-    """It tells little of itself and of who asks it."""
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=1,  # pages that watch a curve would never go
-    )
-    return uvicorn.Server(config)
-
-
-def loaded(furnished: Callable[[], Playground]) -> FastAPI:
+def loaded(
+    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors
+) -> FastAPI:
     """The endpoints of a playground. The page is there already: this takes seconds."""
     import torch
 
@@ -123,7 +109,7 @@ def loaded(furnished: Callable[[], Playground]) -> FastAPI:
     from ngs.apps.serve.drawing_api import prepare
 
     torch.set_num_threads(1)  # of each request: several are computed at once
-    playground = furnished()
+    playground = furnished(run, questions, runs, results, visitors)
     app = endpoints(playground)
     for line in told(playground):
         typer.echo(line)
@@ -132,7 +118,7 @@ def loaded(furnished: Callable[[], Playground]) -> FastAPI:
 
 
 def furnished(
-    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors | None = None
+    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors
 ) -> Playground:
     """A playground with the networks of the given runs, or of those that finished last."""
     from ngs.apps.serve.playground import Playground
@@ -142,7 +128,7 @@ def furnished(
     run = newest_run(runs, "hwf") if run is None else run
     questions = newest_run(runs, "clevr") if questions is None else questions
     reader = None if questions is None else load_reader(questions)
-    playground = Playground(runs_root=runs, results=results, reader=reader, known=visitors)
+    playground = Playground(runs_root=runs, results=results, reader=reader, visitors=visitors)
     if run is not None:
         playground.networks.load(run)
     return playground
@@ -150,14 +136,14 @@ def furnished(
 
 def told(playground: Playground) -> list[str]:
     """What is missing, and how to get it."""
-    missing = {
-        "hwf": ("the page offers to train one", playground.networks["trained"] is None),
-        "clevr": ("questions cannot be asked", playground.reader is None),
+    tasks = {
+        "hwf": (playground.networks["trained"], "the page offers to train one"),
+        "clevr": (playground.reader, "questions cannot be asked"),
     }
     return [
-        f"no run of `ngs train {task}` has finished in {playground.runs_root}: {then}"
-        for task, (then, is_missing) in missing.items()
-        if is_missing
+        f"no run of `ngs train {task}` has finished in {playground.runs_root}: {otherwise}"
+        for task, (found, otherwise) in tasks.items()
+        if found is None
     ]
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import exp
 from typing import Literal
 
-import torch
-
-from ngs.apps.formula_reading import Seen, likeliest
+from ngs.apps.formula_reading import Seen, likeliest, ranked, value_of
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.reading import (
     SHOWN,
@@ -28,8 +25,6 @@ from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
 from ngs.grammar.tree import Leaf, Sentence, Tree, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.semantics import evaluate
-from ngs.search.compiled import BUDGET, value_circuit
 from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoning_parts
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
@@ -104,12 +99,6 @@ class Corrected(RightFormulas):
     corrected_tree: Node | None = part("Of the corrected formula.")
 
 
-def prepare() -> None:
-    """Compile the tables of the posterior, shortest first: some seconds that no visitor should wait for."""
-    for length in range(1, LONGEST_TABLED + 1, 2):
-        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
-
-
 def correct(seen: Seen, target: Fraction) -> Corrected:
     """The reading, its correction towards the answer, and the posterior."""
     message = no_formula(seen)
@@ -144,16 +133,13 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
     if not bool(found.found[0]):
         message = f"no formula of {count} symbol{'s' if count > 1 else ''} gives {value}"
         return RightFormulas(posterior=[], evidence=0.0, exact=True, message=message)
-    best = found.topk(SHOWN)
-    log_probs = {best[0, k]: float(best.log_probs[0, k]) for k in range(SHOWN) if best[0, k]}
-    if corrected is not None and corrected not in log_probs:
-        symbols = GRAMMAR.encode(corrected)
-        log_probs[corrected] = float(seen.log_probs[range(count), symbols].sum())
+    shares = {each.sentence: each.probability for each in ranked(found, SHOWN)}
+    if corrected is not None and corrected not in shares:
+        log_prob = seen.log_probs[range(count), GRAMMAR.encode(corrected)].sum()
+        shares[corrected] = exp(log_prob.item() - log_z)
     formulas = [
-        RightFormula(
-            formula="".join(z), value=value, probability=min(1.0, exp(p - log_z)), corrected=z == corrected
-        )
-        for z, p in log_probs.items()
+        RightFormula(formula="".join(z), value=value, probability=min(1.0, p), corrected=z == corrected)
+        for z, p in shares.items()
     ]
     return RightFormulas(posterior=formulas, evidence=exp(log_z), exact=True, message=None)
 
@@ -161,67 +147,51 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
 # Steps
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A node of the tree that an event is about."""
-
-    tree: Tree
-    path: Path
-    """of the node that shows it: an operator is shown by its operation"""
-    position: int
-
-
 def steps_of(correction: Correction) -> Iterator[Step]:
     """The events of the queue in order, each with a sentence about it and the queue after it."""
     places = _places(correction.tree)
     queue: dict[tuple[Path, Edit | None], Waiting] = {}
     for event in correction.trace:
-        entry = _entry(event, places[event.path], event.path in correction.values)
+        (tree, path, position), edit = places[event.path], event.edit
+        entry = Waiting(
+            path=list(path),
+            position=position,
+            expected=shown_expected(event.expected) if event.path in correction.values else None,
+            priority=exp(min(event.log_priority, LARGEST)),
+            symbol=None if edit is None else edit.text,
+        )
         if event.action is Action.PUSH:
-            queue[event.path, event.edit] = entry
+            queue[event.path, edit] = entry
         elif event.action is Action.POP:
-            del queue[event.path, event.edit]
-        best_first = sorted(queue.values(), key=_order)
+            del queue[event.path, edit]
         yield Step(
             **dict(entry),
-            kind=_kind(event),
-            text=_about(event, places[event.path].tree, correction),
-            queue=best_first[:WAITING_SHOWN],
+            kind="try" if event.action is Action.POP and edit else KINDS[event.action],
+            text=_about(event, tree, correction),
+            queue=sorted(queue.values(), key=_order)[:WAITING_SHOWN],
             waiting=len(queue),
         )
 
 
-def _places(tree: Tree) -> Mapping[Path, Shown]:
-    places: dict[Path, Shown] = {}
+def _places(tree: Tree) -> Mapping[Path, tuple[Tree, Path, int]]:
+    """By path: the node, the path of the one that shows it, since an operator is shown by its operation, and
+    the position of its symbol."""
+    places: dict[Path, tuple[Tree, Path, int]] = {}
     for path, each in reasoning_nodes(tree):
         if isinstance(each, Leaf):
-            places.setdefault(path, Shown(each, path, each.position))
+            places.setdefault(path, (each, path, each.position))
             continue
         for below in reasoning_parts(each, path):
             if not below.is_argument and isinstance(below.tree, Leaf):
-                places[path] = Shown(each, path, below.tree.position)
-                places[below.path] = Shown(below.tree, path, below.tree.position)
+                places[path] = each, path, below.tree.position
+                places[below.path] = below.tree, path, below.tree.position
     return places
-
-
-def _entry(event: Event, place: Shown, has_value: bool) -> Waiting:
-    return Waiting(
-        path=list(place.path),
-        position=place.position,
-        expected=shown_expected(event.expected) if has_value else None,
-        priority=exp(min(event.log_priority, LARGEST)),
-        symbol=None if event.edit is None else event.edit.text,
-    )
 
 
 def _order(entry: Waiting) -> tuple[float, bool, int, int]:
     """As the queue has it: ties go to parts before changes, then to the leftmost change."""
-    column = -1 if entry.symbol is None else GRAMMAR.column(entry.symbol)
+    column = -1 if entry.symbol is None else GRAMMAR.symbol_id(entry.symbol)
     return -entry.priority, entry.symbol is not None, entry.position, column
-
-
-def _kind(event: Event) -> Kind:
-    return "try" if event.action is Action.POP and event.edit is not None else KINDS[event.action]
 
 
 def _about(event: Event, tree: Tree, correction: Correction) -> str:
@@ -248,7 +218,7 @@ def _about_change(event: Event, tree: Tree, edit: Edit, correction: Correction) 
         return f"{new} in place of {old} may help. It waits with priority p({new}) / p({old}) = {ratio}."
     if event.action is Action.POP:
         return f"Try {new} in place of {old}, the best of the queue: {said}."
-    value = plain_value(evaluate(parse(GRAMMAR, edit.sentence), Arithmetic))
+    value = plain_value(value_of(edit.sentence))
     if event.action is Action.ACCEPT:
         return f"{said} = {value}, which is right: {new} is the correction of {old}."
     return f"{said} = {value}, which is not {plain_value(correction.target)}. The search goes on."

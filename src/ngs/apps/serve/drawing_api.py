@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from time import monotonic
@@ -15,16 +15,19 @@ from pydantic import FailFast, Field, field_validator
 from torch import nn
 
 from ngs.apps.formula_reading import as_answer
-from ngs.apps.serve import correcting
 from ngs.apps.serve.correcting import Corrected, correct
 from ngs.apps.serve.learning import Taken, drawn_of, familiar, learn, own_copy, right
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.reading import Reading, reading_of
-from ngs.apps.serve.strokes import Stroke, seen_in
+from ngs.apps.serve.strokes import seen_in
 from ngs.apps.serve.visitors import Score, Visitor, current_visitor
 from ngs.errors import NGSError
+from ngs.experiments.hwf import LONGEST_TABLED
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.compiled import BUDGET, value_circuit
+from ngs.tasks.hwf.dataset import GRAMMAR
 
 LEARN_SECONDS = 3.0
 """No step begins later."""
@@ -69,10 +72,6 @@ class Drawing(Message):
             raise ValueError(f"{count:,} points are in it, and at most {Limits.points:,} are read")
         return strokes
 
-    @property
-    def lines(self) -> list[Stroke]:
-        return [[(x, y) for x, y in stroke] for stroke in self.strokes]
-
 
 class AnsweredDrawing(Drawing):
     """A drawing with its true answer."""
@@ -112,9 +111,10 @@ class WithScore(Message):
 
 
 def prepare() -> None:
-    """What the first visitors would otherwise wait for; some seconds, beside serving them."""
+    """What visitors would otherwise wait for, the shortest tables first; some seconds, beside serving."""
     familiar()
-    correcting.prepare()
+    for length in range(1, LONGEST_TABLED + 1, 2):
+        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
 
 def drawing_router(playground: Playground) -> APIRouter:
@@ -125,13 +125,13 @@ def drawing_router(playground: Playground) -> APIRouter:
     def read(drawing: Drawing, visitor: CurrentVisitor) -> Reading:
         network = _network(playground, visitor, drawing.network)
         with playground.jobs:
-            return reading_of(seen_in(drawing.lines, network))
+            return reading_of(seen_in(drawing.strokes, network))
 
     @router.post("/correct", summary="What was misread, if the answer should be another")
     def correct_drawing(drawing: AnsweredDrawing, visitor: CurrentVisitor) -> Corrected:
         target, network = as_answer(drawing.answer), _network(playground, visitor, drawing.network)
         with playground.jobs:
-            return correct(seen_in(drawing.lines, network), target)
+            return correct(seen_in(drawing.strokes, network), target)
 
     @router.post("/learn", summary="Learn from a drawing and its answer alone")
     def learn_drawing(lesson: Lesson, visitor: CurrentVisitor) -> Learned:
@@ -154,12 +154,12 @@ def drawing_router(playground: Playground) -> APIRouter:
 
 
 def _network(playground: Playground, visitor: Visitor, name: str) -> nn.Module:
-    network = visitor.network if name == "mine" else None
-    if network is None:
-        network = playground.networks["trained" if name == "mine" else name]
-    if network is None:
+    if name == "mine" and visitor.network is not None:
+        return visitor.network
+    shared = playground.networks["trained" if name == "mine" else name]
+    if shared is None:
         raise NGSError(f"there is no {name} network yet; train one, on the page or by POST /api/train")
-    return network
+    return shared.network
 
 
 @contextmanager
@@ -175,11 +175,16 @@ def _alone(visitor: Visitor) -> Iterator[None]:
 
 def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visitor) -> Learned:
     """A copy learns, and takes the place of the visitor's own network when it is done."""
-    seen = seen_in(lesson.lines, network)
+    seen = seen_in(lesson.strokes, network)
     drawn, own = drawn_of(seen, answer), own_copy(network)
     earlier = [each for each in visitor.drawn if not each.same_as(drawn)]
     generator = torch.Generator().manual_seed(crc32(visitor.id.encode()) + len(visitor.drawn))
-    taken = list(_in_time(learn(own, drawn, earlier, lesson.steps, generator)))
+    end = monotonic() + LEARN_SECONDS
+    taken: list[Taken] = []
+    for step in learn(own, drawn, earlier, lesson.steps, generator):
+        taken.append(step)
+        if monotonic() > end:
+            break
     own.zero_grad(set_to_none=True)  # as large as the network, and needed no more
     if taken:
         visitor.network = own
@@ -190,18 +195,9 @@ def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visi
         visitor.score = Score(drawn=len(visitor.drawn), right_before=before, right_now=now)
     return Learned(
         before=reading_of(seen),
-        after=reading_of(seen_in(lesson.lines, own)),
+        after=reading_of(seen_in(lesson.strokes, own)),
         probabilities=[(step.before, step.after) for step in taken],
         losses=[step.loss for step in taken],
         found=bool(taken),
         score=visitor.score,
     )
-
-
-def _in_time(steps: Iterable[Taken]) -> Iterator[Taken]:
-    """Until the time is over."""
-    end = monotonic() + LEARN_SECONDS
-    for step in steps:
-        yield step
-        if monotonic() > end:
-            return

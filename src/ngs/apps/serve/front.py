@@ -24,7 +24,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from ngs.apps.serve.guard import Guard, Names, refusal
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.visitors import Visitors, visitor_of
 
 if TYPE_CHECKING:  # what takes long to load
@@ -34,7 +33,7 @@ STATIC = Path(__file__).parent / "static"
 NOT_LOADED = "the playground could not be loaded; look at what `ngs serve` says, and start it again"
 
 
-def front(visitors: Visitors, limits: Limits, names: Names, endpoints: Future[FastAPI]) -> Starlette:
+def front(visitors: Visitors, names: Names, endpoints: Future[FastAPI]) -> Starlette:
     """The whole application; it answers only where it is asked by one of `names`."""
 
     async def page(request: Request) -> FileResponse:
@@ -54,12 +53,10 @@ def front(visitors: Visitors, limits: Limits, names: Names, endpoints: Future[Fa
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        to_thread.current_default_thread_limiter().total_tokens = limits.threads
+        to_thread.current_default_thread_limiter().total_tokens = visitors.limits.threads
         yield
         if endpoints.done() and endpoints.exception() is None:
-            training = endpoints.result().state.playground.training
-            if training is not None:
-                training.stop()
+            endpoints.result().state.playground.training.stop()
 
     return Starlette(
         routes=[
@@ -67,7 +64,7 @@ def front(visitors: Visitors, limits: Limits, names: Names, endpoints: Future[Fa
             Mount("/static", StaticFiles(directory=STATIC)),
             Mount("/", asked),
         ],
-        middleware=[Middleware(Guard, limits=limits, names=names)],
+        middleware=[Middleware(Guard, limits=visitors.limits, names=names)],
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
     )

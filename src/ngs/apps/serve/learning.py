@@ -10,7 +10,7 @@ forgetting"); and batch norm keeps the averages of training.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,16 +21,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngs.apps.formula_reading import Seen, likeliest
+from ngs.apps.formula_reading import Seen, likeliest, value_of
 from ngs.apps.serve.reading import no_formula
 from ngs.errors import NGSError
 from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.learning.examples import Examples
 from ngs.networks.augmentation import Handwriting
 from ngs.parsing.independent import independent
-from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.semantics import evaluate
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, as_ink
 from ngs.tasks.hwf.handwriting import chances, write, writer
@@ -98,7 +96,7 @@ def learn(
     before = log_probability(network, drawn)
     if before == -inf:
         return
-    kept = _kept(network)
+    forgetting = _forgetting(network)
     optimizer = torch.optim.Adam(network.parameters())
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * (1 - step / steps)
@@ -106,7 +104,7 @@ def learn(
         batch = [*[drawn] * VIEWS, *(earlier[k] for k in chosen)]
         loss = -_log_p_answer(network, batch, generator).mean()
         optimizer.zero_grad()
-        total = loss + KEEPING * kept.lost(network, generator)
+        total = loss + KEEPING * forgetting(generator)
         total.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         after = log_probability(network, drawn)
@@ -114,29 +112,21 @@ def learn(
         before = after
 
 
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """What a network was sure of before it learned."""
-
-    ink: Tensor
-    """[image, 1, SIDE, SIDE]"""
-    probs: Tensor
-    """[image, symbol]"""
-
-    def lost(self, network: nn.Module, generator: torch.Generator) -> Tensor:
-        """The cross entropy of what the network says now, on some of the images."""
-        if not len(self.ink):
-            return torch.zeros(())
-        some = torch.randperm(len(self.ink), generator=generator)[:SHOWN_AGAIN]
-        log_probs: Tensor = network(SLIGHTLY(self.ink[some], generator)).log_softmax(-1)
-        return -(self.probs[some] * log_probs).sum(-1).mean()
-
-
-def _kept(network: nn.Module) -> Kept:
+def _forgetting(network: nn.Module) -> Callable[[torch.Generator], Tensor]:
+    """The loss of what a network was sure of before it learns: the cross entropy on some of those images."""
     with torch.no_grad():
-        probs = network(familiar()).softmax(-1)
+        probs: Tensor = network(familiar()).softmax(-1)
     sure = probs.amax(-1) >= SURE
-    return Kept(familiar()[sure], probs[sure])
+    ink, probs = familiar()[sure], probs[sure]
+
+    def lost(generator: torch.Generator) -> Tensor:
+        if not len(ink):
+            return torch.zeros(())
+        some = torch.randperm(len(ink), generator=generator)[:SHOWN_AGAIN]
+        log_probs: Tensor = network(SLIGHTLY(ink[some], generator)).log_softmax(-1)
+        return -(probs[some] * log_probs).sum(-1).mean()
+
+    return lost
 
 
 @cache
@@ -160,9 +150,8 @@ def right(network: nn.Module, drawings: Sequence[Drawn]) -> int:
         return 0
     with torch.no_grad():
         log_probs, lengths = _log_probs(network, drawings, None)
-    sentences = independent(GRAMMAR, log_probs, lengths).best()
-    values = (evaluate(parse(GRAMMAR, sentences[k]), Arithmetic) for k in range(len(drawings)))
-    return sum(value == each.answer for value, each in zip(values, drawings, strict=True))
+    best = independent(GRAMMAR, log_probs, lengths).best()
+    return sum(value_of(best[k]) == each.answer for k, each in enumerate(drawings))
 
 
 def _log_p_answer(network: nn.Module, drawings: Sequence[Drawn], generator: torch.Generator | None) -> Tensor:

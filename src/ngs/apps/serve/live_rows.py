@@ -52,9 +52,6 @@ class Pace:
     """after which the stream ends; a browser comes back for the rest by itself"""
 
 
-UNHURRIED = Pace()
-
-
 @dataclass
 class Follower:
     """Reads on in the metrics of a run, from so many bytes, or from where they end."""
@@ -72,7 +69,7 @@ class Follower:
                 start = now.st_size if self.offset is None else self.offset
                 if now.st_size < start or self.file not in (None, now.st_ino):
                     self.offset, self.file = 0, now.st_ino
-                    return [_event({}, "restart")]
+                    return [event({}, "restart")]
                 file.seek(start)
                 content = file.read(AT_ONCE)
         except OSError:  # there is none yet, or it is in the middle of being replaced
@@ -84,7 +81,7 @@ class Follower:
         ends = list(accumulate(map(len, lines), initial=start))
         self.offset, self.file = ends[-1], now.st_ino
         rows = zip(map(row_of, lines), ends[1:], strict=True)
-        return [_event(row, id=end) for row, end in rows if row is not None]
+        return [event(row, id=end) for row, end in rows if row is not None]
 
 
 async def live_rows(run: RunFolder, after: int | None, pace: Pace) -> AsyncIterator[str]:
@@ -101,11 +98,11 @@ async def live_rows(run: RunFolder, after: int | None, pace: Pace) -> AsyncItera
             spoken = time.monotonic()
             yield "".join(events)
         elif state in OVER and follower.offset == before:
-            yield _event({"state": state}, "done")
+            yield event({"state": state}, "done")
             return
         if state not in (told, *OVER):
             told = state
-            yield _event({"state": state}, "state")
+            yield event({"state": state}, "state")
         if time.monotonic() > spoken + pace.keep_alive:
             spoken = time.monotonic()
             yield KEEP_ALIVE
@@ -118,7 +115,7 @@ def _state(run: RunFolder) -> str:
     return "gone" if run.file(CONFIG) is None else run.state
 
 
-def _event(data: Mapping[str, Any], name: str | None = None, id: int | None = None) -> str:
+def event(data: Mapping[str, Any], name: str | None = None, id: int | None = None) -> str:
     head = ("" if name is None else f"event: {name}\n") + ("" if id is None else f"id: {id}\n")
     return f"{head}data: {json.dumps(data)}\n\n"
 

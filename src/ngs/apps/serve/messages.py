@@ -12,7 +12,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Message(BaseModel):
     """An object of JSON, or a part of one, that may hold nothing else."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def part(description: str, *examples: Any, **limits: Any) -> Any:

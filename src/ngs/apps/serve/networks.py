@@ -1,20 +1,33 @@
-"""The networks that all visitors share: what a run learned, and a weak one for those who want to teach it."""
+"""The networks that all visitors share: what a run learned, and a weak one for those who want to teach it.
+
+The weak one has forgotten half of what it knew, by noise on its weights. What a run's first validation leaves
+may be weak or not: after 50 steps, one method gives 45% of the right answers and another 94%. An untrained
+network comes to an answer by wrong formulas. One that was good a moment ago misreads much, and a few steps
+bring it back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from ngs.apps.serve.weakening import symbols_read, weakened
+from ngs.apps.serve.learning import familiar
 from ngs.experiments.config import read_facts
 from ngs.experiments.folder import RESULT
 from ngs.experiments.hwf import load_network
+from ngs.tasks.hwf.dataset import GRAMMAR
 
 TRAINED, WEAK = "trained", "weak"
 """The names that a request chooses a network by."""
+HALF = 0.55
+"""The share of made-up symbols that a weak network reads, at most."""
+LEAST_NOISE, MORE_NOISE = 0.5, 0.1
+"""In standard deviations of the weights of a layer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,37 +41,44 @@ class Shared:
     """the share of formulas it gave the right answer for, where the run measured it"""
 
 
-class Networks(Mapping[str, nn.Module | None]):
+class Networks(dict[str, Shared | None]):
     """Networks by name, None while there is none."""
 
     def __init__(self) -> None:
-        self._shared: Mapping[str, Shared | None] = {TRAINED: None, WEAK: None}
-
-    def __getitem__(self, name: str) -> nn.Module | None:
-        shared = self.shared(name)
-        return None if shared is None else shared.network
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._shared)
-
-    def __len__(self) -> int:
-        return len(self._shared)
-
-    def shared(self, name: str) -> Shared | None:
-        """A network with how good it is."""
-        return self._shared[name]
+        super().__init__({TRAINED: None, WEAK: None})
 
     def load(self, run: Path) -> None:
         """Take the network of a run of `ngs train hwf`."""
         trained = load_network(run)
         weak = weakened(trained)
-        self._shared = {  # at once: other threads see all of a run, or nothing
-            TRAINED: Shared(trained, symbols_read(trained), _tested(run)),
+        tested = read_facts(run / RESULT)["test"] if (run / RESULT).exists() else {}
+        found = {
+            TRAINED: Shared(trained, symbols_read(trained), tested.get("calculation")),
             WEAK: Shared(weak, symbols_read(weak)),
         }
+        self.update(found)  # at once: other threads see all of a run, or nothing
 
 
-def _tested(run: Path) -> float | None:
-    if not (run / RESULT).exists():
-        return None
-    return float(read_facts(run / RESULT)["test"]["calculation"])
+@torch.no_grad()
+def weakened(network: nn.Module) -> nn.Module:
+    """A copy with just enough noise that it reads about half of the symbols; always the same."""
+    copies = (_with_noise(network, LEAST_NOISE + MORE_NOISE * step) for step in count())
+    return next(copy for copy in copies if symbols_read(copy) <= HALF)
+
+
+@torch.no_grad()
+def symbols_read(network: nn.Module) -> float:
+    """The share of some made-up symbols that a network reads rightly."""
+    count = len(GRAMMAR.symbols)
+    read: Tensor = network(familiar()).argmax(-1)
+    right = read == torch.arange(count).repeat(len(read) // count)
+    return int(right.sum()) / len(right)
+
+
+def _with_noise(network: nn.Module, deviations: float) -> nn.Module:
+    copy, generator = deepcopy(network), torch.Generator().manual_seed(0)
+    for weights in copy.parameters():
+        if weights.dim() > 1:  # not of norms and biases: these are few, and hard to learn back
+            noise = torch.randn(weights.shape, generator=generator)
+            weights.add_(deviations * weights.std() * noise)
+    return copy

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator
 from fractions import Fraction
 from io import BytesIO
 
 from PIL import Image
-from torch import Tensor
 
-from ngs.apps.formula_reading import Formula, Seen, likeliest
+from ngs.apps.formula_reading import Seen, likeliest
 from ngs.apps.serve.messages import Message, part
 from ngs.grammar.tree import Leaf, Tree, sentence_of
 from ngs.parsing.sentence import parse, recognises
@@ -19,7 +19,6 @@ from ngs.reasoning.semantics import evaluate
 from ngs.search.correction import Path, reasoning_parts
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import MOST_SYMBOLS
-from ngs.tasks.hwf.segmentation import Box
 
 SHOWN = 5
 """Symbols of each box, and formulas, that are listed."""
@@ -107,7 +106,7 @@ def reading_of(seen: Seen) -> Reading:
     first = formulas[0] if formulas else None
     value = first.value if first else None
     return Reading(
-        symbols=_symbols(seen),
+        symbols=list(_symbols(seen)),
         by_symbol="".join(seen.symbol_by_symbol),
         by_symbol_is_formula=not message and recognises(GRAMMAR, seen.symbol_by_symbol),
         formula="".join(first.sentence) if first else None,
@@ -115,7 +114,14 @@ def reading_of(seen: Seen) -> Reading:
         value=plain_value(value) if first else None,
         decimal=float(value) if isinstance(value, Fraction) else None,
         tree=node_of(parse(GRAMMAR, first.sentence)) if first else None,
-        alternatives=[_alternative(each) for each in formulas],
+        alternatives=[
+            Alternative(
+                formula="".join(each.sentence),
+                value=plain_value(each.value),
+                probability=each.probability,
+            )
+            for each in formulas
+        ],
         message=message,
     )
 
@@ -142,29 +148,15 @@ def plain_value(value: Value) -> str:
     return str(value) if isinstance(value, Fraction) else "undefined"
 
 
-def _symbols(seen: Seen) -> list[SeenSymbol]:
+def _symbols(seen: Seen) -> Iterator[SeenSymbol]:
     ranked = seen.log_probs.exp().topk(SHOWN)
-    rows = zip(ranked.indices.tolist(), ranked.values.tolist(), strict=True)
-    choices = (
-        [Choice(symbol=GRAMMAR.symbols[k], probability=min(p, 1.0)) for k, p in zip(*row, strict=True)]
-        for row in rows
-    )
-    return [
-        SeenSymbol(box=_rectangle(box), picture=_data_url(image), likeliest=likeliest)
-        for box, image, likeliest in zip(seen.symbols.boxes, seen.symbols.images, choices, strict=True)
-    ]
-
-
-def _alternative(formula: Formula) -> Alternative:
-    text, value = "".join(formula.sentence), plain_value(formula.value)
-    return Alternative(formula=text, value=value, probability=formula.probability)
-
-
-def _rectangle(box: Box) -> Rectangle:
-    return Rectangle(left=box.left, top=box.top, width=box.right - box.left, height=box.bottom - box.top)
-
-
-def _data_url(image: Tensor) -> str:
-    file = BytesIO()
-    Image.fromarray(image.numpy()).save(file, "PNG")
-    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    rows = zip(seen.symbols.boxes, seen.symbols.images, ranked.indices, ranked.values, strict=True)
+    for (left, top, right, bottom), image, columns, probs in rows:
+        file = BytesIO()
+        Image.fromarray(image.numpy()).save(file, "PNG")
+        choices = zip(columns.tolist(), probs.tolist(), strict=True)
+        yield SeenSymbol(
+            box=Rectangle(left=left, top=top, width=right - left, height=bottom - top),
+            picture=f"data:image/png;base64,{b64encode(file.getvalue()).decode()}",
+            likeliest=[Choice(symbol=GRAMMAR.symbols[k], probability=min(p, 1.0)) for k, p in choices],
+        )

@@ -6,13 +6,15 @@ followed only where they stay inside, and of foreign files no more is read than 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from ngs.apps.serve import foreign_json
 from ngs.apps.serve.messages import Message, part
 from ngs.errors import DataError
 from ngs.experiments.config import TASKS
@@ -26,6 +28,8 @@ FACTS_BYTES, ROWS_BYTES, REPORT_BYTES = 2**20, 2**26, 2**26
 """Of files that are read."""
 ROWS = 2000
 """Of a curve that are sent."""
+DEEPEST, LARGEST = 6, 2**63
+"""Levels of JSON that are kept, and what kept integers are smaller than; the others become null."""
 
 
 State = Literal["running", "finished", "stopped"]
@@ -63,10 +67,9 @@ class RunFolder:
     @property
     def result(self) -> dict[str, Any] | None:
         """None where it did not come to its end, or where that cannot be read."""
-        try:
+        with suppress(DataError):
             return _facts(self.file(RESULT))
-        except DataError:
-            return None
+        return None
 
     @property
     def accuracy(self) -> float | None:
@@ -80,8 +83,13 @@ class RunFolder:
         return _inside(self.root, self.folder / name)
 
     def rows(self) -> tuple[list[dict[str, Any]], int]:
-        """The rows of its curves, thinned out, and the bytes of the file that they were read from."""
-        return _rows_until(_content(self.file(METRICS), ROWS_BYTES))
+        """The rows of its curves, thinned out, and the bytes of the file that they were read from.
+
+        A last line without an end is still being written; the next reader gets it.
+        """
+        content = _content(self.file(METRICS), ROWS_BYTES)
+        end = content.rfind(b"\n") + 1
+        return thinned([row for line in content[:end].splitlines() if (row := row_of(line)) is not None]), end
 
     @property
     def has_report(self) -> bool:
@@ -128,11 +136,9 @@ def newest_run(root: Path, task: str) -> Path | None:
 
 def run_folder(root: Path, id: str) -> RunFolder | None:
     """The run of this name; None where there is none."""
-    named = [folder for folder in _folders(root) if folder.name == id]
-    try:
-        return _run(root, named[0]) if named else None
-    except DataError:
-        return None
+    with suppress(DataError):
+        return next((_run(root, folder) for folder in _folders(root) if folder.name == id), None)
+    return None
 
 
 def _folders(root: Path) -> list[Path]:
@@ -160,15 +166,11 @@ def _run(root: Path, folder: Path) -> RunFolder:
         raise DataError(
             f"its {CONFIG} cannot be read, or lies elsewhere; copy the run here, or let it be read"
         )
-    if not _is_config(config):
-        raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
-    return RunFolder(real, folder, config)
-
-
-def _is_config(facts: dict[str, Any]) -> bool:
-    """Of any version: only what is shown in a list is looked at."""
-    task, method, steps = (facts.get(name) for name in ("task", "method", "steps"))
-    return isinstance(task, str) and task in TASKS and isinstance(method, str) and isinstance(steps, int)
+    # Of any version: only what is shown in a list is looked at.
+    match config:
+        case {"task": str() as task, "method": str(), "steps": int()} if task in TASKS:
+            return RunFolder(real, folder, config)
+    raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 
 
 # Files
@@ -208,12 +210,41 @@ def _facts(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        facts = foreign_json.parsed(_content(path, FACTS_BYTES))
+        facts = parsed(_content(path, FACTS_BYTES))
     except ValueError as error:
         raise DataError(f"{path.name} is damaged ({error}); restore it, or train anew") from None
     if not isinstance(facts, dict):
         raise DataError(f"{path.name} holds no facts of a run; restore it, or train anew")
     return facts
+
+
+def parsed(text: str | bytes) -> Any:
+    """JSON of somebody else, made fit to be sent on: finite numbers, plain text, no great depth.
+
+    Python reads more than JSON allows (NaN, 1e999, half of a surrogate pair), and cannot write all of it
+    again. A ValueError where the text is damaged.
+    """
+    try:
+        return _clean(json.loads(text), DEEPEST)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+
+
+def _clean(value: Any, levels: int) -> Any:
+    match value:
+        case None | bool():
+            return value
+        case int():
+            return value if abs(value) < LARGEST else None
+        case float():
+            return value if isfinite(value) else None
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict() if levels:
+            return {_clean(name, levels): _clean(each, levels - 1) for name, each in value.items()}
+        case list() if levels:
+            return [_clean(each, levels - 1) for each in value]
+    return None
 
 
 # Rows
@@ -222,25 +253,15 @@ def _facts(path: Path | None) -> dict[str, Any] | None:
 def row_of(line: bytes) -> dict[str, Any] | None:
     """What a line of metrics says, without the parts by length and kind; None where it is damaged."""
     try:
-        row = foreign_json.parsed(line)
+        row = parsed(line)
     except ValueError:
         return None
     if not isinstance(row, dict) or not isinstance(row.get("step"), int):
         return None
-    return {name: _without_parts(value) for name, value in row.items()}
-
-
-def _without_parts(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {name: each for name, each in value.items() if not isinstance(each, dict | list)}
-
-
-def _rows_until(content: bytes) -> tuple[list[dict[str, Any]], int]:
-    """A last line without an end is still being written; the next reader gets it."""
-    end = content.rfind(b"\n") + 1
-    rows = [row for line in content[:end].splitlines() if (row := row_of(line)) is not None]
-    return thinned(rows), end
+    for name, value in row.items():
+        if isinstance(value, dict):
+            row[name] = {part: each for part, each in value.items() if not isinstance(each, dict | list)}
+    return row
 
 
 def thinned(rows: Sequence[dict[str, Any]], most: int = ROWS) -> list[dict[str, Any]]:

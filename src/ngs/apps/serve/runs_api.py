@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import threading
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 from fastapi.responses import HTMLResponse
 
-from ngs.apps.serve.live_rows import UNHURRIED, EventStream, Pace, live_rows
+from ngs.apps.serve.live_rows import EventStream, Pace, live_rows
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.result_texts import ResultText, result_texts
 from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State, run_folder, run_folders
+from ngs.errors import NGSError
+from ngs.experiments.catalogue.index import EXPERIMENTS
+from ngs.experiments.results.outcome import read_outcome
+from ngs.experiments.results.tables import provenance
 
 REPORT_HEADERS = {
     # A report has styles and pictures of its own, no scripts, and links to its own sections only.
@@ -24,6 +31,10 @@ FARTHEST = 2**53
 """Bytes of a file; numbers in a browser are exact up to here."""
 
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such run, or no report of it."}}
+
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_DRAWING = threading.Lock()
+"""Figures are made one at a time: matplotlib does not promise more."""
 
 RunId = Annotated[str, Path(max_length=255, description="The name of its folder.", examples=["demo-m-bs"])]
 
@@ -64,19 +75,30 @@ class RunView(Message):
     result: dict[str, Any] | None = part("How good it is in the end; null before.")
 
 
-def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
+class ResultText(Message):
+    """What is known of an experiment."""
+
+    name: str = part("As `ngs reproduce` calls it.", "clevr-table")
+    title: str = part("What it is.")
+    about: str = part("What is asked, and with which settings; Markdown.")
+    text: str = part("Tables and what they say; Markdown without pictures.")
+    done: int = part("Runs that are done.")
+    wanted: int = part("Runs that there should be.")
+
+
+def runs_router(playground: Playground) -> APIRouter:
     """Everything under /api/runs and /api/results."""
     router = APIRouter(prefix="/api", tags=["runs"])
 
     def found(id: str) -> RunFolder:
-        run = None if playground.runs_root is None else run_folder(playground.runs_root, id)
+        run = run_folder(playground.runs_root, id)
         if run is None:
             raise HTTPException(404, f"there is no run {id}; choose one of those that /api/runs lists")
         return run
 
     @router.get("/runs", summary="The runs, the latest first")
     def runs() -> RunList:
-        listed, skipped = ([], []) if playground.runs_root is None else run_folders(playground.runs_root)
+        listed, skipped = run_folders(playground.runs_root)
         return RunList(runs=[_line(run) for run in listed], skipped=skipped)
 
     @router.get("/runs/{id}", summary="A run: its configuration, curves and result", responses=MISSING)
@@ -111,7 +133,7 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
             str | None, Header(description="Where a browser goes on after an interruption.")
         ] = None,
     ) -> EventStream:
-        rows = live_rows(found(id), _position(last_event_id, after), pace)
+        rows = live_rows(found(id), _position(last_event_id, after), Pace())
         return EventStream(rows, playground.streams)
 
     @router.get(
@@ -121,14 +143,12 @@ def runs_router(playground: Playground, pace: Pace = UNHURRIED) -> APIRouter:
         run = found(id)
         content = run.report()
         if not content:
-            where = FilePath(playground.runs_root or ".").name
-            raise HTTPException(404, f"{id} has no report yet; make it with `ngs report {where}/{id}`")
+            report_of = f"ngs report {playground.runs_root.name}/{id}"
+            raise HTTPException(404, f"{id} has no report yet; make it with `{report_of}`")
         return HTMLResponse(content, headers=REPORT_HEADERS)
 
     @router.get("/results", summary="What is known of the experiments of `ngs reproduce`")
     def results() -> list[ResultText]:
-        if playground.results is None:
-            return []
         with playground.jobs:
             return list(result_texts(playground.results))
 
@@ -150,3 +170,41 @@ def _position(last_event_id: str | None, after: int | None) -> int | None:
     if last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit():
         return min(int(last_event_id[:16]), FARTHEST)
     return after
+
+
+# Results
+
+
+def result_texts(folder: FilePath) -> Iterator[ResultText]:
+    """Of the experiments with a record in the folder, in the order of the catalogue."""
+    for name in EXPERIMENTS:
+        path = folder / f"{name}.json"
+        try:
+            changed = path.stat().st_mtime_ns
+        except OSError:
+            continue
+        with _DRAWING:
+            yield _shown(name, path, changed)
+
+
+@lru_cache(maxsize=64)
+def _shown(name: str, path: FilePath, changed: int) -> ResultText:
+    """`changed` is when, so that a record is shown again when there is more of it."""
+    experiment = EXPERIMENTS[name]
+    try:
+        outcome = read_outcome(path)
+        text = f"{_IMAGE.sub('', experiment.show(outcome).text)}\n\n{provenance(outcome)}"
+        done = sum(len(place.runs) for place in outcome.places if not place.instead)
+        wanted = sum(place.wanted for place in outcome.places)
+    except (NGSError, LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        # A record by hand, or of another version: it must not hide the others.
+        text = f"{path.name} cannot be shown ({error}); make it again with `ngs reproduce {name}`"
+        done = wanted = 0
+    return ResultText(
+        name=name,
+        title=experiment.title,
+        about=experiment.about,
+        text=re.sub(r"\n{3,}", "\n\n", text).strip(),
+        done=done,
+        wanted=wanted,
+    )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
-from ngs.apps.serve.live_rows import EventStream
+from ngs.apps.serve.live_rows import EventStream, event
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.networks import TRAINED, Shared
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.training import AlreadyThere, Progress
-from ngs.errors import NGSError
+from ngs.apps.serve.training import Progress
 
 LOOK_SECONDS = 0.5
 """Between looks at the progress of a training."""
@@ -60,11 +58,11 @@ def status_router(playground: Playground) -> APIRouter:
     def status() -> Status:
         training = playground.training
         return Status(
-            networks={name: _network(playground.networks.shared(name)) for name in playground.networks},
-            training=training.progress() if training else None,
-            failure=training.failure if training else None,
+            networks={name: _network(shared) for name, shared in playground.networks.items()},
+            training=training.progress(),
+            failure=training.failure,
             questions=playground.reader is not None,
-            runs=playground.runs_root is not None and playground.runs_root.is_dir(),
+            runs=playground.runs_root.is_dir(),
             limits=asdict(playground.limits),
         )
 
@@ -75,12 +73,7 @@ def status_router(playground: Playground) -> APIRouter:
         responses={409: {"description": "A network is there, or being trained."}},
     )
     def train() -> Started:
-        if playground.training is None:
-            raise NGSError("there is no folder to train into; start `ngs serve` with --runs")
-        try:
-            playground.training.start()
-        except AlreadyThere as error:
-            raise HTTPException(409, str(error)) from None
+        playground.training.start()
         return Started(started=True)
 
     @router.get(
@@ -98,18 +91,17 @@ def status_router(playground: Playground) -> APIRouter:
 
 
 def _network(shared: Shared | None) -> NetworkStatus:
-    if shared is None:
-        return NetworkStatus(ready=False, accuracy=None, symbols=None)
-    return NetworkStatus(ready=True, accuracy=shared.accuracy, symbols=shared.symbols)
+    accuracy, symbols = (shared.accuracy, shared.symbols) if shared else (None, None)
+    return NetworkStatus(ready=shared is not None, accuracy=accuracy, symbols=symbols)
 
 
 async def _events(playground: Playground) -> AsyncIterator[str]:
     training, last = playground.training, None
-    while training and (now := await run_in_threadpool(training.progress)):
+    while now := await run_in_threadpool(training.progress):
         if now != last:
-            yield f"data: {now.model_dump_json()}\n\n"
+            yield event(now.model_dump())
             last = now
         await asyncio.sleep(LOOK_SECONDS)
-    trained = playground.networks.shared(TRAINED)
-    done = {"accuracy": trained and trained.accuracy, "error": training.failure if training else None}
-    yield f"event: done\ndata: {json.dumps(done)}\n\n"
+    trained = playground.networks[TRAINED]
+    done = {"accuracy": trained and trained.accuracy, "error": training.failure}
+    yield event(done, "done")

@@ -16,7 +16,7 @@ from ngs.apps.formula_reading import Seen
 from ngs.errors import DataError
 from ngs.tasks.hwf.segmentation import LEAST_SIZE, Box, Mask, Network, Points, page_of, read_page
 
-Stroke = Sequence[tuple[float, float]]
+Stroke = Sequence[Sequence[float]]
 """Where the pen went between touching the canvas and leaving it: x and y in its pixels, y downwards."""
 
 UNIT = 64
@@ -27,10 +27,6 @@ DOT = 7
 """Pixels of a dot there: what is much smaller is taken for a speck."""
 MOST_PIXELS = 250_000
 """Of the drawing that is read: thirty symbols side by side."""
-
-
-class EmptyDrawing(DataError):
-    """There is nothing to read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +53,7 @@ def inked(strokes: Sequence[Stroke]) -> Inked:
     """The strokes drawn anew, so large that a symbol has UNIT pixels."""
     lines = [np.array(stroke, dtype=np.float64) for stroke in strokes if len(stroke)]
     if not lines:
-        raise EmptyDrawing("nothing is drawn yet; write a formula of digits and + - × ÷")
+        raise DataError("nothing is drawn yet; write a formula of digits and + - × ÷")
     sizes = np.array([float(np.ptp(line, axis=0).max()) for line in lines])
     if sizes.max() < LEAST_SIZE:
         raise DataError(

@@ -46,8 +46,8 @@ class Visitor:
 class Visitors:
     """Visitors by their ids. An id is a random number that only we give out, never a visitor's choice."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limits, self._clock = limits, clock
+    def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limits, self._clock = limits or Limits(), clock
         self._seen: OrderedDict[str, tuple[Visitor, float]] = OrderedDict()
         """with the time of the last request, the longest ago first"""
         self._lock = threading.Lock()
@@ -67,34 +67,30 @@ class Visitors:
         return visitor
 
     def _new(self) -> Visitor:
-        if len(self._seen) >= self._limits.visitors:
+        if len(self._seen) >= self.limits.visitors:
             # Rather one who has nothing to lose: those without a cookie come anew with every request.
             idle = next((id for id, (old, _) in self._seen.items() if not old.drawn), next(iter(self._seen)))
             del self._seen[idle]
-        return Visitor(secrets.token_urlsafe(16), deque(maxlen=self._limits.drawn))
+        return Visitor(secrets.token_urlsafe(16), deque(maxlen=self.limits.drawn))
 
     def _forget_expired(self, now: float) -> None:
         while self._seen:
             visitor, last = next(iter(self._seen.values()))
-            if now - last < self._limits.visitor_seconds:
+            if now - last < self.limits.visitor_seconds:
                 return
             del self._seen[visitor.id]
 
 
 def visitor_of(visitors: Visitors, request: Request, response: Response) -> Visitor:
     """Who sent a request, by cookie; one without gets a new one with the response."""
-    name = cookie_name(request)
+    # With the port: to a browser, a cookie belongs to a host, and two playgrounds may be on one.
+    _, port = request.scope.get("server") or ("", None)
+    name = f"ngs_visitor_{port}" if port else "ngs_visitor"
     given = request.cookies.get(name)
     visitor = visitors.visitor(given)
     if visitor.id != given:
         response.set_cookie(name, visitor.id, httponly=True, samesite="strict", path="/")
     return visitor
-
-
-def cookie_name(request: Request) -> str:
-    """With the port: to a browser, a cookie belongs to a host, and two playgrounds may be on one."""
-    _, port = request.scope.get("server") or ("", None)
-    return f"ngs_visitor_{port}" if port else "ngs_visitor"
 
 
 async def current_visitor(request: Request, response: Response) -> Visitor:

@@ -1,46 +1,46 @@
-"""The jobs of a sweep on this machine, several at a time."""
+"""The jobs of a sweep on this machine: in this process, or in several side by side."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import closing
-from multiprocessing.connection import wait
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
+from typing import Any
 
 import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.job import Job
-from ngs.experiments.sweep.attempt import attempt, failed
-from ngs.experiments.sweep.event import Died, Event
-from ngs.experiments.sweep.plan import Plan
+from ngs.experiments.sweep.attempt import Event, attempt
+from ngs.experiments.sweep.driver import drive
 from ngs.experiments.sweep.store import Addressed, Store
-from ngs.experiments.sweep.worker import Worker
+from ngs.gpu import sleep_while_waiting
 
-ATTEMPTS = 3
-"""A job whose process has died this often is the reason for it, and counts as failed."""
+SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads or a GPU does not work
+PERIOD = 1.0
+"""Seconds between looks at where the jobs of other processes are."""
+LONGEST = 64
+"""Bytes that say where a job is, with a zero at the end."""
+DIED = "its process crashed or was killed; if memory was short, use fewer workers"
 
 
-def run_here(
-    jobs: Iterable[Job], store: Store, *, workers: int | None = None, poll: float = 1.0
-) -> Iterator[Event]:
+def run_here(jobs: Iterable[Job], store: Store, *, workers: int | None = None) -> Iterator[Event]:
     """Do what is missing of the jobs and of what they need, as it is iterated; tells what happens.
 
     `workers` processes share the cores, and the GPUs in turn; by default there is one for each GPU. One
-    alone is this process itself. Other calls, here or on other machines, may fill the same store at the
-    same time; what they do is looked at every `poll` seconds. A job that fails stops those that need it
-    and no others. Interrupted, the sweep goes on from the checkpoints of its jobs when it is run again.
+    alone is this process itself. A job that fails stops those that need it and no others. Interrupted,
+    the sweep goes on from the checkpoints of its jobs when it is run again.
     """
     if workers is not None and workers < 1:
         raise NGSError(f"a sweep with {workers} workers would never end; give at least 1")
     devices = gpus()
     workers = workers or max(1, len(devices))
-    plan = Plan(jobs, store)
-    if workers == 1:
-        return _alone(plan, poll)
-    return _together(plan, workers, devices, poll)
+    return drive(jobs, store, ThisProcess(store) if workers == 1 else Workers(store, workers, devices))
 
 
 def gpus() -> list[str]:
@@ -50,80 +50,104 @@ def gpus() -> list[str]:
     return named.split(",")[:count] if named else [str(number) for number in range(count)]
 
 
-def _alone(plan: Plan, poll: float) -> Iterator[Event]:
-    while plan.left:
-        yield from plan.survey()
-        if (entry := plan.begin()) is not None:
-            with closing(attempt(entry, plan.store)) as events:
-                for event in events:
-                    yield plan.note(entry, event)
-        elif plan.left:
-            time.sleep(poll)
+class ThisProcess:
+    """Does a job while it is asked what happens."""
+
+    places = 1
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.job: Iterator[Event] = iter(())
+
+    def submit(self, entry: Addressed) -> None:
+        self.job = attempt(entry, self.store)
+
+    def events(self) -> Iterator[Event]:
+        return self.job
+
+    def close(self) -> None:
+        pass
 
 
-def _together(plan: Plan, places: int, devices: list[str], poll: float) -> Iterator[Event]:
-    team = _Team(plan, places, devices)
-    try:
-        while plan.left:
-            yield from plan.survey()
-            team.employ()
-            yield from team.listen(poll)
-    finally:
-        team.dismiss()
+class Workers:
+    """So many processes, which share the cores, and the GPUs in turn."""
+
+    def __init__(self, store: Store, places: int, devices: Sequence[str]) -> None:
+        self.store, self.places = store, places
+        self.lifeline, self.our_end = SPAWN.Pipe(duplex=False)
+        threads = max(1, torch.get_num_threads() // places)
+        turns = [devices[place % len(devices)] if devices else None for place in range(places)]
+        self.idle = [Worker(self.lifeline, threads, device) for device in turns]
+        self.busy: dict[Future[Event], tuple[Worker, Addressed]] = {}
+
+    def submit(self, entry: Addressed) -> None:
+        worker = self.idle.pop()
+        self.busy[worker.submit(entry, self.store)] = worker, entry
+
+    def events(self) -> Iterator[Event]:
+        ended, running = wait(self.busy, timeout=PERIOD, return_when=FIRST_COMPLETED)
+        for future in running:
+            worker, entry = self.busy[future]
+            if worker.where.value:
+                yield Event(entry, "running", worker.where.value.decode())
+        for future in ended:
+            worker, entry = self.busy.pop(future)
+            self.idle.append(worker)
+            died = isinstance(future.exception(), BrokenProcessPool)
+            yield Event(entry, "failed", DIED) if died else future.result()
+
+    def close(self) -> None:
+        if self.busy:
+            self.our_end.close()
+        for worker in [*self.idle, *(worker for worker, _ in self.busy.values())]:
+            worker.pool.shutdown()
+        self.our_end.close()
+        self.lifeline.close()
 
 
-class _Team:
-    """The workers, at most one at each place; they come when there is something to do."""
+class Worker:
+    """A pool of one process, so that one that dies takes no job but its own along."""
 
-    def __init__(self, plan: Plan, places: int, devices: list[str]) -> None:
-        self.plan, self.places, self.devices = plan, places, devices
-        self.threads = max(1, torch.get_num_threads() // places)
-        self.workers: dict[int, Worker] = {}
-        self.deaths: Counter[str] = Counter()
+    def __init__(self, lifeline: connection.Connection, threads: int, device: str | None) -> None:
+        # Without a lock, which a process that is killed would not give back.
+        self.where: Any = SPAWN.RawArray("c", LONGEST)
+        self.settings = self.where, lifeline, threads, device
+        self.pool = ProcessPoolExecutor(1, SPAWN, _begin, self.settings)
 
-    def employ(self) -> None:
-        """Give what is ready to whoever is free."""
-        for place in range(self.places):
-            if place in self.workers and self.workers[place].entry is not None:
-                continue
-            entry = self.plan.begin()
-            if entry is None:
-                return
-            if place not in self.workers:
-                self.workers[place] = Worker(self.plan.store, self.threads, self._variables(place))
-            self.workers[place].give(entry)
+    def submit(self, entry: Addressed, store: Store) -> Future[Event]:
+        self.where.value = b""
+        try:
+            return self.pool.submit(_work, entry, store)
+        except BrokenProcessPool:  # it died at its last job, or since
+            self.pool = ProcessPoolExecutor(1, SPAWN, _begin, self.settings)
+            return self.pool.submit(_work, entry, store)
 
-    def _variables(self, place: int) -> dict[str, str]:
-        return {"CUDA_VISIBLE_DEVICES": self.devices[place % len(self.devices)]} if self.devices else {}
 
-    def listen(self, seconds: float) -> Iterator[Event]:
-        """What the workers tell, until one of them gets free or some time has passed."""
-        end, busy = time.monotonic() + seconds, self._busy()
-        while self._busy() == busy and (left := end - time.monotonic()) > 0:
-            wait([sign for worker in self.workers.values() for sign in worker.signs], left)
-            for place, worker in list(self.workers.items()):
-                death = worker.death()  # before the last words are read
-                for entry, event in worker.told():
-                    yield self.plan.note(entry, event)
-                if death is not None:
-                    del self.workers[place]
-                    worker.wait_until_gone()
-                    if worker.entry is not None:
-                        yield self._count_death(worker.entry, death)
+_where: Any = None
+"""In a worker: where its job is, for the leading process to read."""
 
-    def _busy(self) -> int:
-        return sum(worker.entry is not None for worker in self.workers.values())
 
-    def _count_death(self, entry: Addressed, death: str) -> Event:
-        self.deaths[entry.address] += 1
-        if self.deaths[entry.address] < ATTEMPTS:
-            self.plan.put_back(entry)
-            return Died(entry.job, death)
-        error = f"the process that did it died {ATTEMPTS} times, last {death}; is there memory enough for it?"
-        return self.plan.note(entry, failed(entry, self.plan.store, error))
+def _begin(where: Any, lifeline: connection.Connection, threads: int, device: str | None) -> None:
+    """What a worker does first."""
+    global _where
+    _where = where
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard speaks to the leading process
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    if device is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = device  # PyTorch looks for GPUs when it is first asked
+    torch.set_num_threads(threads)
+    sleep_while_waiting()  # there may be more workers than cores
 
-    def dismiss(self) -> None:
-        for worker in self.workers.values():
-            worker.ask_to_stop()
-        for worker in self.workers.values():
-            worker.wait_until_gone()
+
+def _end_with(lifeline: connection.Connection) -> None:
+    """End at once when the leading process closes its end or dies: files are whole at any time."""
+    connection.wait([lifeline])
+    os._exit(1)
+
+
+def _work(entry: Addressed, store: Store) -> Event:
+    """Do it, telling where it is; how it ended."""
+    for event in attempt(entry, store):
+        if event.state == "running":
+            _where.value = event.text.encode()[: LONGEST - 1]
+    return event

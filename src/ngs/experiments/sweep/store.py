@@ -1,17 +1,20 @@
-"""The folder of results: a folder for each job under its address, and who is doing what."""
+"""The folder of results: a folder for each job, under its address."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
+from ngs.errors import NGSError
 from ngs.experiments.folder import RESULT
 from ngs.experiments.job import Job, address
-from ngs.experiments.sweep.claim import PATIENCE, Claim, Claims
 from ngs.learning.whole_file import replacing
 
-CLAIMS = ".claims"
+LOCKS = ".locks"
 ERROR = "error.txt"
 
 
@@ -43,25 +46,14 @@ def addressed(jobs: Iterable[Job], done: Callable[[str], bool] = lambda address:
     return list(found.values())
 
 
+@dataclass(frozen=True)
 class Store:
-    """Results under `root`, which several processes on several machines may fill together.
+    """Results under `root`."""
 
-    A process that shows no sign of life for `patience` seconds counts as dead.
-    """
-
-    def __init__(self, root: Path, patience: float = PATIENCE) -> None:
-        self.root = root
-        self._claims = Claims(root / CLAIMS, patience)
+    root: Path
 
     def folder(self, job: Job) -> Path:
         return self.at(address(job))
-
-    def done(self, job: Job) -> bool:
-        return self.has(address(job))
-
-    def error(self, job: Job) -> str | None:
-        """How its last attempt failed."""
-        return self.error_at(address(job))
 
     def at(self, address: str) -> Path:
         return self.root / address
@@ -69,20 +61,25 @@ class Store:
     def has(self, address: str) -> bool:
         return (self.at(address) / RESULT).exists()
 
-    def error_at(self, address: str) -> str | None:
-        path = self.at(address) / ERROR
-        return path.read_text(encoding="utf-8") if path.exists() else None
+    @contextmanager
+    def writing(self, address: str) -> Iterator[Path]:
+        """The folder, to which no other process may write meanwhile; an NGSError where one does.
 
-    def claim(self, address: str) -> Claim | None:
-        """The right to do it, until released; None while somebody else has it."""
-        return self._claims.take(address, self.at(address) / RESULT)
-
-    def claimed(self, address: str) -> bool:
-        return self._claims.taken(address)
+        The lock is the operating system's: it ends with the process, however that ends.
+        """
+        try:
+            with FileLock(self.root / LOCKS / address, timeout=0):
+                self.at(address).mkdir(parents=True, exist_ok=True)
+                yield self.at(address)
+        except Timeout:
+            raise NGSError(
+                f"another process is at it in {self.at(address)}; run this again when that has ended"
+            ) from None
 
     def note_error(self, address: str, error: str) -> None:
+        """Keep how it failed, or forget how it once did where that is empty."""
+        if not error:
+            (self.at(address) / ERROR).unlink(missing_ok=True)
+            return
         with replacing(self.at(address) / ERROR) as temporary:
             temporary.write_text(error, encoding="utf-8")
-
-    def forget_error(self, address: str) -> None:
-        (self.at(address) / ERROR).unlink(missing_ok=True)

@@ -6,7 +6,7 @@ become examples.
     program.py            modules in prefix notation, and the kinds of question
     grammars.py           the grammars of programs
     language.py           which module may come next, for a batch with known modules
-    noun_phrases.py       where filters are, what moving one gives, which programs mean the same
+    noun_phrases.py       which filters describe what, the edits, which programs mean the same
     equivalence.py        a normal form of programs that mean the same
     scenes.py             objects with attributes and positions
     semantics.py          what each module means for a scene

@@ -274,7 +274,7 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     _check(tables, columns, scenes)
     if not columns.numel():
         return torch.full_like(scenes, UNDEFINED_ANSWER, dtype=torch.int64)
-    if ngs.kernels.available("program_execution", columns):
+    if columns.device.type in ngs.kernels.DEVICES["program_execution"]:
         from ngs.kernels.program_execution import executed
 
         return executed(tables.all, columns, scenes, _renamed(unique), _CONSTANTS)
@@ -300,7 +300,7 @@ class SceneJudge:
     unique: Unique = strict
 
     def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
-        if not (ngs.kernels.available("program_execution", programs) and programs.numel()):
+        if programs.device.type not in ngs.kernels.DEVICES["program_execution"] or not programs.numel():
             found = execute_batch(self.tables, programs, self.scenes[questions], self.unique)
             return found == self.answers[questions]
         from ngs.kernels.program_execution import judged

@@ -190,7 +190,7 @@ def _assembled(
         )
         for part in parts
     )
-    columns = [GRAMMAR.column(label(image) or "") for image in used]
+    columns = [GRAMMAR.symbol_id(label(image) or "") for image in used]
     return HandwrittenFormulas(
         name,
         torch.from_numpy(np.stack([np.asarray(pictures[image], dtype=np.uint8) for image in used])),

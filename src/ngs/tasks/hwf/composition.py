@@ -45,7 +45,7 @@ def written(
     """
     shown = part.images.numpy()
     columns = data.columns.numpy()[shown]
-    images = {symbol: shown[columns == GRAMMAR.column(symbol)].tolist() for symbol in GRAMMAR.symbols}
+    images = {symbol: shown[columns == GRAMMAR.symbol_id(symbol)].tolist() for symbol in GRAMMAR.symbols}
     language = _language_of({symbol for symbol, rows in images.items() if rows}, data.name)
     choice = Random(f"images {seed}").choice
     drawn = sample_formulas(number, lengths, Random(f"formulas {seed}"), language)

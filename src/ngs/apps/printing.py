@@ -1,33 +1,30 @@
-"""How a command fails: the message of an error on standard error, and exit code 1."""
+"""How commands print: text as it is, since names of files and data may hold brackets, which are no markup."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import typer
+from rich.console import Console
 
 from ngs.errors import NGSError
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+
+def plain_console(*, stderr: bool = False, quiet: bool = False, width: int | None = None) -> Console:
+    """Where commands print: what is in brackets stays, in tables too."""
+    return Console(stderr=stderr, quiet=quiet, width=width, markup=False)
 
 
-def reporting_errors(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """A command that tells its user what went wrong. Errors of our own making keep their traceback."""
+def tell(console: Console, text: str) -> None:
+    """A line that is not broken, so that paths in it can be copied."""
+    console.print(text, highlight=False, soft_wrap=True)
 
-    @wraps(command)
-    def reporting(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
-        try:
-            return command(*args, **options)
-        except NGSError as error:
-            typer.echo(f"ngs: {error}", err=True)
-            raise typer.Exit(1) from None
 
-    return reporting
+def print_json(facts: Any) -> None:
+    typer.echo(json.dumps(facts, indent=2))
 
 
 def one_by_one(images: Iterable[Path], work: Callable[[Path], Mapping[str, Any]], as_json: bool) -> None:
@@ -40,6 +37,6 @@ def one_by_one(images: Iterable[Path], work: Callable[[Path], Mapping[str, Any]]
             typer.echo(f"ngs: {error}", err=True)
             found.append({"image": str(path), "error": str(error)})
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        print_json(found)
     if any("error" in each for each in found):
         raise typer.Exit(1)
