@@ -41,9 +41,9 @@ from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import execute
+from ngs.tasks.clevr.packed import load
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes
-from ngs.tasks.clevr.source import load
 
 GRAMMAR = arithmetic()
 Results = dict[str, Any]
