@@ -20,7 +20,7 @@ from ngs.experiments.folder import EARLY, step_of
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.finish import finish
 from ngs.experiments.report.corrections import Searches
-from ngs.experiments.report.gallery import WAYS
+from ngs.experiments.report.gallery import SEARCHES
 from ngs.experiments.run import Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
@@ -50,7 +50,7 @@ class Corrections:
 
     @property
     def noun(self) -> str:
-        return WAYS[self.config.task].readings.noun
+        return SEARCHES[self.config.task].reads.noun
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -86,10 +86,10 @@ class Corrections:
         yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> Searches[Any]:
-        ways = WAYS[self.config.task]
-        parts = ways.parts_of(self.config, torch.device("cpu"))
-        readings = ways.readings.read(run, EARLY, self.config, parts, "train", self.number)
-        return ways.corrected(readings, self.chain, self.config.seed)
+        searches = SEARCHES[self.config.task]
+        parts = searches.reads.parts_of(self.config, torch.device("cpu"))
+        readings = searches.reads.read(run, EARLY, self.config, parts, "train", self.number)
+        return searches.of(readings, self.chain, self.config.seed)
 
 
 def kinds_of(found: Searches[Any]) -> list[str]:

@@ -50,6 +50,8 @@ class Searches(ABC, Generic[R]):
 
     kinds: ClassVar[Sequence[str]]
     """what `kind` tells apart"""
+    reads: ClassVar[type[Readings[Any]]]
+    """the readings that it corrects"""
     possible: ClassVar[Sequence[Fate]] = tuple(Fate)
 
     readings: R
@@ -60,7 +62,8 @@ class Searches(ABC, Generic[R]):
     """[state, wrong, time]: where m-BS was, from the first state to the last"""
 
     @classmethod
-    def of(cls, readings: R, chain: ChainSettings, generator: torch.Generator) -> Self:
+    def of(cls, readings: R, chain: ChainSettings, seed: int) -> Self:
+        generator = torch.Generator().manual_seed(seed)
         wrong, none = torch.tensor(readings.wrong, dtype=torch.int64), readings.reading.symbols[:0]
         nothing = Corrections(none, readings.reading.right[:0])
         ends = [(nothing, nothing, none.expand(chain.steps + 1, -1, -1))]

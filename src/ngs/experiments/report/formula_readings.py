@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.course import Parts
-from ngs.experiments.hwf import load_network, reasoner_of
+from ngs.experiments.hwf import load_network, parts_of, reasoner_of
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
 from ngs.experiments.report.readings import Readings, some_of
 from ngs.explanations.drawing import as_svg
@@ -92,6 +92,8 @@ class FormulaReadings(Readings[Misreading]):
 
     noun: ClassVar[str] = "formulas"
     at_once: ClassVar[int] = 1024
+    parts_of = staticmethod(parts_of)
+    places: ClassVar[tuple[int, int]] = (24, 6)
 
     chosen: Sequence[int]
     """[example]: which of the part"""
@@ -190,6 +192,7 @@ class FormulaSearches(Searches[FormulaReadings]):
     kinds: ClassVar[Sequence[str]] = ("digit", "operator", MORE_STEPS, "none", "spurious")
     """1-BS makes it what is written by a digit, or by an operator; only m-BS finds anything, or neither does;
     1-BS finds a formula with the right answer that is not what is written"""
+    reads: ClassVar[type[Readings[Any]]] = FormulaReadings
     possible: ClassVar[Sequence[Fate]] = (Fate.TRUE, Fate.SPURIOUS, Fate.NONE)
 
     def true_kind(self, k: int) -> str:

@@ -12,8 +12,7 @@ from ngs.experiments.report.corrections import Fate
 from ngs.experiments.report.formula_readings import POSTERIOR, CorrectedFormula, Misreading
 from ngs.experiments.report.formulas import confusion_table, corrected_formula, misread_formula
 from ngs.experiments.report.markup import Html, badge, element, number, sign
-from ngs.experiments.report.recorded import Section
-from ngs.experiments.report.sections import FATES, AnswersPage, shares_table
+from ngs.experiments.report.sections import FATES, AnswersPage, Section, shares_table
 from ngs.explanations.drawing import as_svg
 from ngs.tasks.hwf.dataset import GRAMMAR
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.experiments.clevr import load_reader, part_of
+from ngs.experiments.clevr import load_reader, part_of, parts_of
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.course import Parts
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
@@ -62,6 +62,9 @@ class QuestionReadings(Readings[Answered]):
 
     noun: ClassVar[str] = "questions"
     at_once: ClassVar[int] = 32
+    parts_of = staticmethod(parts_of)
+    examined: ClassVar[int | None] = 5_000
+    places: ClassVar[tuple[int, int]] = (12, 4)
 
     config: TrainCLEVR
     reader: QuestionReader
@@ -167,6 +170,7 @@ class QuestionSearches(Searches[QuestionReadings]):
     """The wrongly answered questions after both searches."""
 
     kinds: ClassVar[Sequence[str]] = ("true", MORE_STEPS, "none", "spurious", "unjudged")
+    reads: ClassVar[type[Readings[Any]]] = QuestionReadings
 
     def corrected(self, k: int) -> CorrectedQuestion:
         number, fate, z = self.readings.wrong[k], self.fates[ONE_STEP][k], self.one.z[k]

@@ -11,24 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import torch
 from torch import Tensor
 
-from ngs.experiments.course import Marks
+from ngs.experiments.course import Marks, Parts
 from ngs.learning.metrics import Reading
 from ngs.search.reasoner import Reasoner
 
 Shown = TypeVar("Shown")
-
-
-@dataclass(frozen=True)
-class Mistakes(Generic[Shown]):
-    """How many mistakes there are, and some of them."""
-
-    wrong: int
-    lucky: int
-    """right answers from sentences that mean something else than the true ones"""
-    shown_wrong: tuple[Shown, ...]
-    shown_lucky: tuple[Shown, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +29,12 @@ class Readings(ABC, Generic[Shown]):
     """what the examples are called"""
     at_once: ClassVar[int]
     """wrong answers that are corrected together"""
+    parts_of: ClassVar[staticmethod[[Any, torch.device], Parts[Any, Any]]]
+    """the data set, cut as a configuration says"""
+    examined: ClassVar[int | None] = None
+    """test examples that a page is about, at most"""
+    places: ClassVar[tuple[int, int]]
+    """mistakes on a page, at most; and places among them for right answers"""
 
     reasoner: Reasoner
     reading: Reading
@@ -103,11 +99,10 @@ class Readings(ABC, Generic[Shown]):
     def shown(self, number: int) -> Shown:
         """An example with what was read in it, to be shown."""
 
-    def mistakes(self, limit: int, lucky: int) -> Mistakes[Shown]:
-        """At most `limit`, with places for `lucky` ones."""
+    def mistakes(self, limit: int, lucky: int) -> tuple[tuple[Shown, ...], tuple[Shown, ...]]:
+        """Some with wrong answers, and some lucky ones: at most `limit`, with places for `lucky` ones."""
         places = min(len(self.lucky), max(lucky, limit - len(self.wrong)))
-        some = self._some(self.wrong, limit - places), self._some(self.lucky, places)
-        return Mistakes(len(self.wrong), len(self.lucky), *some)
+        return self._some(self.wrong, limit - places), self._some(self.lucky, places)
 
     def _some(self, numbers: list[int], limit: int) -> tuple[Shown, ...]:
         return tuple(map(self.shown, islice(self.most_confident(numbers), limit)))

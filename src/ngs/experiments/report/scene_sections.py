@@ -8,9 +8,8 @@ from typing import ClassVar
 from ngs.experiments.report.formulas import confusion_table
 from ngs.experiments.report.markup import Html, badge, card, element, percent, table_head, table_line
 from ngs.experiments.report.picture_figure import figure, told_faults
-from ngs.experiments.report.recorded import Section
-from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery
-from ngs.experiments.report.sections import TaskPage, shares_table
+from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery, scene_gallery
+from ngs.experiments.report.sections import Section, TaskPage, shares_table
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 
@@ -30,6 +29,7 @@ HOW_TO_READ = (
 
 class ScenePage(TaskPage):
     shown: SceneGallery
+    read = staticmethod(scene_gallery)
     task: ClassVar[str] = "Seeing scenes"
     examples: ClassVar[str] = "pictures"
     tested_on = "objects"

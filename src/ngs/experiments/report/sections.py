@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ngs.experiments.counted import COUNTED
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
-from ngs.experiments.report.gallery import Gallery
-from ngs.experiments.report.headline import headline, title
+from ngs.experiments.report.curves import POINTS, charts
+from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.markup import (
     Html,
     badge,
@@ -23,8 +24,10 @@ from ngs.experiments.report.markup import (
     table_line,
 )
 from ngs.experiments.report.outcome import Run, Shares
-from ngs.experiments.report.recorded import Section, about, page_sections
+from ngs.experiments.report.setup import setup
 
+Section = tuple[str, str, Iterable[Html]]
+"""The name of an anchor, a title, and what stands under it."""
 SHARES = ": what is right, with 95% intervals (Wilson)"
 
 
@@ -39,6 +42,8 @@ class TaskPage(ABC):
     labels: ClassVar[Mapping[str, str]]
     """shares in the headline, and what is right in each"""
     accuracy_title: ClassVar[str]
+    read: ClassVar[staticmethod[[Path, Any], Any]]
+    """what the networks in a folder with some configuration make of the data, read anew"""
 
     def __init__(self, run: Run[Any], shown: Any) -> None:
         """`shown` is what the networks of the run make of the data, read anew; None if there are none."""
@@ -46,17 +51,62 @@ class TaskPage(ABC):
         self.data: str = run.config.data if shown is None else shown.data
 
     def about(self, *more: str) -> Html:
-        return about(self.run, self.data, *more)
+        """What the numbers below are about: data set, method, part."""
+        facts = {"data set": self.data, "method": self.run.config.method}
+        named = [element("span", f"{name} ", element("b", value)) for name, value in facts.items()]
+        return element("p", *named, *(element("span", text) for text in more), class_="of")
 
     # The headline
 
     def head(self) -> Iterator[Html]:
         """What was learned how, and how well: the top of the page."""
-        yield from title(self.run, self.data, task=self.task, lede=self.supervision(), of=self.planned())
+        run = self.run
+        state = [] if run.result else [" ", badge("warn", "unfinished")]
+        yield element("p", self.task, class_="eyebrow")
+        yield element("h1", run.config.method, element("small", " on "), self.data, *state)
+        yield element("p", self.supervision(), class_="lede")
+        if run.result is None:
+            yield note(
+                f"Unfinished: {run.steps:,} steps{self.planned()}, and no result yet. What follows is "
+                f"preliminary."
+            )
         if self.shown is not None:
-            step = self.shown.step if self.run.result is None else self.run.result.chosen_step
-            yield headline(self.run, step, self.test, self.tested_on, self.labels, self.right)
+            yield element("div", *self._headline(), class_="headline")
             yield element("p", self.remark(), class_="of")
+
+    def _headline(self) -> Iterator[Html]:
+        """The numbers of the network on the test part, and what it took."""
+        run, test = self.run, self.test
+        yield self._answers()
+        two = [_tile(what, percent(test.labels[name]), "test part") for name, what in self.labels.items()]
+        yield element("div", *two, class_="card second")
+        step = self.shown.step if run.result is None else run.result.chosen_step
+        memory = None if run.result is None else run.result.peak_memory_mb
+        for tile in (
+            _tile("training", f"{run.seconds:,.1f} s", "without validation"),
+            _tile("chosen step", f"{step:,}", f"of {run.steps:,}, by validation"),
+            _tile("peak memory", "–" if memory is None else f"{memory:,.0f} MB", "of the process"),
+        ):
+            yield element("div", tile, class_="card")
+
+    def _answers(self) -> Html:
+        """The number that counts, with its interval in words and on a line from 0 to 1."""
+        test, (low, high) = self.test, self.test.interval
+        ends = {"--low": low, "--high": high, "--at": test.answers or 0}
+        style = ";".join(f"{name}:{100 * share:.2f}%" for name, share in ends.items())
+        parts = element("i", class_="range"), element("i", class_="point")
+        interval = f"95% interval {percent(low)} to {percent(high)} (Wilson)"
+        return element(
+            "div",
+            _tile(
+                f"{self.right}, test part ({test.examples:,} {self.tested_on})",
+                percent(test.answers),
+                f"{test.right:,} of {test.examples:,}; {interval}",
+            ),
+            element("div", *parts, class_="interval", style=style),
+            element("div", *(element("span", end) for end in ("0%", "50%", "100%")), class_="scale"),
+            class_="card first",
+        )
 
     @abstractmethod
     def supervision(self) -> str:
@@ -87,11 +137,25 @@ class TaskPage(ABC):
     # Accuracy, and all sections
 
     def sections(self) -> Iterator[Section]:
-        """In the order of the page."""
-        if self.shown is None:
-            return page_sections(self.run, self.data, self.examples)
-        first = ("accuracy", self.accuracy_title, self.accuracy())
-        return page_sections(self.run, self.data, self.examples, [first], self.more())
+        """What counts about the network, how it learned, more about the network, what ran."""
+        if self.shown is not None:
+            yield "accuracy", self.accuracy_title, self.accuracy()
+        yield "curves", "How it learned", self.curves()
+        if self.shown is not None:
+            yield from self.more()
+        yield "setup", "What ran", setup(self.run)
+
+    def curves(self) -> Iterator[Html]:
+        run = self.run
+        yield self.about(
+            f"validation part: {run.config.validation:.0%} of the training {self.examples}, held out"
+        )
+        drawn = list(charts(run.rows, run.result.chosen_step if run.result else None))
+        yield element("div", *drawn, class_="charts") if drawn else note("Nothing is on record yet.")
+        if len(run.rows) > POINTS:
+            yield element(
+                "p", f"Curves of more than {POINTS} records run through means of several.", class_="of"
+            )
 
     @abstractmethod
     def more(self) -> Iterable[Section]:
@@ -133,6 +197,7 @@ class AnswersPage(TaskPage):
     """The page about a run that learned from answers: mistakes and corrections have the same form for all."""
 
     shown: Gallery | None
+    read = staticmethod(gallery)
     cards: ClassVar[str] = "cards"
     """the class of a list of cards"""
     read_as: ClassVar[str]
@@ -165,21 +230,22 @@ class AnswersPage(TaskPage):
         yield "corrections", "Corrections, right and spurious", self.corrections()
 
     def mistakes(self) -> Iterator[Html]:
-        exam, found = self.gallery.exam, self.gallery.mistakes
-        yield self.about(f"test part, {exam.counted}", f"{found.wrong:,} wrong answers")
+        shown, exam = self.gallery, self.gallery.exam
+        wrong, lucky = len(exam.wrong), len(exam.lucky)
+        yield self.about(f"test part, {exam.counted}", f"{wrong:,} wrong answers")
         if exam.labelled:
-            yield element("p", f"Wrong answers: {found.wrong:,}. {found.lucky:,} more are {self.lucky}.")
+            yield element("p", f"Wrong answers: {wrong:,}. {lucky:,} more are {self.lucky}.")
         else:
             yield note(self.unlabelled)
-        if not found.shown_wrong and not found.shown_lucky:
+        if not shown.wrong and not shown.lucky:
             yield element("p", "There is no mistake to be shown.")
             return
         yield element("p", self.how_to_read)
-        wrong = badge("bad", "wrong answer"), found.shown_wrong, found.wrong
-        lucky = badge("warn", "right answer by luck"), found.shown_lucky, found.lucky
-        for name, (told, some, of) in {"Wrong answers": wrong, "Right by luck": lucky}.items():
-            cards = [card([told], *self.told(each)) for each in some]
-            yield from self._list(name, cards, of)
+        for name, told, some, of in (
+            ("Wrong answers", badge("bad", "wrong answer"), shown.wrong, wrong),
+            ("Right by luck", badge("warn", "right answer by luck"), shown.lucky, lucky),
+        ):
+            yield from self._list(name, [card([told], *self.told(each)) for each in some], of)
 
     def _list(self, name: str, cards: Sequence[Html], of: int) -> Iterator[Html]:
         if cards:
@@ -274,3 +340,7 @@ def shares_table(
     body = element("tbody", *(line(*group) for group in groups.items()), line("all", total, "sum"))
     top = element("caption", caption, element("small", SHARES))
     return element("table", top, table_head(*head), body, class_="numbers shares")
+
+
+def _tile(name: str, value: str, more: str) -> Html:
+    return element("dl", element("dt", name), element("dd", value, element("small", more)))

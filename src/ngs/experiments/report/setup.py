@@ -1,63 +1,15 @@
-"""Sections that need nothing but the record of a run: how it learned, and what ran."""
+"""What ran: the configuration and the environment of a run, and what to type for the same again."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
 from ngs.experiments.config import Training
-from ngs.experiments.report.curves import POINTS, charts
-from ngs.experiments.report.markup import Html, element, note, table_line
+from ngs.experiments.report.markup import Html, element, table_line
 from ngs.experiments.report.outcome import Run
-
-Section = tuple[str, str, Iterable[Html]]
-"""The name of an anchor, a title, and what stands under it."""
-
-
-def about(run: Run[Training], data: str, *more: str) -> Html:
-    """What the numbers below are about: data set, method, part."""
-    facts = {"data set": data, "method": run.config.method}
-    named = [element("span", f"{name} ", element("b", value)) for name, value in facts.items()]
-    others = [element("span", text) for text in more]
-    return element("p", *named, *others, class_="of")
-
-
-def page_sections(
-    run: Run[Training],
-    data: str,
-    examples: str,
-    first: Iterable[Section] = (),
-    then: Iterable[Section] = (),
-) -> Iterator[Section]:
-    """In the order of the page: what counts about the network, how it learned, more about it, what ran.
-
-    `examples` says what is learned from.
-    """
-    yield from first
-    yield "curves", "How it learned", curves(run, data, examples)
-    yield from then
-    yield "setup", "What ran", setup(run)
-
-
-def curves(run: Run[Training], data: str, examples: str) -> Iterator[Html]:
-    """`examples` says what is learned from."""
-    held_out = f"validation part: {run.config.validation:.0%} of the training {examples}, held out"
-    yield about(run, data, held_out)
-    drawn = [
-        element(
-            "figure",
-            element("figcaption", chart.title, element("small", f", by {chart.time}")),
-            chart.key,
-            chart.svg,
-            class_="card",
-        )
-        for chart in charts(run.rows, run.result.chosen_step if run.result else None)
-    ]
-    yield element("div", *drawn, class_="charts") if drawn else note("Nothing is on record yet.")
-    if len(run.rows) > POINTS:
-        yield element("p", f"Curves of more than {POINTS} records run through means of several.", class_="of")
 
 
 def setup(run: Run[Training]) -> Iterator[Html]:
