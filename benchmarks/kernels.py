@@ -38,7 +38,7 @@ WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
 
 
-def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse[Any]]]:
+def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse]]:
     """Runs that can use kernels, by our settings and by the paper's."""
     device, means = torch.device("cuda"), Means(clevr=clevr)
     yield "questions, our settings", CLEVRCourse(our_clevr(means), device)
@@ -58,7 +58,7 @@ def kernels(names: tuple[str, ...]) -> Iterator[None]:
             os.environ["NGS_KERNELS"] = before
 
 
-def milliseconds(course: AnswersCourse[Any], method: str, steps: int) -> float:
+def milliseconds(course: AnswersCourse, method: str, steps: int) -> float:
     """Of one training step, on average over `steps` of them."""
     course.config = replace(course.config, method=method, steps=WARM_UP + steps)
     torch.manual_seed(0)

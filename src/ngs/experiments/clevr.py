@@ -50,15 +50,12 @@ def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, devic
     return Part.of(questions, tables, language, device, unique=unique)
 
 
-class CLEVRCourse(AnswersCourse[Part]):
+class CLEVRCourse(AnswersCourse):
     """Learn to turn questions into programs."""
 
-    def __init__(self, config: TrainCLEVR, device: torch.device) -> None:
-        self.config: TrainCLEVR = config
-        self.parts = parts = parts_of(config, device)
-        super().__init__(
-            device, parts.data, parts.validation, parts.test, measure, len(parts.validation.questions)
-        )
+    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    config: TrainCLEVR
+    parts: Parts[VisualQuestions, Part]
 
     @property
     def reasoner(self) -> Reasoner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 from torch import nn
@@ -72,24 +72,28 @@ def cut(
     return train, held_out, test
 
 
-class Course(ABC, Generic[PartT]):
+class Course(ABC):
     """The data of a run, cut as its configuration says, and its network."""
 
-    augment: Augmentation | None = None
+    parts_of: ClassVar[staticmethod[[Any, torch.device], Parts[Any, Any]]]
+    """what to train, choose and test on"""
+    measure: ClassVar[staticmethod[[nn.Module, Any], Marks]]
+    """how good a network is on one part"""
+    config: Any
+    parts: Any
 
-    def __init__(
-        self,
-        device: torch.device,
-        data: DataSet,
-        validation: PartT,
-        tested: PartT,
-        measure: Callable[[nn.Module, PartT], Marks],
-        held_out: int,
-    ) -> None:
-        self.device, self.data_name, self.digest = device, data.name, data.digest
-        self.validation, self.tested, self.measure = validation, tested, measure
-        self.held_out = held_out
-        """examples of the validation part, by which the network is chosen"""
+    def __init__(self, config: Training, device: torch.device) -> None:
+        self.config, self.device, self.parts = config, device, self.parts_of(config, device)
+
+    @property
+    def augment(self) -> Augmentation | None:
+        """How what the network sees is changed in training."""
+        return None
+
+    @property
+    @abstractmethod
+    def held_out(self) -> int:
+        """How many examples of the validation part choose the network."""
 
     @abstractmethod
     def network(self) -> nn.Module:
@@ -107,16 +111,20 @@ class Course(ABC, Generic[PartT]):
         """What else belongs to a result."""
 
     def validate(self, network: nn.Module) -> Marks:
-        return self.measure(network, self.validation)
+        return self.measure(network, self.parts.validation)
 
     def test(self, network: nn.Module) -> Marks:
-        return self.measure(network, self.tested)
+        return self.measure(network, self.parts.test)
 
 
-class AnswersCourse(Course[PartT]):
+class AnswersCourse(Course):
     """A task that is learned from answers, by any of the methods."""
 
     config: TrainHWF | TrainCLEVR
+
+    @property
+    def held_out(self) -> int:
+        return len(self.parts.validation.examples)
 
     @property
     @abstractmethod

@@ -60,16 +60,16 @@ def reasoner_of(examples: Examples) -> Reasoner:
     return reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge if long else None)
 
 
-class HWFCourse(AnswersCourse[Reasoner]):
+class HWFCourse(AnswersCourse):
     """Learn to read handwritten formulas."""
 
-    def __init__(self, config: TrainHWF, device: torch.device) -> None:
-        self.config: TrainHWF = config
-        self.parts = parts = parts_of(config, device)
-        super().__init__(
-            device, parts.data, parts.validation, parts.test, measure, len(parts.validation.examples)
-        )
-        self.augment = Handwriting() if config.augments else None
+    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    config: TrainHWF
+    parts: Parts[HandwrittenFormulas, Reasoner]
+
+    @property
+    def augment(self) -> Handwriting | None:
+        return Handwriting() if self.config.augments else None
 
     @property
     def reasoner(self) -> Reasoner:

@@ -61,7 +61,7 @@ class Progress:
 class Task:
     """What the runs of a task learn, and how their networks are tested; `Any` is its own configuration."""
 
-    course: Callable[[Any, torch.device], Course[Any]]
+    course: type[Course]
     evaluate: Callable[[Any, Path, str | None, torch.device], tuple[str, Marks]]
     """the name of the data, and the scores on its test part"""
     products: Callable[[], AbstractContextManager[None]] = rounded_products
@@ -74,11 +74,6 @@ TASKS: Mapping[str, Task] = {
     "clevr": Task(clevr.CLEVRCourse, clevr.evaluate),
     "scenes": Task(scenes.ScenesCourse, scenes.evaluate, nullcontext),  # rendering wants every bit
 }
-
-
-def course_of(config: Config, device: torch.device) -> Course[Any]:
-    """What the run of a configuration learns."""
-    return TASKS[config.task].course(config, device)
 
 
 def train(
@@ -104,7 +99,7 @@ def train(
     device = accelerator.device
     torch.manual_seed(config.seed)
     with TASKS[config.task].products(), spared() as spare:
-        course = course_of(config, device)
+        course = TASKS[config.task].course(config, device)
         if course.held_out < FEW:
             remark(
                 f"the validation part has fewer than {FEW} examples ({course.held_out}), so which network is "
@@ -130,7 +125,7 @@ def train(
 class _Run:
     """The state of a run beyond the trainer's: its clock, its record and the best network so far."""
 
-    def __init__(self, config: Config, folder: Path, course: Course[Any], trainer: Trainer) -> None:
+    def __init__(self, config: Config, folder: Path, course: Course, trainer: Trainer) -> None:
         self.config, self.folder, self.course, self.trainer = config, folder, course, trainer
         self.record = Record(folder, writes=trainer.accelerator.is_main_process)
         self.seconds = 0.0
@@ -154,7 +149,7 @@ class _Run:
                 f"{self.folder / CHECKPOINT} is of another configuration ({', '.join(others)} differ); "
                 f"restore {CONFIG}, or train anew"
             )
-        if facts["data"] != self.course.digest:
+        if facts["data"] != self.course.parts.data.digest:
             raise DataError(
                 f"{self.config.data} is not what {self.folder} was trained on so far; put that back, "
                 f"or train anew"
@@ -223,14 +218,14 @@ class _Run:
             "seconds": self.seconds,
             "best": self.best,
             "config": self.config.as_facts(),
-            "data": self.course.digest,
+            "data": self.course.parts.data.digest,
         }
         # The chosen network too: a run killed between two files must not mix networks of different steps.
         tensors |= {BEST_PREFIX + name: tensor for name, tensor in self.best_weights.items()}
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
 
     def _keep(self, name: str, weights: Mapping[str, Tensor], step: int) -> None:
-        facts = {"step": step, DATA: self.course.digest, **self.course.network_facts()}
+        facts = {"step": step, DATA: self.course.parts.data.digest, **self.course.network_facts()}
         self._save(name, A_NETWORK, weights, facts)
 
     def _save(self, name: str, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -245,8 +240,8 @@ class _Run:
         network.load_state_dict(self.best_weights)
         network.to(self.trainer.accelerator.device)
         result = {
-            "data": self.course.data_name,
-            "digest": self.course.digest,
+            "data": self.course.parts.data.name,
+            "digest": self.course.parts.data.digest,
             "method": self.config.method,
             "steps": self.trainer.steps_done,
             "epochs": self._epochs(),

@@ -21,7 +21,7 @@ from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.finish import finish
 from ngs.experiments.report.corrections import Searches
 from ngs.experiments.report.gallery import SEARCHES
-from ngs.experiments.run import Progress
+from ngs.experiments.run import TASKS, Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 
@@ -87,7 +87,7 @@ class Corrections:
 
     def corrected(self, run: Path) -> Searches[Any]:
         searches = SEARCHES[self.config.task]
-        parts = searches.reads.parts_of(self.config, torch.device("cpu"))
+        parts = TASKS[self.config.task].course.parts_of(self.config, torch.device("cpu"))
         readings = searches.reads.read(run, EARLY, self.config, parts, "train", self.number)
         return searches.of(readings, self.chain, self.config.seed)
 

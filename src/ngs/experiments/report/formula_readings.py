@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.course import Parts
-from ngs.experiments.hwf import load_network, parts_of, reasoner_of
+from ngs.experiments.hwf import load_network, reasoner_of
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
 from ngs.experiments.report.readings import Readings, some_of
 from ngs.explanations.drawing import as_svg
@@ -92,7 +92,6 @@ class FormulaReadings(Readings[Misreading]):
 
     noun: ClassVar[str] = "formulas"
     at_once: ClassVar[int] = 1024
-    parts_of = staticmethod(parts_of)
     places: ClassVar[tuple[int, int]] = (24, 6)
 
     chosen: Sequence[int]

@@ -16,6 +16,7 @@ from ngs.experiments.report.corrections import Searches
 from ngs.experiments.report.formula_readings import FormulaSearches
 from ngs.experiments.report.question_readings import QuestionSearches
 from ngs.experiments.report.readings import Readings
+from ngs.experiments.run import TASKS
 
 PRACTICE = 300
 """Training examples that are corrected, at most."""
@@ -56,7 +57,7 @@ def gallery(folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
     """
     searches = SEARCHES[config.task]
     readings = searches.reads
-    parts = readings.parts_of(config, torch.device("cpu"))
+    parts = TASKS[config.task].course.parts_of(config, torch.device("cpu"))
     check_data(folder / BEST, config.data, parts.data.digest)
     exam = readings.read(folder, BEST, config, parts, "test", readings.examined)
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.experiments.clevr import load_reader, part_of, parts_of
+from ngs.experiments.clevr import load_reader, part_of
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.course import Parts
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
@@ -62,7 +62,6 @@ class QuestionReadings(Readings[Answered]):
 
     noun: ClassVar[str] = "questions"
     at_once: ClassVar[int] = 32
-    parts_of = staticmethod(parts_of)
     examined: ClassVar[int | None] = 5_000
     places: ClassVar[tuple[int, int]] = (12, 4)
 

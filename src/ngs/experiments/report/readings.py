@@ -11,10 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-import torch
 from torch import Tensor
 
-from ngs.experiments.course import Marks, Parts
+from ngs.experiments.course import Marks
 from ngs.learning.metrics import Reading
 from ngs.search.reasoner import Reasoner
 
@@ -29,8 +28,6 @@ class Readings(ABC, Generic[Shown]):
     """what the examples are called"""
     at_once: ClassVar[int]
     """wrong answers that are corrected together"""
-    parts_of: ClassVar[staticmethod[[Any, torch.device], Parts[Any, Any]]]
-    """the data set, cut as a configuration says"""
     examined: ClassVar[int | None] = None
     """test examples that a page is about, at most"""
     places: ClassVar[tuple[int, int]]
