@@ -26,8 +26,7 @@ from ngs.experiments.job import Job, address
 from ngs.experiments.record import Record
 from ngs.experiments.results.outcome import Outcome, read_outcome
 from ngs.experiments.results.outcome import tested as share_of
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import table
+from ngs.experiments.results.tables import Section, table
 from ngs.experiments.run import Progress
 from ngs.experiments.sweep.event import Began, Event
 from ngs.experiments.sweep.store import Store

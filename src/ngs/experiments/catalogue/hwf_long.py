@@ -13,8 +13,7 @@ from ngs.experiments.config import TrainHWF
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.results.outcome import Outcome, Place, Run, tested
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent, plain, rows_of, share
+from ngs.experiments.results.tables import Section, in_percent, plain, rows_of, share
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
 TRAINED, READ = "trained", "read"

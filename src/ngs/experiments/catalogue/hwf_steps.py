@@ -12,8 +12,7 @@ from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import WalkSteps
 from ngs.experiments.results.curves import Curve, curves_figure
 from ngs.experiments.results.outcome import Outcome, Place, tested
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent, rows_of, share
+from ngs.experiments.results.tables import Section, in_percent, rows_of, share
 
 STEPS = (1, 5, 10, 20)
 BEGINNING, WHOLE, COST = "beginning", "whole", "cost"

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ngs.experiments.comparison import Spread
-from ngs.experiments.results.outcome import Outcome, Place, Run, commits, devices
+from ngs.experiments.results.outcome import Outcome, Place, Run, commits, devices, tested
 from ngs.experiments.results.published import Published
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Measure = Callable[[Run], float | None]
 
 BEHIND = 1.0
 """Points below a published value from which on a place is marked."""
 MISSING = "not run yet"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page of results: Markdown in which `{name}` stands for the path of a figure or drawing,
+    without its ending."""
+
+    text: str
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    """written as SVG and PNG"""
+    drawings: Mapping[str, str] = field(default_factory=dict)
+    """SVG that is there already"""
 
 
 def table(outcome: Outcome, measure: Measure, known: Published | None = None, corner: str = "") -> str:
@@ -30,6 +47,18 @@ def table(outcome: Outcome, measure: Measure, known: Published | None = None, co
         values = [known.at(row, column) if known else None for column in outcome.columns]
         lines.append([f"*{row}*", *("" if value is None else f"*{value:.1f}*" for value in values)])
     return rows_of([corner, *outcome.columns], lines)
+
+
+def titled_tables(outcome: Outcome, titles: Mapping[str, str | Published]) -> Section:
+    """A table for each share of the test part, under a title or beside what was published."""
+    parts = []
+    for name, title in titles.items():
+        if isinstance(title, str):
+            parts.append(f"**{title}**\n\n{table(outcome, tested(name))}")
+        else:
+            shown = table(outcome, tested(name), title)
+            parts.append(f"**{title.caption}** (`{title.label}`)\n\n{shown}")
+    return Section("\n\n".join(parts))
 
 
 def rows_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
