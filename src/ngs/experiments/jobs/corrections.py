@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.folder import EARLY, step_of
-from ngs.experiments.job import Job, Trained
-from ngs.experiments.jobs.finish import finish
+from ngs.experiments.job import Job, Trained, finish
 from ngs.experiments.report.corrections import Searches
 from ngs.experiments.report.gallery import SEARCHES
 from ngs.experiments.run import TASKS, Progress
@@ -27,10 +26,8 @@ from ngs.search.back_search import ChainSettings
 
 
 @dataclass(frozen=True)
-class Corrections:
+class Corrections(Job):
     """Corrections of what the early network of a run misreads in its training examples."""
-
-    alone: ClassVar[bool] = False
 
     config: TrainHWF | TrainCLEVR
     number: int = 1000

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job
-from ngs.experiments.jobs.finish import finish
+from ngs.experiments.job import Job, finish
 from ngs.experiments.jobs.workloads import Work, Workload
 from ngs.experiments.power_law import power_law
 from ngs.experiments.run import Progress
@@ -23,15 +22,13 @@ MEASURED = ("seconds", "memory_mb")
 
 
 @dataclass(frozen=True)
-class StepCost:
+class StepCost(Job):
     """Some methods on work of several sizes.
 
     Seconds are the median over `rounds` steps, the methods in turn, each waited for. On a GPU products are
     rounded. Memory is what tensors take at most during the first step of a fresh training, Adam's state
     included, once everything is compiled.
     """
-
-    alone: ClassVar[bool] = True
 
     workload: Workload
     values: tuple[int, ...]
@@ -73,8 +70,8 @@ class StepCost:
         }
 
     @property
-    def needs(self) -> tuple[Job, ...]:
-        return ()
+    def alone(self) -> bool:
+        return True
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         """Size by size, from the first: measurements of two attempts would not be of one moment."""
