@@ -31,7 +31,6 @@ from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
 from ngs.experiments.config import Config, TrainCLEVR, TrainHWF, TrainScenes
-from ngs.experiments.curves_figure import draw_curves
 from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
 from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
@@ -258,7 +257,7 @@ def compare(
     """Put runs side by side; runs that differ in their seed alone become one row, with mean and spread."""
     groups = comparison.compare(folders, goal)
     if curves is not None:
-        draw_curves(folders, curves)
+        comparison.draw_curves(folders, curves)
     if as_json:
         typer.echo(json.dumps([asdict(group) for group in groups], indent=2))
         return

@@ -14,7 +14,6 @@ Read first: `course.py`, a task as a run sees it; then `run.py`, from a configur
     weights.py         what a run learned, in one file to give away
     comparison.py      several runs side by side
     counted.py         what is counted in the scores of each task
-    curves_figure.py   learning curves of several runs
     seen_questions.py  questions answered from pixels
     job.py             work whose result is kept, known by what it depends on
     jobs               the jobs that are no training runs

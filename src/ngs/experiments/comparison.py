@@ -8,11 +8,12 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from ngs.errors import DataError
+from ngs.errors import DataError, NGSError
 from ngs.experiments.config import Config, read_facts
 from ngs.experiments.counted import COUNTED
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.results.curves import curves_figure, save, together
 from ngs.experiments.run import load_config
 
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
@@ -71,6 +72,29 @@ def seeds_together(folders: Sequence[Path]) -> dict[Config, list[Path]]:
         config = replace(load_config(folder), seed=0, test_curve=False)  # neither makes it another experiment
         groups.setdefault(config, []).append(folder)
     return groups
+
+
+def curve(folder: Path) -> dict[int, float]:
+    """The share of right test answers by step, of a run with --test-curve."""
+    share = COUNTED[load_config(folder).task].answers
+    rows = [row for row in read_rows(folder / METRICS) if "test" in row]
+    if not rows:
+        raise DataError(f"{folder} has no test curve; train it with --test-curve")
+    return {row["step"]: row["test"][share] for row in rows}
+
+
+def draw_curves(folders: Sequence[Path], path: Path) -> None:
+    """Write the figure: a line for each configuration, its seeds together.
+
+    A line is named after its first folder, less the seed at its end, and ends where the shortest run does.
+    """
+    if path.suffix not in (".svg", ".png"):
+        raise NGSError(f"the figure is to be {path}; give a name that ends with .svg or .png")
+    curves = {
+        runs[0].name.removesuffix(f"-{load_config(runs[0]).seed}"): together([curve(run) for run in runs])
+        for runs in seeds_together(folders).values()
+    }
+    save(curves_figure(curves, "right test answers"), path)
 
 
 def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:

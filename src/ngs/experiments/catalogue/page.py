@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ngs.experiments.catalogue.experiment import Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.curves_figure import save
+from ngs.experiments.results.curves import save
 from ngs.experiments.results.outcome import Outcome, read_outcome
 from ngs.experiments.results.tables import Section, provenance
 

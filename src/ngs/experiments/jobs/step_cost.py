@@ -106,4 +106,4 @@ def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
     """The exponent of everything that was measured; none of what was 0 somewhere."""
     x = [row["x"] for row in rows]
     values = {name: [row[name] for row in rows] for name in MEASURED}
-    return {name: power_law(x, y).as_facts() if min(y) > 0 else None for name, y in values.items()}
+    return {name: power_law(x, y)._asdict() if min(y) > 0 else None for name, y in values.items()}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
+from ngs.experiments.comparison import curve, draw_curves
 from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.curves_figure import curve, draw_curves
 
 
 def made(folder: Path, config: TrainHWF | TrainCLEVR, share: str) -> Path:
