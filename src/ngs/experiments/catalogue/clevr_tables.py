@@ -28,7 +28,7 @@ OUR_ROWS: Rows = {
     "posterior, our settings": {"method": "posterior"},
     "supervised, our settings": {"method": "supervised", "steps": 2400, "validate_every": 150},
 }
-FEW_QUESTIONS = {"dropout": 0.3, "enumerated": 2000, "steps": 1200}
+FEW_QUESTIONS: dict[str, Any] = {"dropout": 0.3, "enumerated": 2000, "steps": 1200}
 """What the posterior needs with a quarter of the questions, chosen on those held out: docs/clevr.md."""
 SHARES = {"answers": "answers", "equivalent": "true programs, up to equivalence"}
 _RATES: Rows = {
@@ -44,9 +44,9 @@ RATES: Rows = {row: {**CLEVR_ROWS["NGS-m-BS"], **rate} for row, rate in _RATES.i
 def full(means: Means) -> list[Cell]:
     def ours(**settings: Any) -> TrainCLEVR:
         few = FEW_QUESTIONS if (settings["method"], settings["fraction"]) == ("posterior", 0.25) else {}
-        return our_clevr(means, **settings, **few)
+        return our_clevr(data=means.clevr, **settings, **few)
 
-    theirs = grid(PAPER_ROWS, FRACTIONS, partial(paper_clevr, means), means.seeds)
+    theirs = grid(PAPER_ROWS, FRACTIONS, partial(paper_clevr, data=means.clevr), means.seeds)
     return theirs + grid(OUR_ROWS, FRACTIONS, ours, means.seeds)
 
 
@@ -106,7 +106,7 @@ def _experiment(name: str, title: str, about: str, rows: Rows, by: str) -> Exper
         title,
         about,
         ("clevr",),
-        lambda means: grid(rows, WHOLE, partial(paper_clevr, means), means.seeds),
+        lambda means: grid(rows, WHOLE, partial(paper_clevr, data=means.clevr), means.seeds),
         lambda means: grid(rows, WHOLE, quick_clevr, means.seeds),
         show,
     )

@@ -12,8 +12,8 @@ from ngs.experiments.results.outcome import Outcome, Run
 from ngs.experiments.results.tables import Section, rows_of
 
 PLACE = ("corrections", "")
-EARLY_FORMULAS = {"method": "m-bs", "steps": 80, "validate_every": 40}
-EARLY_QUESTIONS = {"method": "m-bs", "steps": 60, "validate_every": 60}
+EARLY_FORMULAS: dict[str, Any] = {"method": "m-bs", "steps": 80, "validate_every": 40}
+EARLY_QUESTIONS: dict[str, Any] = {"method": "m-bs", "steps": 60, "validate_every": 60}
 """A network that has learned something, and still makes mistakes of every kind."""
 
 
@@ -75,7 +75,7 @@ HWF_EXAMPLES = Experiment(
     "operator right; finds nothing, but m-BS does in more steps, be it what is written or not; neither finds "
     "anything; or 1-BS finds a spurious correction, which gives the answer but is not what is written.",
     ("hwf",),
-    lambda means: _cells(our_hwf(means.hwf, **EARLY_FORMULAS)),
+    lambda means: _cells(our_hwf(data=means.hwf, **EARLY_FORMULAS)),
     lambda means: _cells(quick_hwf(**EARLY_FORMULAS), number=300),
     show,
 )

@@ -18,7 +18,7 @@ SHARES = {"calculation": 1, "symbol": 2}
 
 
 def full(means: Means) -> list[Cell]:
-    config = partial(paper_hwf, means)
+    config = partial(paper_hwf, data=means.hwf)
     instead = grid(HWF_ROWS, WHOLE, config, means.seeds)
     long = grid(HWF_ROWS, WHOLE, partial(config, steps=100_000, validate_every=2500), means.seeds)
     return [replace(cell, instead=short.jobs) for cell, short in zip(long, instead, strict=True)]

@@ -34,8 +34,10 @@ def cells(
 
 
 def full(means: Means) -> list[Cell]:
-    beginning = partial(paper_hwf, means, steps=1500, validate_every=100)
-    whole = partial(paper_hwf, means, steps=100_000, validate_every=2500)  # m = 5: a line of hwf-curves
+    beginning = partial(paper_hwf, data=means.hwf, steps=1500, validate_every=100)
+    whole = partial(
+        paper_hwf, data=means.hwf, steps=100_000, validate_every=2500
+    )  # m = 5: a line of hwf-curves
     cost = StepCost(WalkSteps(network="paper"), STEPS, ("m-bs",), device=means.device)
     return cells(beginning, whole, means.seeds, cost)
 

@@ -44,8 +44,8 @@ TABLE = Experiment(
     "bits (TF32), as convolutions did before.",
     ("hwf",),
     lambda means: [
-        *grid(HWF_ROWS, FRACTIONS, partial(paper_hwf, means), means.seeds),
-        *grid(OURS, FRACTIONS, partial(wide_hwf, means.hwf), means.seeds),
+        *grid(HWF_ROWS, FRACTIONS, partial(paper_hwf, data=means.hwf), means.seeds),
+        *grid(OURS, FRACTIONS, partial(wide_hwf, data=means.hwf), means.seeds),
     ],
     lambda means: grid(HWF_ROWS, FRACTIONS, quick_hwf, means.seeds),
     lambda outcome: titled_tables(
@@ -66,7 +66,9 @@ ONE_LENGTH = Experiment(
     "authors publish. HWF has 1,000 training formulas of length 1 and 6,000 of length 7, so the columns "
     "differ in more than length.",
     ("hwf",),
-    lambda means: grid(METHODS, LENGTHS, partial(our_hwf, means.hwf, steps=900, augment=None), means.seeds),
+    lambda means: grid(
+        METHODS, LENGTHS, partial(our_hwf, data=means.hwf, steps=900, augment=None), means.seeds
+    ),
     lambda means: grid(METHODS, LENGTHS, quick_hwf, means.seeds),
     lambda outcome: Section(table(outcome, tested("calculation"), published("one_length_only"), "length")),
 )
