@@ -317,7 +317,7 @@ def test_the_checkpoint_is_chosen_on_validation_and_never_on_the_test(
         right = next(on_test if len(part) == test else on_validation, 0)
         return ProgramScores(ProgramScore(100, right, None, None), {}, {})
 
-    monkeypatch.setattr(clevr, "measure", made_up)
+    monkeypatch.setattr(CLEVRCourse, "measure", staticmethod(made_up))
     config = replace(config, steps=8, validate_every=2, test_curve=True)
     assert finished(config, tmp_path / "run")["chosen_step"] == 6
     rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]

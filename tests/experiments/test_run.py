@@ -317,7 +317,7 @@ def test_of_equally_good_networks_the_later_is_kept(
         right = next(on_validation if len(reasoner.examples) == 16 else on_test, 0)
         return Scores({1: Score(100, 100, right, None, None)})
 
-    monkeypatch.setattr(hwf, "measure", made_up)
+    monkeypatch.setattr(hwf.HWFCourse, "measure", staticmethod(made_up))
     config = replace(config, steps=20, test_curve=True)
     assert finished(config, tmp_path / "run")["chosen_step"] == 15
     rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]

@@ -73,6 +73,18 @@ class CLEVRCourse(AnswersCourse):
             "size": asdict(SIZES[config.network]),
         }
 
+    @staticmethod
+    def evaluate(
+        config: TrainCLEVR, folder: Path, data: str | None, device: torch.device
+    ) -> tuple[str, ProgramScores]:
+        questions = load(config.data if data is None else data)
+        network, facts = read_network(folder / BEST, "clevr", KNOWN, _made)
+        if data is None:
+            check_data(folder / BEST, config.data, questions.digest)
+        test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
+        tables = SceneTables.of(questions.scenes).to(device)
+        return questions.name, measure(network.to(device), part_of(config, test, tables, device))
+
     def result_facts(self) -> dict[str, Any]:
         return {"not_understood": len(self.parts.train.not_understood)}
 
@@ -89,16 +101,3 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
 def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:
     words, size = len(facts["vocabulary"]), Size(**facts["size"])
     return PointerNetwork(words, len(MODULES), size=size, copies=facts["copies"], dropout=dropout)
-
-
-def evaluate(
-    config: TrainCLEVR, folder: Path, data: str | None, device: torch.device
-) -> tuple[str, ProgramScores]:
-    """The name of the data and the test scores of a run's network, on its own data or on other."""
-    questions = load(config.data if data is None else data)
-    network, facts = read_network(folder / BEST, "clevr", KNOWN, _made)
-    if data is None:
-        check_data(folder / BEST, config.data, questions.digest)
-    test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
-    tables = SceneTables.of(questions.scenes).to(device)
-    return questions.name, measure(network.to(device), part_of(config, test, tables, device))

@@ -116,12 +116,8 @@ def _group(config: Config, runs: Sequence[Path], shared: set[str], goal: float) 
         )
     environments = [read_facts(run / ENVIRONMENT) for run in runs]
     reached = [_seconds_to(run, COUNTED[config.task].answers, goal) for run in runs]
-    default = type(config)().as_facts()
-    settings = {
-        name: value
-        for name, value in config.as_facts().items()
-        if name not in {*shared, *TOLD_ELSEWHERE} and value != default[name]
-    }
+    elsewhere = {*shared, *TOLD_ELSEWHERE}
+    settings = {name: value for name, value in config.given.items() if name not in elsewhere}
 
     def tested(name: str) -> Spread:
         return Spread.of([result["test"][name] for result in results])

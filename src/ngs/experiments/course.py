@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence, Sized
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
@@ -12,6 +14,7 @@ from torch import nn
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF, Training
+from ngs.gpu import rounded_products
 from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.methods import Objective
 from ngs.processes import own_seed
@@ -29,18 +32,7 @@ class Marks(Protocol):
         """All of it, for JSON."""
 
 
-class DataSet(Protocol):
-    """What the courses ask of a data set."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def digest(self) -> str:
-        """Tells data sets apart that stand in the same place."""
-
-
-DataT = TypeVar("DataT", bound=DataSet, covariant=True)
+DataT = TypeVar("DataT")
 PartT = TypeVar("PartT")
 ExamplesT = TypeVar("ExamplesT", bound=Sized)
 
@@ -50,6 +42,7 @@ class Parts(Generic[DataT, PartT]):
     """A data set cut as a configuration says."""
 
     data: DataT
+    """with a `name`, and a `digest` that tells data sets apart that stand in the same place"""
     train: PartT
     validation: PartT
     """held out from the training examples; chooses the network"""
@@ -105,6 +98,17 @@ class Course(ABC):
 
     @abstractmethod
     def lessons(self) -> Sequence[Lesson]: ...
+
+    @staticmethod
+    @abstractmethod
+    def evaluate(config: Any, folder: Path, data: str | None, device: torch.device) -> tuple[str, Marks]:
+        """The name of the data and the test scores of a run's network, on its own data or on other."""
+
+    @staticmethod
+    def products() -> AbstractContextManager[None]:
+        """How matrices are multiplied on a GPU. Engines of formulas and programs have small whole numbers
+        only, which `rounded_products` leaves as they are."""
+        return rounded_products()
 
     @abstractmethod
     def result_facts(self) -> dict[str, Any]:

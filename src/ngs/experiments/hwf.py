@@ -99,6 +99,16 @@ class HWFCourse(AnswersCourse):
         objective = Objective(Supervised(), labelled, torch.Generator(self.device))
         return Lesson("pretrain", labelled.examples, objective, PRETRAIN_STEPS, enough, ask_every=5)
 
+    @staticmethod
+    def evaluate(
+        config: TrainHWF, folder: Path, data: str | None, device: torch.device
+    ) -> tuple[str, Scores]:
+        formulas = formulas_of(config) if data is None else load(data)
+        network = load_network(folder).to(device)
+        if data is None:
+            check_data(folder / BEST, config.data, formulas.digest)
+        return formulas.name, measure(network, reasoner_of(formulas.examples(formulas.test).to(device)))
+
     def result_facts(self) -> dict[str, Any]:
         # of results on import; what is read is compared exactly
         return {"tolerance": 0.0 if self.config.data == EMBEDDED else float(TOLERANCE)}
@@ -111,12 +121,3 @@ def load_network(folder: Path, name: str = BEST) -> nn.Module:
 
 def _made(network: str) -> nn.Module:
     return NETWORKS[network](len(GRAMMAR.symbols))
-
-
-def evaluate(config: TrainHWF, folder: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
-    """The name of the data and the test scores of a run's network, on its own data or on other."""
-    formulas = formulas_of(config) if data is None else load(data)
-    network = load_network(folder).to(device)
-    if data is None:
-        check_data(folder / BEST, config.data, formulas.digest)
-    return formulas.name, measure(network, reasoner_of(formulas.examples(formulas.test).to(device)))

@@ -90,11 +90,9 @@ class Trained(Job):
     @property
     def facts(self) -> dict[str, Any]:
         """Without what has its default, so that a setting which is added later changes no address."""
-        given, default = self.config.as_facts(), type(self.config)().as_facts()
         settings = {
             name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
-            for name, value in given.items()
-            if value != default[name]
+            for name, value in self.config.given.items()
         }
         data = data_facts(self.config.task, self.config.data)
         return {"task": self.config.task, **settings, "data": data, "defaults": DEFAULTS}

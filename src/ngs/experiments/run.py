@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from ngs.experiments.folder import (
 )
 from ngs.experiments.garbage import spared
 from ngs.experiments.record import Record
-from ngs.gpu import rounded_products
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer, batch_taken
 
@@ -57,23 +56,12 @@ class Progress:
     """what was measured"""
 
 
-@dataclass(frozen=True)
-class Task:
-    """What the runs of a task learn, and how their networks are tested; `Any` is its own configuration."""
-
-    course: type[Course]
-    evaluate: Callable[[Any, Path, str | None, torch.device], tuple[str, Marks]]
-    """the name of the data, and the scores on its test part"""
-    products: Callable[[], AbstractContextManager[None]] = rounded_products
-    """how matrices are multiplied on a GPU; engines of formulas and programs have small whole numbers only,
-    which `rounded_products` leaves as they are"""
-
-
-TASKS: Mapping[str, Task] = {
-    "hwf": Task(hwf.HWFCourse, hwf.evaluate),
-    "clevr": Task(clevr.CLEVRCourse, clevr.evaluate),
-    "scenes": Task(scenes.ScenesCourse, scenes.evaluate, nullcontext),  # rendering wants every bit
+TASKS: Mapping[str, type[Course]] = {
+    "hwf": hwf.HWFCourse,
+    "clevr": clevr.CLEVRCourse,
+    "scenes": scenes.ScenesCourse,
 }
+"""What the runs of a task learn, and how their networks are tested."""
 
 
 def train(
@@ -99,7 +87,7 @@ def train(
     device = accelerator.device
     torch.manual_seed(config.seed)
     with TASKS[config.task].products(), spared() as spare:
-        course = TASKS[config.task].course(config, device)
+        course = TASKS[config.task](config, device)
         if course.held_out < FEW:
             remark(
                 f"the validation part has fewer than {FEW} examples ({course.held_out}), so which network is "
@@ -295,5 +283,6 @@ def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     config = load_config(run)
     if data is None:
         check_there(run, config)
-    with TASKS[config.task].products():
-        return TASKS[config.task].evaluate(config, run, data, Accelerator().device)
+    task = TASKS[config.task]
+    with task.products():
+        return task.evaluate(config, run, data, Accelerator().device)

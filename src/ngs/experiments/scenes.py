@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,17 @@ class ScenesCourse(Course):
         examples = PictureExamples.of(pictures, self.device)
         return MirroredPictures(examples) if self.config.augment else examples
 
+    @staticmethod
+    def evaluate(
+        config: TrainScenes, run: Path, data: str | None, device: torch.device
+    ) -> tuple[str, SceneMarks]:
+        name, pictures = test_part(run, data, device)
+        return name, measure(load_scene_reader(run).network.to(device), pictures)
+
+    @staticmethod
+    def products() -> AbstractContextManager[None]:
+        return nullcontext()  # rendering wants every bit
+
     def result_facts(self) -> dict[str, Any]:
         return {"pictures": len(self.parts.train), "rendered": self.config.rendered}
 
@@ -167,11 +179,3 @@ def load_scene_reader(run: Path) -> SceneReader:
 def _made(facts: Any) -> SceneNetwork:
     size: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["size"].items()}
     return SceneNetwork(SceneSize(**size))
-
-
-def evaluate(
-    config: TrainScenes, run: Path, data: str | None, device: torch.device
-) -> tuple[str, SceneMarks]:
-    """The name of the data and the test scores of a run's network, on its own data or on other."""
-    name, pictures = test_part(run, data, device)
-    return name, measure(load_scene_reader(run).network.to(device), pictures)

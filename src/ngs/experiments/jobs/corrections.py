@@ -84,7 +84,7 @@ class Corrections(Job):
 
     def corrected(self, run: Path) -> Searches[Any]:
         searches = SEARCHES[self.config.task]
-        parts = TASKS[self.config.task].course.parts_of(self.config, torch.device("cpu"))
+        parts = TASKS[self.config.task].parts_of(self.config, torch.device("cpu"))
         readings = searches.reads.read(run, EARLY, self.config, parts, "train", self.number)
         return searches.of(readings, self.chain, self.config.seed)
 

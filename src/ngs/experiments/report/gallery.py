@@ -57,7 +57,7 @@ def gallery(folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
     """
     searches = SEARCHES[config.task]
     readings = searches.reads
-    parts = TASKS[config.task].course.parts_of(config, torch.device("cpu"))
+    parts = TASKS[config.task].parts_of(config, torch.device("cpu"))
     check_data(folder / BEST, config.data, parts.data.digest)
     exam = readings.read(folder, BEST, config, parts, "test", readings.examined)
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.config import Training, read_facts
+from ngs.experiments.config import read_facts
 from ngs.experiments.counted import COUNTED, Counted
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.run import load_config
-
-Config = TypeVar("Config", bound=Training, covariant=True)
 
 Z = 1.959964
 """95% of the standard normal distribution lie within this of 0."""
@@ -101,11 +99,11 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Run(Generic[Config]):
+class Run:
     """The folder of a run, read."""
 
     folder: Path
-    config: Config
+    config: Any
     environment: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
     result: Result | None
@@ -126,7 +124,7 @@ class Run(Generic[Config]):
         return max((row["step"] for row in self.rows), default=0)
 
 
-def read_run(folder: Path) -> Run[Any]:
+def read_run(folder: Path) -> Run:
     """The run in `folder`, of whatever task; a DataError where there is none."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from ngs.experiments.folder import BEST, REPORT, check_there
 from ngs.experiments.report.formula_sections import FormulaPage
@@ -41,7 +40,7 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
     return path
 
 
-def page(run: Run[Any], shown: Gallery | SceneGallery | None) -> str:
+def page(run: Run, shown: Gallery | SceneGallery | None) -> str:
     """The whole document; without a gallery where there is no network yet."""
     report = PAGES[run.config.task](run, shown)
     below = list(report.sections())

@@ -45,7 +45,7 @@ class TaskPage(ABC):
     read: ClassVar[staticmethod[[Path, Any], Any]]
     """what the networks in a folder with some configuration make of the data, read anew"""
 
-    def __init__(self, run: Run[Any], shown: Any) -> None:
+    def __init__(self, run: Run, shown: Any) -> None:
         """`shown` is what the networks of the run make of the data, read anew; None if there are none."""
         self.run, self.shown = run, shown
         self.data: str = run.config.data if shown is None else shown.data

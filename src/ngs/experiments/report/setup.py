@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
-from ngs.experiments.config import Training
 from ngs.experiments.report.markup import Html, element, table_line
 from ngs.experiments.report.outcome import Run
 
 
-def setup(run: Run[Training]) -> Iterator[Html]:
+def setup(run: Run) -> Iterator[Html]:
     """Configuration, environment, and what to type for the same again."""
-    defaults = {field.name: field.default for field in fields(run.config)}
-    given = {name: value for name, value in vars(run.config).items() if value != defaults[name]}
+    given = run.config.given
     tables = [
         _facts_table("configuration", vars(run.config), given),
         _facts_table("environment", dict(_flat(run.environment)), {}),
