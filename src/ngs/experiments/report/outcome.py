@@ -24,10 +24,8 @@ class Shares:
     """How many of some examples were right."""
 
     examples: int
-    answers: float | None
-    """None where there are no examples"""
-    labels: Mapping[str, float | None]
-    """what only labels can tell; None where nobody knows them"""
+    by_name: Mapping[str, float | None]
+    """of right answers first, None where there are no examples; None where nobody knows the labels"""
     groups: Mapping[str, Mapping[str, Shares]]
     """by length, and by kind where there are kinds"""
 
@@ -35,12 +33,15 @@ class Shares:
     def of(cls, facts: Mapping[str, Any], counted: Counted) -> Shares:
         """From what the `as_facts` of a task's scores made."""
         shares = {name: None if facts[name] is None else float(facts[name]) for name in counted.shares}
-        answers = shares.pop(counted.answers)
         groups = {
             group: {str(name): cls.of(part, counted) for name, part in facts.get(group, {}).items()}
             for group in counted.groups
         }
-        return cls(int(facts["examples"]), answers, shares, groups)
+        return cls(int(facts["examples"]), shares, groups)
+
+    @property
+    def answers(self) -> float | None:
+        return next(iter(self.by_name.values()))
 
     @property
     def right(self) -> int:
@@ -71,6 +72,8 @@ def wilson(right: int, of: int) -> tuple[float, float]:
 class Result:
     """The end of a finished run."""
 
+    data: str
+    digest: str
     chosen_step: int
     training_seconds: float
     tolerance: float
@@ -83,19 +86,18 @@ class Result:
     def read(cls, path: Path, counted: Counted) -> Result:
         facts = read_facts(path)
         try:
-            memory = facts["peak_memory_mb"]
             return cls(
+                facts["data"],
+                facts["digest"],
                 int(facts["chosen_step"]),
                 float(facts["training_seconds"]),
                 float(facts.get("tolerance", 0.0)),
                 Shares.of(facts["validation"], counted),
                 Shares.of(facts["test"], counted),
-                None if memory is None else float(memory),
+                None if (memory := facts["peak_memory_mb"]) is None else float(memory),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(
-                f"{path} is no result of a run ({type(error).__name__}: {error}); train again"
-            ) from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise DataError(f"{path} is damaged, or of another version of NGS; train again") from None
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class QuestionPage(AnswersPage):
         return "questions" if self.run.result is not None or self.is_all else "questions of it"
 
     def remark(self) -> str:
-        if self.test.labels["equivalent"] is None:
+        if self.test.by_name["equivalent"] is None:
             return self.unlabelled
         return (
             "Programs are equivalent where they differ only in the order of filters, or of the two sides of "
@@ -79,7 +79,7 @@ class QuestionPage(AnswersPage):
     def asides(self) -> Iterator[Html]:
         if self.run.result is not None:
             part = self.run.result.validation
-            programs = part.labels["equivalent"]
+            programs = part.by_name["equivalent"]
             told = (
                 ""
                 if programs is None

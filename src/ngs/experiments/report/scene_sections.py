@@ -94,7 +94,7 @@ class ScenePage(TaskPage):
         if self.run.result is not None:
             parts["validation part"] = self.run.result.validation
         lines = [
-            table_line(what, [percent(part.labels[name]) for part in parts.values()])
+            table_line(what, [percent(part.by_name[name]) for part in parts.values()])
             for name, what in MEASURES.items()
         ]
         total, blank = self.shown.scores.total, [""] * (len(parts) - 1)

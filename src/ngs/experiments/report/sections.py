@@ -78,7 +78,7 @@ class TaskPage(ABC):
         """The numbers of the network on the test part, and what it took."""
         run, test = self.run, self.test
         yield self._answers()
-        two = [_tile(what, percent(test.labels[name]), "test part") for name, what in self.labels.items()]
+        two = [_tile(what, percent(test.by_name[name]), "test part") for name, what in self.labels.items()]
         yield element("div", *two, class_="card second")
         step = self.shown.step if run.result is None else run.result.chosen_step
         memory = None if run.result is None else run.result.peak_memory_mb
@@ -334,7 +334,7 @@ def shares_table(
         low, high = part.interval
         bar = element("span", element("i", style=f"--share:{100 * (part.answers or 0):.1f}%"), class_="bar")
         answers = joined(bar, percent(part.answers), element("small", f"{low:.1%} to {high:.1%}"))
-        others = [percent(part.labels[label]) for label in labels]
+        others = [percent(part.by_name[label]) for label in labels]
         return table_line(name, [f"{part.examples:,}", answers, *others], class_)
 
     body = element("tbody", *(line(*group) for group in groups.items()), line("all", total, "sum"))
