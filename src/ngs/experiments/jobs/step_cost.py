@@ -11,7 +11,7 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.job import Job, finish
-from ngs.experiments.jobs.workloads import Work, Workload
+from ngs.experiments.jobs.workloads import Workload
 from ngs.experiments.power_law import power_law
 from ngs.experiments.run import Progress
 from ngs.experiments.tensor_memory import peak_tensor_mb
@@ -84,10 +84,12 @@ class StepCost(Job):
         measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
         for number, value in enumerate(self.values, 1):
             # Once unmeasured: what is made a single time, by whoever comes first, is nobody's cost.
-            for step in self.workload.at(value, self.methods, 1, device).steps.values():
+            for step in self.workload.at(value, self.methods, 1, device)[1].values():
                 step()
-            work = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
-            rows = self._measure(work, device)
+            x, steps = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
+            memory = {method: peak_tensor_mb(step, device) for method, step in steps.items()}
+            seconds = timed(steps, self.rounds, device, self.warm_up)
+            rows = {m: {"x": x, "seconds": seconds[m], "memory_mb": memory[m]} for m in self.methods}
             for method, row in rows.items():
                 measured[method].append(row)
             yield Progress(number, len(self.values), rows)
@@ -95,11 +97,6 @@ class StepCost(Job):
         result = {"unit": self.workload.unit, "costs": costs}
         finish(folder, device, result)
         yield Progress(len(self.values), len(self.values), result)
-
-    def _measure(self, work: Work, device: torch.device) -> dict[str, dict[str, float]]:
-        memory = {method: peak_tensor_mb(step, device) for method, step in work.steps.items()}
-        seconds = timed(work.steps, self.rounds, device, self.warm_up)
-        return {m: {"x": work.x, "seconds": seconds[m], "memory_mb": memory[m]} for m in self.methods}
 
 
 def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:

@@ -41,14 +41,8 @@ BATCHES = 2
 """Of training examples, so that not every step sees the same."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """Work of one size."""
-
-    x: int
-    """the size, in the unit of the workload"""
-    steps: Actions
-    """by method"""
+Work = tuple[int, Actions]
+"""A size, in the unit of the workload, and the steps of each method."""
 
 
 class Workload(ABC):
@@ -80,7 +74,7 @@ class OnFormulas(Workload):
         make = partial(NETWORKS[given["network"]], len(GRAMMAR.symbols))
         settings = Settings(batch_size, learning_rate=STILL)
         makers = {name: self.method(name, value) for name in methods}
-        return Work(value, training_steps(makers, reasoner, make, settings, steps))
+        return value, training_steps(makers, reasoner, make, settings, steps)
 
     def method(self, name: str, value: int) -> MakeMethod:
         return METHODS[name]
@@ -139,7 +133,7 @@ class ProgramLength(Workload):
         makers = {method: replace(config, method=method).make_method() for method in methods}
         reasoner = part.reasoner(config.edits, config.effort)
         make = partial(PointerNetwork, len(part.questions.vocabulary), len(MODULES), size=SIZES[self.network])
-        return Work(value, training_steps(makers, reasoner, make, config.settings, steps))
+        return value, training_steps(makers, reasoner, make, config.settings, steps)
 
 
 def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Part:
@@ -186,7 +180,7 @@ class Parsing(Workload):
         logits = torch.randn(given["batch_size"], given["length"], len(grammar.symbols), generator=generator)
         log_probs = logits.log_softmax(-1).to(device)
         parsers = {method: partial(PARSERS[method], grammar, log_probs) for method in methods}
-        return Work(len(grammar.rules), parsers)
+        return len(grammar.rules), parsers
 
 
 @dataclass(frozen=True)

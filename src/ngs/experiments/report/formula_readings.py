@@ -56,16 +56,8 @@ class Misreading:
     log_probs: Tensor
     """[time, symbol]: what the network says"""
 
-    @property
-    def p_written(self) -> list[float]:
-        """The network's probability of each written symbol."""
-        return self._p(self.written)
-
-    @property
-    def p_read(self) -> list[float]:
-        return self._p(self.read)
-
-    def _p(self, sentence: Sentence) -> list[float]:
+    def p(self, sentence: Sentence) -> list[float]:
+        """The network's probability of each symbol."""
         symbols = torch.tensor(GRAMMAR.encode(sentence))
         p: list[float] = self.log_probs.exp().gather(1, symbols[:, None])[:, 0].tolist()
         return p
@@ -74,11 +66,6 @@ class Misreading:
     def wrong(self) -> tuple[int, ...]:
         """The positions of the misread symbols."""
         return tuple(t for t, (a, b) in enumerate(zip(self.written, self.read, strict=True)) if a != b)
-
-    @property
-    def lucky(self) -> bool:
-        """Whether the answer is right all the same."""
-        return bool(self.value == self.answer)
 
     @property
     def one_step(self) -> Correction:
@@ -108,11 +95,6 @@ class FormulaReadings(Readings[Misreading]):
         reasoner = reasoner_of(every.select(chosen))
         names = [parts.data.test.names[k] for k in chosen] if part == "test" else ()
         return cls(reasoner, read_all(load_network(run, file), reasoner), len(every), chosen, names)
-
-    @property
-    def examples(self) -> Examples:
-        examples: Examples = self.reasoner.examples
-        return examples
 
     @property
     def labels(self) -> Tensor:

@@ -76,7 +76,8 @@ class FormulaPage(AnswersPage):
         return ", pre-training included" if self.run.config.pretrain else super().planned()
 
     def remark(self) -> str:
-        exactly, tolerance = "Answers are exact fractions and are compared exactly.", self.run.tolerance
+        exactly = "Answers are exact fractions and are compared exactly."
+        tolerance = 0.0 if self.run.result is None else self.run.result.tolerance
         imported = (
             f"Tolerance {tolerance:g}: how far a stated result was from the exact one on import, at most."
         )
@@ -160,8 +161,8 @@ def misread_formula(misreading: Misreading) -> Html:
         misreading.images,
         _line("written", _signs(written), equals(misreading.answer)),
         _line("read", _signs(read, written), equals(misreading.value)),
-        chances("p(read)", misreading.p_read),
-        chances("p(written)", misreading.p_written),
+        chances("p(read)", misreading.p(read)),
+        chances("p(written)", misreading.p(written)),
     )
 
 

@@ -112,10 +112,6 @@ class Run:
     """None where it did not come to its end"""
 
     @property
-    def tolerance(self) -> float:
-        return 0.0 if self.result is None else self.result.tolerance
-
-    @property
     def seconds(self) -> float:
         recorded = max((float(row["seconds"]) for row in self.rows), default=0.0)
         return recorded if self.result is None else self.result.training_seconds

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from torch import Tensor
 
 from ngs.experiments.course import Marks
+from ngs.learning.examples import Examples
 from ngs.learning.metrics import Reading
 from ngs.search.reasoner import Reasoner
 
@@ -57,7 +58,12 @@ class Readings(ABC, Generic[Shown]):
     @property
     def labelled(self) -> bool:
         """Whether the true sentences are known."""
-        return self.reasoner.examples.labels is not None
+        return self.examples.labels is not None
+
+    @property
+    def examples(self) -> Examples:
+        examples: Examples = self.reasoner.examples
+        return examples
 
     @cached_property
     def wrong(self) -> list[int]:
