@@ -18,7 +18,7 @@ from ngs.experiments.catalogue.settings import (
 )
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.results.curves import curves_figure
-from ngs.experiments.results.outcome import Outcome, tested
+from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.published import published
 from ngs.experiments.results.tables import Section, rows_of, share, titled_tables
 
@@ -95,7 +95,7 @@ def _experiment(name: str, title: str, about: str, rows: Rows, by: str) -> Exper
 
     def show(outcome: Outcome) -> Section:
         shown = {place.row + place.mark: place for place in outcome.places}
-        lines = [[row, *(share(place, tested(each)) for each in SHARES)] for row, place in shown.items()]
+        lines = [[row, *(share(place, each) for each in SHARES)] for row, place in shown.items()]
         curves = {row: place.curve("answers") for row, place in shown.items()}
         text = rows_of(["", *SHARES.values()], lines)
         text += f"\n\n![Right answers against training steps, by {by}]({{{name}}})"

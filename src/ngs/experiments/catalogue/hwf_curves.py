@@ -9,7 +9,7 @@ from functools import partial
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import HWF_ROWS, WHOLE, grid, paper_hwf, quick_hwf
 from ngs.experiments.results.curves import curves_figure
-from ngs.experiments.results.outcome import Outcome, tested
+from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.published import released_curves
 from ngs.experiments.results.tables import Section, rows_of, share
 
@@ -56,7 +56,7 @@ def _ends(outcome: Outcome, released: Mapping[str, Sequence[tuple[float, float, 
     rows = [
         [
             place.row + place.mark,
-            *(share(place, tested(kind)) for kind in SHARES),
+            *(share(place, kind) for kind in SHARES),
             *(last(place.row, at) for at in logged.values()),
         ]
         for place in outcome.places

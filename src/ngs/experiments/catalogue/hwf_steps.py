@@ -12,7 +12,7 @@ from ngs.experiments.config import TrainHWF
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import WalkSteps
 from ngs.experiments.results.curves import Curve, curves_figure
-from ngs.experiments.results.outcome import Outcome, Place, tested
+from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.tables import Section, in_percent, rows_of, share
 
 STEPS = (1, 5, 10, 20)
@@ -69,8 +69,8 @@ def _cells(beginning: Place, whole: Place, steps: Sequence[int], seconds: float 
 
     return [
         whole.row + whole.mark,
-        *(share(whole, tested(name)) for name in ("calculation", "symbol")),
-        share(beginning, tested("calculation")) + beginning.mark,
+        *(share(whole, name) for name in ("calculation", "symbol")),
+        share(beginning, "calculation") + beginning.mark,
         *map(after, steps),
         "" if seconds is None else f"{1000 * seconds:.1f}",
     ]

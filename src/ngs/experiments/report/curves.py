@@ -151,7 +151,9 @@ def chart(
             axes.plot(each.x, each.y, color=colour, marker="o" if len(each.x) <= MARKED else "")
         _label(axes, time, share)
         for name, x in moments:
-            _mark(axes, name, x)
+            axes.axvline(x, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
+            above = ((x, 1), (0, 3), ("data", "axes fraction"), "offset points")
+            axes.annotate(name, *above, ha="right", color=MUTED, fontsize=10)
         svg = _as_markup(figure, f"{title}, by {time}")
     named = zip(cycle(SERIES), drawn, strict=False)
     key = [element("span", each.name, style=f"--colour:{VARIABLES[colour]}") for colour, each in named]
@@ -169,20 +171,6 @@ def _label(axes: Axes, time: str, share: bool) -> None:
     if share:
         axes.set_ylim(-0.03, 1.03)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-
-
-def _mark(axes: Axes, name: str, x: float) -> None:
-    axes.axvline(x, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
-    axes.annotate(
-        name,
-        (x, 1),
-        (0, 3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="right",
-        color=MUTED,
-        fontsize=10,
-    )
 
 
 def _as_markup(figure: Figure, title: str) -> Html:

@@ -74,7 +74,7 @@ class Misreading:
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaReadings(Readings[Misreading]):
+class FormulaReadings(Readings):
     """What a network reads in some formulas."""
 
     noun: ClassVar[str] = "formulas"
@@ -173,7 +173,7 @@ class FormulaSearches(Searches[FormulaReadings]):
     kinds: ClassVar[Sequence[str]] = ("digit", "operator", MORE_STEPS, "none", "spurious")
     """1-BS makes it what is written by a digit, or by an operator; only m-BS finds anything, or neither does;
     1-BS finds a formula with the right answer that is not what is written"""
-    reads: ClassVar[type[Readings[Any]]] = FormulaReadings
+    reads: ClassVar[type[Readings]] = FormulaReadings
     possible: ClassVar[Sequence[Fate]] = (Fate.TRUE, Fate.SPURIOUS, Fate.NONE)
 
     def true_kind(self, k: int) -> str:

@@ -39,7 +39,7 @@ class Gallery:
     """some of its mistakes, and some of its right answers for wrong reasons"""
     early_step: int
     """of a network that has much to learn"""
-    practice: Readings[Any]
+    practice: Readings
     """of training examples by it"""
     corrections: Any
     """`Searches` from there; None where there was nothing to correct"""

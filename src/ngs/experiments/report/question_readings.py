@@ -51,7 +51,7 @@ class Answered:
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionReadings(Readings[Answered]):
+class QuestionReadings(Readings):
     """What a network makes of some questions."""
 
     noun: ClassVar[str] = "questions"
@@ -160,7 +160,7 @@ class QuestionSearches(Searches[QuestionReadings]):
     """The wrongly answered questions after both searches."""
 
     kinds: ClassVar[Sequence[str]] = ("true", MORE_STEPS, "none", "spurious", "unjudged")
-    reads: ClassVar[type[Readings[Any]]] = QuestionReadings
+    reads: ClassVar[type[Readings]] = QuestionReadings
 
     def corrected(self, k: int) -> CorrectedQuestion:
         number, fate, z = self.readings.wrong[k], self.fates[ONE_STEP][k], self.one.z[k]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ngs.experiments.report.corrections import Fate
 from ngs.experiments.report.markup import Html, chance, element, note, percent
-from ngs.experiments.report.programs import Working, differing, program_table
+from ngs.experiments.report.programs import Working, about_objects, differing, program_table
 from ngs.experiments.report.question_readings import Answered, CorrectedQuestion
 from ngs.experiments.report.scene_drawing import drawing
 from ngs.experiments.report.sections import AnswersPage, shares_table
@@ -124,7 +124,7 @@ class QuestionPage(AnswersPage):
         if true is not None:
             workings.append(Working("true", "true", true))
         kind = "" if answered.kind is None else f", {answered.kind}"
-        rings = {working.colour: working.about for working in workings}
+        rings = {working.colour: about_objects(working.executed.steps) for working in workings}
         scene = element("div", drawing(answered.scene, rings), class_="seen")
         asked = element("p", answered.text, " ", element("b", answered.answer), class_="asked")
         tables = element("div", scene, *map(program_table, workings), class_="workings")

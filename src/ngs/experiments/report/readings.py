@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
@@ -18,11 +18,9 @@ from ngs.learning.examples import Examples
 from ngs.learning.metrics import Reading
 from ngs.search.reasoner import Reasoner
 
-Shown = TypeVar("Shown")
-
 
 @dataclass(frozen=True, eq=False)
-class Readings(ABC, Generic[Shown]):
+class Readings(ABC):
     """What a network reads in some examples of a part."""
 
     noun: ClassVar[str]
@@ -99,15 +97,15 @@ class Readings(ABC, Generic[Shown]):
         """Mistakes in the order in which they are shown."""
 
     @abstractmethod
-    def shown(self, number: int) -> Shown:
+    def shown(self, number: int) -> Any:
         """An example with what was read in it, to be shown."""
 
-    def mistakes(self, limit: int, lucky: int) -> tuple[tuple[Shown, ...], tuple[Shown, ...]]:
+    def mistakes(self, limit: int, lucky: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Some with wrong answers, and some lucky ones: at most `limit`, with places for `lucky` ones."""
         places = min(len(self.lucky), max(lucky, limit - len(self.wrong)))
         return self._some(self.wrong, limit - places), self._some(self.lucky, places)
 
-    def _some(self, numbers: list[int], limit: int) -> tuple[Shown, ...]:
+    def _some(self, numbers: list[int], limit: int) -> tuple[Any, ...]:
         return tuple(map(self.shown, islice(self.most_confident(numbers), limit)))
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ngs.experiments.comparison import Spread
-from ngs.experiments.results.outcome import Outcome, Place, Run, commits, devices, tested
+from ngs.experiments.results.outcome import Outcome, Place, commits, devices
 from ngs.experiments.results.published import Published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Measure = Callable[[Run], float | None]
 
 BEHIND = 1.0
 """Points below a published value from which on a place is marked."""
@@ -32,15 +30,16 @@ class Section:
     """SVG that is there already"""
 
 
-def table(outcome: Outcome, measure: Measure, known: Published | None = None, corner: str = "") -> str:
-    """Rows and columns of an experiment; a share in percent. Published rows that we do not run come last.
+def table(outcome: Outcome, measured: str, known: Published | None = None, corner: str = "") -> str:
+    """Rows and columns of an experiment: a share of the test part, in percent. Published rows that we do not
+    run come last.
 
     Beside quick runs, whose data are others, nothing published stands.
     """
     known = None if outcome.quick else known
     others = [] if known is None else [row for row in known.values if row not in outcome.rows]
     lines = [
-        [row, *(_cell(outcome.at(row, each), measure, known) for each in outcome.columns)]
+        [row, *(_cell(outcome.at(row, each), measured, known) for each in outcome.columns)]
         for row in outcome.rows
     ]
     for row in others:
@@ -54,9 +53,9 @@ def titled_tables(outcome: Outcome, titles: Mapping[str, str | Published]) -> Se
     parts = []
     for name, title in titles.items():
         if isinstance(title, str):
-            parts.append(f"**{title}**\n\n{table(outcome, tested(name))}")
+            parts.append(f"**{title}**\n\n{table(outcome, name)}")
         else:
-            shown = table(outcome, tested(name), title)
+            shown = table(outcome, name, title)
             parts.append(f"**{title.caption}** (`{title.label}`)\n\n{shown}")
     return Section("\n\n".join(parts))
 
@@ -66,10 +65,10 @@ def rows_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
-def _cell(place: Place | None, measure: Measure, known: Published | None) -> str:
+def _cell(place: Place | None, measured: str, known: Published | None) -> str:
     if place is None:
         return ""
-    spread = place.spread(measure)
+    spread = place.tested(measured)
     theirs = None if known is None else known.at(place.row, place.column)
     if spread is None:
         return MISSING + ("" if theirs is None else f"; paper {theirs:.1f}")
@@ -83,9 +82,9 @@ def _cell(place: Place | None, measure: Measure, known: Published | None) -> str
     return f"**{text}**" if difference < -BEHIND else text
 
 
-def share(place: Place, measure: Measure) -> str:
+def share(place: Place, measured: str) -> str:
     """In percent; or that it is missing."""
-    spread = place.spread(measure)
+    spread = place.tested(measured)
     return MISSING if spread is None else in_percent(spread)
 
 
