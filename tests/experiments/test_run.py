@@ -31,11 +31,12 @@ from ngs.experiments.folder import (
     EARLY,
     ENVIRONMENT,
     RESULT,
+    load_config,
     remove,
 )
 from ngs.experiments.hwf import load_network, parts_of
 from ngs.experiments.record import METRICS, Record, read_rows
-from ngs.experiments.run import evaluate_run, load_config, train
+from ngs.experiments.run import evaluate_run, train
 from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS

@@ -31,7 +31,7 @@ from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
 from ngs.experiments.config import Config, TrainCLEVR, TrainHWF, TrainScenes
-from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
+from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, load_config, remove
 from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
 from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
@@ -127,7 +127,7 @@ def _resumed(given: Config, folder: Path, more_given: bool) -> Config:
     """The configuration of the run to go on with, which is to be given alone."""
     if more_given or given != type(given)():
         raise NGSError("--resume goes on with the run's own settings; give it alone, or with --threads")
-    config = runs.load_config(folder)
+    config = load_config(folder)
     if config.task != given.task:
         raise NGSError(
             f"{folder} is a run of {config.task}; go on with: ngs train {config.task} --resume {folder}"
@@ -204,7 +204,7 @@ def evaluate(
     if as_json:
         typer.echo(json.dumps({"data": name, **scores.as_facts()}, indent=2))
     else:
-        _print_scores(plain_console(), runs.load_config(run).task, scores.as_facts(), name)
+        _print_scores(plain_console(), load_config(run).task, scores.as_facts(), name)
 
 
 def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:

@@ -26,7 +26,6 @@ Read first: `course.py`, a task as a run sees it; then `run.py`, from a configur
     timed_steps.py     training steps that are timed
     tensor_memory.py   peak memory of tensors
     power_law.py       exponents of growth, by least squares
-    garbage.py         gc.freeze for what a run keeps to its end
 
 Nothing here prints or reads the command line: that is for `apps`. What any user of the library could need
 belongs to `learning`.

@@ -11,7 +11,7 @@ import torch
 from ngs.errors import NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR
 from ngs.experiments.course import AnswersCourse, Parts, cut
-from ngs.experiments.folder import BEST, check_data, load_config, read_network
+from ngs.experiments.folder import BEST, check_data, config_for, read_network
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
 from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.batched_execution import SceneTables
@@ -91,7 +91,7 @@ class CLEVRCourse(AnswersCourse):
 
 def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     """What a run learned (or its EARLY network), ready to be asked."""
-    config = load_config(folder, TrainCLEVR)
+    config = config_for(folder, TrainCLEVR)
     network, facts = read_network(folder / name, "clevr", KNOWN, _made)
     vocabulary = tuple(facts["vocabulary"])
     language, unique = LANGUAGES[config.grammar](), UNIQUE[config.unique]

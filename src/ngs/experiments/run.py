@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments import clevr, hwf, scenes
-from ngs.experiments.config import Config, config_of, read_facts
+from ngs.experiments.config import Config, read_facts
 from ngs.experiments.course import Course, Marks
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.folder import (
@@ -30,9 +31,8 @@ from ngs.experiments.folder import (
     ENVIRONMENT,
     RESULT,
     check_there,
-    kept_config,
+    load_config,
 )
-from ngs.experiments.garbage import spared
 from ngs.experiments.record import Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer, batch_taken
@@ -108,6 +108,23 @@ def train(
                 run.begin(command)
             spare()  # the optimizer, too, and all that it imported
             yield from run.go()
+
+
+@contextmanager
+def spared() -> Iterator[Callable[[], None]]:
+    """While the body lasts, Python searches for no garbage in what exists when it begins, or when it calls
+    what it is given.
+
+    PyTorch and its optimisers alone are more than 300,000 objects. A search through all of them stops
+    everything for a tenth of a second and more, for the first time within the first steps of a training.
+
+    The process has one such state: where two bodies overlap, the end of the first ends it for both.
+    """
+    gc.freeze()
+    try:
+        yield gc.freeze
+    finally:
+        gc.unfreeze()  # what is frozen as Python ends is told as leaked by libraries that count their own
 
 
 class _Run:
@@ -271,11 +288,6 @@ def _row(steps: list[Step]) -> dict[str, Any]:
         "loss": loss,
         **means,
     }
-
-
-def load_config(run: Path) -> Config:
-    """The configuration of the run in a folder, or of that which a file of weights was made of."""
-    return config_of(*kept_config(run))
 
 
 def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:

@@ -14,7 +14,7 @@ from torch import nn
 
 from ngs.experiments.config import TrainScenes
 from ngs.experiments.course import Course, Parts, cut
-from ngs.experiments.folder import check_data, load_config, network_of, read_network
+from ngs.experiments.folder import check_data, config_for, network_of, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
@@ -75,7 +75,7 @@ def bytes_to_keep(device: torch.device) -> int:
 
 def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str, Pictures]:
     """The name of a data set and its test part alone: of a run's own data, or of other."""
-    config = load_config(run, TrainScenes)
+    config = config_for(run, TrainScenes)
     read = config.data if source is None else source
     data = None if read == RENDERED else imported(read)
     if source is None:
@@ -171,7 +171,7 @@ class ScenesCourse(Course):
 
 def load_scene_reader(run: Path) -> SceneReader:
     """What a run learned to see, from its folder or from a file of weights."""
-    config = load_config(run, TrainScenes)
+    config = config_for(run, TrainScenes)
     network, _ = read_network(network_of(run), config.task, KNOWN, _made)
     return SceneReader(network)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainScenes, read_facts
-from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, load_config
+from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, config_for
 from ngs.experiments.results.tables import rows_of
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
@@ -54,7 +54,7 @@ def card_of(weights: Path) -> Path:
 
 def write_weights(run: Path, out: Path) -> Written:
     """Put the best network of a finished run that sees into the file `out`, and its card beside it."""
-    config = load_config(run, TrainScenes)
+    config = config_for(run, TrainScenes)
     if not run.is_dir():
         raise DataError(f"{run} is no folder of a run, but weights already; copy the file and its card")
     if not (run / RESULT).exists():

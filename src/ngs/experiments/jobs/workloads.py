@@ -29,7 +29,6 @@ from ngs.networks.pointer import SIZES, PointerNetwork
 from ngs.parsing.independent import independent
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
-from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.source import load as load_questions
 from ngs.tasks.hwf.dataset import GRAMMAR
@@ -129,25 +128,19 @@ class ProgramLength(Workload):
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
-        part = _questions(config, value, device)
+        data = load_questions(config.data)
+        numbers = (data.train.modules.lengths == value).nonzero().flatten()[: BATCHES * self.batch_size]
+        tables = SceneTables.of(data.scenes).to(device)
+        part = part_of(config, data.train.select(numbers), tables, device)
+        if len(part.examples) < self.batch_size:
+            raise NGSError(
+                f"{len(part.examples)} of the {data.name} questions have programs of {value} modules, and a "
+                f"step needs {self.batch_size}; give another length, or a smaller batch"
+            )
         makers = {method: replace(config, method=method).make_method() for method in methods}
         reasoner = part.reasoner(config.edits, config.effort)
         make = partial(PointerNetwork, len(part.questions.vocabulary), len(MODULES), size=SIZES[self.network])
         return value, training_steps(makers, reasoner, make, config.settings, steps)
-
-
-def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Part:
-    """Questions whose programs have so many modules."""
-    data = load_questions(config.data)
-    numbers = (data.train.modules.lengths == length).nonzero().flatten()[: BATCHES * config.batch_size]
-    asked, tables = data.train.select(numbers), SceneTables.of(data.scenes).to(device)
-    part = part_of(config, asked, tables, device)
-    if len(part.examples) < config.batch_size:
-        raise NGSError(
-            f"{len(part.examples)} of the {data.name} questions have programs of {length} modules, and a "
-            f"step needs {config.batch_size}; give another length, or a smaller batch"
-        )
-    return part
 
 
 # Parsing

@@ -96,7 +96,7 @@ class FormulaPage(AnswersPage):
         yield from super().more()
 
     def confusions(self) -> Iterator[Html]:
-        counts = self.gallery.exam.confusion
+        counts = self.shown.exam.confusion
         total, wrong = int(counts.sum()), int(counts.sum() - counts.diag().sum())
         yield self.about(f"test part, {total:,} symbols", f"{wrong:,} misread")
         yield element(
@@ -105,7 +105,7 @@ class FormulaPage(AnswersPage):
         yield element("div", confusion_table(counts, GRAMMAR.symbols), class_="card wide")
 
     def searches(self) -> Iterator[str]:
-        found = self.gallery.corrections
+        found = self.shown.corrections
         kind = "exact" if found.exact else "approximate, with a beam of values"
         yield (
             f"1-BS takes the likeliest change of one symbol, m-BS a random walk of such changes. The "

@@ -11,9 +11,8 @@ from typing import Any
 from ngs.errors import DataError
 from ngs.experiments.config import read_facts
 from ngs.experiments.counted import COUNTED, Counted
-from ngs.experiments.folder import ENVIRONMENT, RESULT
+from ngs.experiments.folder import ENVIRONMENT, RESULT, load_config
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import load_config
 
 Z = 1.959964
 """95% of the standard normal distribution lie within this of 0."""

@@ -91,7 +91,7 @@ class QuestionPage(AnswersPage):
                 f"network was chosen: {percent(part.answers)} of the answers right{told}.",
                 class_="of",
             )
-        if unread := self.gallery.exam.not_understood:
+        if unread := self.shown.exam.not_understood:
             yield note(
                 f"The dictionary does not understand {unread:,} questions of the test part: they count as "
                 f"wrong in a result, and are not among the questions shown below."
@@ -110,7 +110,7 @@ class QuestionPage(AnswersPage):
             f"it switches two modules that take and give the same{more}. m-BS is a random walk of such "
             f"changes. "
         )
-        if self.gallery.practice.labelled:
+        if self.shown.practice.labelled:
             yield "Marked: in what was read, where the true program differs; in a correction, what is new."
 
     def told(self, each: Answered | CorrectedQuestion) -> tuple[str, *tuple[Html, ...]]:

@@ -196,7 +196,7 @@ class TaskPage(ABC):
 class AnswersPage(TaskPage):
     """The page about a run that learned from answers: mistakes and corrections have the same form for all."""
 
-    shown: Gallery | None
+    shown: Gallery
     read = staticmethod(gallery)
     cards: ClassVar[str] = "cards"
     """the class of a list of cards"""
@@ -217,20 +217,15 @@ class AnswersPage(TaskPage):
     """corrections that are shown for each fate, at most"""
 
     @property
-    def gallery(self) -> Gallery:
-        assert self.shown is not None, "sections about a network are written where there is one"
-        return self.shown
-
-    @property
     def is_all(self) -> bool:
-        return bool(self.gallery.exam.is_all)
+        return bool(self.shown.exam.is_all)
 
     def more(self) -> Iterator[Section]:
         yield "mistakes", "Mistakes", self.mistakes()
         yield "corrections", "Corrections, right and spurious", self.corrections()
 
     def mistakes(self) -> Iterator[Html]:
-        shown, exam = self.gallery, self.gallery.exam
+        shown, exam = self.shown, self.shown.exam
         wrong, lucky = len(exam.wrong), len(exam.lucky)
         yield self.about(f"test part, {exam.counted}", f"{wrong:,} wrong answers")
         if exam.labelled:
@@ -253,7 +248,7 @@ class AnswersPage(TaskPage):
             yield element("div", *cards, class_=self.cards)
 
     def corrections(self) -> Iterator[Html]:
-        shown, found = self.gallery, self.gallery.corrections
+        shown, found = self.shown, self.shown.corrections
         step = f"the network of step {shown.early_step:,}"
         yield self.about(f"training part, {shown.practice.counted}", step)
         if found is None:
@@ -271,7 +266,7 @@ class AnswersPage(TaskPage):
         yield from self.in_detail(some)
 
     def _what_happens(self) -> str:
-        shown, practice = self.gallery, self.gallery.practice
+        shown, practice = self.shown, self.shown.practice
         lucky = f"; {len(practice.lucky):,} more are {self.lucky}" if practice.labelled else ""
         return (
             f"What learning from answers has to go by. At step {shown.early_step:,} the network gives "
@@ -282,7 +277,7 @@ class AnswersPage(TaskPage):
         )
 
     def _fates_table(self) -> Html:
-        wrong, labelled = len(self.gallery.practice.wrong), self.gallery.practice.labelled
+        wrong, labelled = len(self.shown.practice.wrong), self.shown.practice.labelled
         fates = [each for each in Fate if each is Fate.NONE or (each is Fate.UNJUDGED) != labelled]
 
         def line(search: str, found: Sequence[Fate]) -> Html:
@@ -292,7 +287,7 @@ class AnswersPage(TaskPage):
             )
 
         names = {MULTI_STEP: f"{MULTI_STEP}, {self.run.config.walk_steps} steps"} | self.others
-        lines = [line(names.get(name, name), f) for name, f in self.gallery.corrections.compared.items()]
+        lines = [line(names.get(name, name), f) for name, f in self.shown.corrections.compared.items()]
         caption = element("caption", f"What becomes of {wrong:,} wrong answers")
         head = table_head("search", *(FATES[each] for each in fates))
         return element("table", caption, head, element("tbody", *lines), class_="numbers")
