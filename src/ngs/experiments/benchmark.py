@@ -66,23 +66,21 @@ class Target:
     kept: bool
 
 
-def lattice(
-    length: int, device: torch.device, batch: int = BATCH, seed: int = 0
-) -> tuple[Tensor, list[Fraction]]:
+def lattice(length: int, device: torch.device) -> tuple[Tensor, list[Fraction]]:
     """Log-probabilities as of an unsure network, and answers that some likely sentence gives."""
-    generator = torch.Generator().manual_seed(seed)
-    log_probs = _unsure(length, generator, batch)
-    answers: list[Fraction | None] = [None] * batch
+    generator = torch.Generator().manual_seed(0)
+    log_probs = _unsure(length, generator)
+    answers: list[Fraction | None] = [None] * BATCH
     while None in answers:
         drawn = independent(GRAMMAR, log_probs).sample(generator)
-        for b in range(batch):
+        for b in range(BATCH):
             value = evaluate(drawn.tree(b), Arithmetic)
             answers[b] = answers[b] if value is UNDEFINED or answers[b] is not None else value
     return log_probs.to(device), [answer for answer in answers if answer is not None]
 
 
-def _unsure(length: int, generator: torch.Generator, batch: int = BATCH) -> Tensor:
-    return (3 * torch.randn(batch, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
+def _unsure(length: int, generator: torch.Generator) -> Tensor:
+    return (3 * torch.randn(BATCH, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
 
 
 def compare(

@@ -28,7 +28,7 @@ def test_mean_and_spread_of_the_seeds() -> None:
     assert cell(place("a", "x", 0.5, 0.6)) == "55.00 ± 7.07"
     assert cell(place("a", "x", 0.98765)) == "98.77"
     assert in_percent(Spread.of([0.5, 0.6])) == "55.00 ± 7.07" and in_percent(Spread.of([1])) == "100.00"
-    assert plain(Spread.of([4.0, 4.4])) == "4.2 ± 0.3" and plain(Spread.of([4.0]), 3) == "4.000"
+    assert plain(Spread.of([4.0, 4.4]), 1) == "4.2 ± 0.3" and plain(Spread.of([4.0]), 3) == "4.000"
 
 
 def test_what_is_missing_is_said() -> None:

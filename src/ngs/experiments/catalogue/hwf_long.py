@@ -10,7 +10,7 @@ from ngs.experiments.catalogue.settings import Rows, our_hwf, quick_hwf, seeds
 from ngs.experiments.comparison import Spread
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.results.outcome import Outcome, Place, Run
+from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.tables import Section, in_percent, plain, rows_of, share
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
@@ -53,13 +53,9 @@ def show(outcome: Outcome) -> Section:
 
 
 def _trained(place: Place) -> list[str]:
-    def epoch(run: Run) -> float:
-        seconds: float = run.result["training_seconds"]
-        return seconds / float(run.result["epochs"])
-
     texts = [share(place, name) for name in ("calculation", "symbol")]
-    seconds = place.spread(epoch)
-    texts.append("" if seconds is None else plain(seconds))
+    seconds = place.spread(lambda run: float(run.result["training_seconds"] / run.result["epochs"]))
+    texts.append("" if seconds is None else plain(seconds, 1))
     return [place.row + place.mark, *texts]
 
 

@@ -248,15 +248,23 @@ class AnswersPage(TaskPage):
             yield element("div", *cards, class_=self.cards)
 
     def corrections(self) -> Iterator[Html]:
-        shown, found = self.shown, self.shown.corrections
+        shown, practice, found = self.shown, self.shown.practice, self.shown.corrections
         step = f"the network of step {shown.early_step:,}"
-        yield self.about(f"training part, {shown.practice.counted}", step)
+        yield self.about(f"training part, {practice.counted}", step)
         if found is None:
             yield element("p", "No answer in this sample is wrong: there is nothing to correct.")
             return
-        if not shown.practice.labelled:
+        if not practice.labelled:
             yield note(self.unlabelled)
-        yield element("p", self._what_happens())
+        lucky = f"; {len(practice.lucky):,} more are {self.lucky}" if practice.labelled else ""
+        yield element(
+            "p",
+            f"What learning from answers has to go by. At step {shown.early_step:,} the network gives "
+            f"{len(practice.wrong):,} wrong answers to these {len(practice):,} {self.examples}{lucky}. A "
+            f"search is told the network's probabilities and the answer, and proposes a {self.read_as} with "
+            f"that answer. Where it {self.spurious}, the correction is spurious: to train towards it is to "
+            f"learn a mistake. Only {self.judge}.",
+        )
         yield element("div", self._fates_table(), class_="card wide")
         yield element("p", *self.searches())
         some = found.shown(self.few)
@@ -264,17 +272,6 @@ class AnswersPage(TaskPage):
             cards = [card([FATES[fate], *self.badges(each)], *self.told(each)) for each in few]
             yield from self._list(self.meanings.get(fate, ""), cards, found.fates[ONE_STEP].count(fate))
         yield from self.in_detail(some)
-
-    def _what_happens(self) -> str:
-        shown, practice = self.shown, self.shown.practice
-        lucky = f"; {len(practice.lucky):,} more are {self.lucky}" if practice.labelled else ""
-        return (
-            f"What learning from answers has to go by. At step {shown.early_step:,} the network gives "
-            f"{len(practice.wrong):,} wrong answers to these {len(practice):,} {self.examples}{lucky}. A "
-            f"search is told the network's probabilities and the answer, and proposes a {self.read_as} with "
-            f"that answer. Where it {self.spurious}, the correction is spurious: to train towards it is to "
-            f"learn a mistake. Only {self.judge}."
-        )
 
     def _fates_table(self) -> Html:
         wrong, labelled = len(self.shown.practice.wrong), self.shown.practice.labelled

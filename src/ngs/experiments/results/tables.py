@@ -90,14 +90,13 @@ def share(place: Place, measured: str) -> str:
 
 def in_percent(spread: Spread) -> str:
     """99.35 ± 0.12"""
-    deviation = "" if spread.deviation is None else f" ± {100 * spread.deviation:.2f}"
-    return f"{100 * spread.mean:.2f}{deviation}"
+    return plain(spread, 2, 100)
 
 
-def plain(spread: Spread, digits: int = 1) -> str:
-    """4.2 ± 0.3, of what is no share."""
-    deviation = "" if spread.deviation is None else f" ± {spread.deviation:.{digits}f}"
-    return f"{spread.mean:.{digits}f}{deviation}"
+def plain(spread: Spread, digits: int, unit: float = 1) -> str:
+    """4.2 ± 0.3"""
+    deviation = "" if spread.deviation is None else f" ± {unit * spread.deviation:.{digits}f}"
+    return f"{unit * spread.mean:.{digits}f}{deviation}"
 
 
 def provenance(outcome: Outcome) -> str:
