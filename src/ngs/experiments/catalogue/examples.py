@@ -8,7 +8,7 @@ from ngs.experiments.catalogue.experiment import Cell, Experiment
 from ngs.experiments.catalogue.settings import our_hwf, quick_clevr, quick_hwf
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.jobs.corrections import Corrections
-from ngs.experiments.results.outcome import Outcome, Run
+from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.tables import Section, rows_of
 
 PLACE = ("corrections", "")
@@ -22,13 +22,10 @@ def _cells(config: TrainHWF | TrainCLEVR, **settings: Any) -> list[Cell]:
 
 
 def show(outcome: Outcome) -> Section:
-    runs = list(outcome.runs)
-    return _shown(outcome.experiment, runs[0]) if runs else Section("Not run yet.")
-
-
-def _shown(name: str, run: Run) -> Section:
-    result = run.result
-    counted = result["kinds"]
+    run, name = next(outcome.runs, None), outcome.experiment
+    if run is None:
+        return Section("Not run yet.")
+    result, counted = run.result, run.result["kinds"]
     rows = [
         [kind, str(found["count"]), "" if found["share"] is None else f"{100 * found['share']:.1f}%"]
         for kind, found in counted.items()
