@@ -20,8 +20,6 @@ from ngs.experiments.run import TASKS
 
 PRACTICE = 300
 """Training examples that are corrected, at most."""
-
-
 SEARCHES: Mapping[str, type[Searches[Any]]] = {"hwf": FormulaSearches, "clevr": QuestionSearches}
 """By the task of a run."""
 

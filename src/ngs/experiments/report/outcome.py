@@ -93,7 +93,7 @@ class Result:
                 float(facts.get("tolerance", 0.0)),
                 Shares.of(facts["validation"], counted),
                 Shares.of(facts["test"], counted),
-                None if (memory := facts["peak_memory_mb"]) is None else float(memory),
+                None if (memory := facts.get("peak_memory_mb")) is None else float(memory),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise DataError(f"{path} is damaged, or of another version of NGS; train again") from None
