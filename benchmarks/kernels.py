@@ -23,7 +23,6 @@ from typing import Any
 
 import torch
 
-from ngs.experiments.catalogue.experiment import Means
 from ngs.experiments.catalogue.settings import our_clevr, paper_clevr
 from ngs.experiments.clevr import CLEVRCourse
 from ngs.experiments.config import EMBEDDED
@@ -37,11 +36,11 @@ WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
 
 
-def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse[Any]]]:
+def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse]]:
     """Runs that can use kernels, by our settings and by the paper's."""
-    device, means = torch.device("cuda"), Means(clevr=clevr)
-    yield "questions, our settings", CLEVRCourse(our_clevr(means), device)
-    yield "questions, the paper's", CLEVRCourse(paper_clevr(means), device)
+    device = torch.device("cuda")
+    yield "questions, our settings", CLEVRCourse(our_clevr(data=clevr), device)
+    yield "questions, the paper's", CLEVRCourse(paper_clevr(data=clevr), device)
 
 
 @contextmanager
@@ -54,7 +53,7 @@ def kernels(names: tuple[str, ...]) -> Iterator[None]:
         DEVICES.update(before)
 
 
-def milliseconds(course: AnswersCourse[Any], method: str, steps: int) -> float:
+def milliseconds(course: AnswersCourse, method: str, steps: int) -> float:
     """Of one training step, on average over `steps` of them."""
     course.config = replace(course.config, method=method, steps=WARM_UP + steps)
     torch.manual_seed(0)

@@ -17,8 +17,7 @@ from ngs.experiments import hwf
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import peak_memory_mb
 from ngs.experiments.folder import remove
-from ngs.experiments.garbage import spared
-from ngs.experiments.run import train
+from ngs.experiments.run import spared, train
 from ngs.gpu import rounded_products
 from ngs.networks.lenet import NETWORKS, SIDE
 from ngs.tasks.hwf.dataset import GRAMMAR

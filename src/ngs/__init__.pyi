@@ -58,13 +58,16 @@ from ngs.search.multi_step import Visited as Visited
 from ngs.search.multi_step import multi_step as multi_step
 from ngs.search.one_step import one_step as one_step
 from ngs.search.one_step import one_step_among as one_step_among
+from ngs.search.judges import ReferenceJudge as ReferenceJudge
 from ngs.search.reasoner import Reasoner as Reasoner
+from ngs.search.reasoner import autoregressive_reasoner as autoregressive_reasoner
 from ngs.search.reasoner import reasoner as reasoner
 from ngs.search.support import posterior as posterior
 
 # How the network improves
 from ngs.learning import methods as methods
 from ngs.learning.examples import Examples as Examples
+from ngs.learning.examples import Stacked as Stacked
 from ngs.learning.fit import fit as fit
 from ngs.learning.fit import score as score
 from ngs.learning.loop import Lesson as Lesson

@@ -25,9 +25,7 @@ from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Job, address
 from ngs.experiments.record import Record
 from ngs.experiments.results.outcome import Outcome, read_outcome
-from ngs.experiments.results.outcome import tested as share_of
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import table
+from ngs.experiments.results.tables import Section, table
 from ngs.experiments.run import Progress
 from ngs.experiments.sweep.attempt import Event
 from ngs.experiments.sweep.store import Store, addressed
@@ -70,7 +68,7 @@ def tiny(folder: Path, name: str = "tiny") -> Experiment:
         ]
 
     def show(outcome: Outcome) -> Section:
-        text = f"{table(outcome, share_of('calculation'))}\n\n![A figure]({{tiny-figure}})"
+        text = f"{table(outcome, 'calculation')}\n\n![A figure]({{tiny-figure}})"
         return Section(text, {"tiny-figure": Figure()})
 
     return Experiment(name, "A tiny one", "It asks little.", ("hwf",), cells, cells, show)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import torch
 
-from ngs.experiments.config import TrainHWF
+from ngs.experiments.config import config_of
 from ngs.experiments.run import train
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    config = TrainHWF.from_facts(json.loads(sys.argv[1]), Path("the arguments"))
+    config = config_of(json.loads(sys.argv[1]), Path("the arguments"))
     for _ in train(config, Path(sys.argv[2])):
         pass

@@ -21,8 +21,9 @@ def made(
     """The folder of a run with these test scores; `curve` has (seconds, test accuracy)."""
     folder.mkdir()
     names = COUNTED[config.task].shares
-    test = {**dict.fromkeys(names, share), **shares}
-    result = {"data": "toy", "digest": digest, "training_seconds": 2.0, "test": test}
+    test = {"examples": 10, **dict.fromkeys(names, share), **shares}
+    result = {"data": "toy", "digest": digest, "training_seconds": 2.0, "test": test, "validation": test}
+    result |= {"chosen_step": 1, "peak_memory_mb": None}
     for name, facts in (
         ("config.json", config.as_facts()),
         ("environment.json", {"device": "cpu", "commit": None}),

@@ -93,7 +93,6 @@ def test_every_setting_is_changed_in_the_example(other: Training) -> None:
 def test_what_is_written_comes_back(config: Training, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config.as_facts()))
-    assert type(config).from_facts(read_facts(path), path) == config
     assert config_of(read_facts(path), path) == config
     assert read_facts(path)["task"] == config.task
 
@@ -261,12 +260,6 @@ def test_configurations_of_no_task_are_refused(facts: object, message: str) -> N
         config_of(facts, FILE)
 
 
-def test_the_configuration_of_one_task_is_none_of_the_other() -> None:
-    for one, other in ((TrainHWF, TrainCLEVR), (TrainCLEVR, TrainHWF)):
-        with pytest.raises(DataError, match=f"no configuration of `ngs train {one.task}`"):
-            one.from_facts(other().as_facts(), FILE)
-
-
 # What is no configuration
 
 
@@ -275,7 +268,6 @@ def test_the_configuration_of_one_task_is_none_of_the_other() -> None:
     [
         ([], "config.json is no configuration"),
         ({}, "config.json is no configuration"),
-        ({"task": "clevr"}, "config.json is no configuration"),
         ({"task": "hwf", "colour": "red", "age": 3}, "does not know: age, colour"),
         ({"task": "hwf", "steps": "many"}, "config.json is no configuration"),
         ({"task": "hwf", "lengths": "3"}, "the lengths are '3'; give whole numbers"),
@@ -284,11 +276,11 @@ def test_the_configuration_of_one_task_is_none_of_the_other() -> None:
 )
 def test_other_facts_are_refused(facts: object, message: str) -> None:
     with pytest.raises(NGSError, match=message):
-        TrainHWF.from_facts(facts, FILE)
+        config_of(facts, FILE)
 
 
 def test_settings_of_earlier_versions_get_their_defaults() -> None:
-    assert TrainHWF.from_facts({"task": "hwf", "steps": 9}, FILE) == TrainHWF(steps=9)
+    assert config_of({"task": "hwf", "steps": 9}, FILE) == TrainHWF(steps=9)
 
 
 def test_files_that_hold_no_facts_are_named(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from weakref import ref
 
 import pytest
 
-from ngs.experiments.garbage import spared
+from ngs.experiments.run import spared
 
 
 class Loop:

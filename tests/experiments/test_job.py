@@ -13,13 +13,13 @@ import pytest
 
 from ngs.errors import DataError
 from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.folder import CHECKPOINT, CONFIG, RESULT
+from ngs.experiments.folder import CHECKPOINT, CONFIG, RESULT, load_config
 from ngs.experiments.job import DEFAULTS, Job, Trained, address, data_facts
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import BatchSize, Digits
-from ngs.experiments.run import Config, load_config
+from ngs.experiments.run import Config
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.hwf import packed as packed_formulas

@@ -17,7 +17,6 @@ def test_exact_powers_are_found_exactly(exponent: float, constant: float) -> Non
     assert law.exponent == pytest.approx(exponent, abs=1e-12)
     assert law.constant == pytest.approx(constant, rel=1e-12)
     assert law.standard_error == pytest.approx(0, abs=1e-9)
-    assert law(11) == pytest.approx(constant * 11**exponent)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -47,7 +46,6 @@ def test_two_points_have_an_exponent_and_no_error() -> None:
     law = power_law([2, 4], [1, 8])
     assert law.exponent == pytest.approx(3)
     assert law.standard_error is None
-    assert law.as_facts()["standard_error"] is None
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,12 @@ from ngs.experiments.folder import (
     EARLY,
     ENVIRONMENT,
     RESULT,
+    load_config,
     remove,
 )
 from ngs.experiments.hwf import load_network, parts_of
 from ngs.experiments.record import METRICS, Record, read_rows
-from ngs.experiments.run import evaluate_run, load_config, train
+from ngs.experiments.run import evaluate_run, train
 from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
@@ -317,7 +318,7 @@ def test_of_equally_good_networks_the_later_is_kept(
         right = next(on_validation if len(reasoner.examples) == 16 else on_test, 0)
         return Scores({1: Score(100, 100, right, None, None)})
 
-    monkeypatch.setattr(hwf, "measure", made_up)
+    monkeypatch.setattr(hwf.HWFCourse, "measure", staticmethod(made_up))
     config = replace(config, steps=20, test_curve=True)
     assert finished(config, tmp_path / "run")["chosen_step"] == 15
     rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]

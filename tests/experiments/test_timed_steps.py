@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -32,7 +31,7 @@ def programs(folder: Path) -> CLEVRCourse:
 
 @pytest.mark.parametrize("course", [formulas, programs])
 def test_every_method_is_timed_against_supervision(
-    course: Callable[[Path], AnswersCourse[Any]], tmp_path: Path
+    course: Callable[[Path], AnswersCourse], tmp_path: Path
 ) -> None:
     times = step_times(course(tmp_path), rounds=1)
     assert times["seconds"].keys() == METHODS.keys() and min(times["seconds"].values()) > 0

@@ -148,20 +148,21 @@ def test_switches_exchange_different_symbols_of_one_class() -> None:
 
 # Phrases
 
-RANK = torch.tensor([0, 0, 1, 2, -1, -1, -1])
-"""Of two sizes, a color, a shape, two relations and a thing."""
-IS_HEAD, IS_LINK = RANK < 0, torch.tensor([False, False, False, False, True, True, False])
-CLASSES = torch.tensor([0, 0, 1, 2, 3, 3, 4])
+RANK = torch.tensor([0, 0, 1, 2, -1, -1, -1, -1])
+"""Of two sizes, a color, a shape, two relations, a thing, and a function, which is no head."""
+SYMBOLS = torch.arange(8)
+IS_HEAD, IS_LINK = (SYMBOLS > 3) & (SYMBOLS < 7), (SYMBOLS > 3) & (SYMBOLS < 6)
+CLASSES = torch.tensor([0, 0, 1, 2, 3, 3, 4, 5])
 
 
 def random_phrases(rng: Random) -> list[int]:
     """Up to three phrases with modifiers in order, each but the last with a relation as its head."""
-    heads = [*rng.choices([4, 5], k=rng.randint(0, 2)), 6]
-    return [
-        symbol
-        for head in heads
-        for symbol in (*(rng.choice(some) for some in ([0, 1], [2], [3]) if rng.random() < 0.4), head)
-    ]
+    found = [7] * rng.randint(0, 1)
+    for head in (*rng.choices([4, 5], k=rng.randint(0, 2)), 6):
+        found += [rng.choice(some) for some in ([0, 1], [2], [3]) if rng.random() < 0.4]
+        found += [7] * (rng.random() < 0.2 and RANK[found[-1:]].lt(0).all())
+        found.append(head)
+    return found
 
 
 @given(st.booleans(), st.integers(0, 1), chains, seeds)

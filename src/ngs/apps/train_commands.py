@@ -29,8 +29,7 @@ from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments import run as runs
 from ngs.experiments.config import Config, TrainCLEVR, TrainHWF, TrainScenes
-from ngs.experiments.curves_figure import draw_curves
-from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, remove
+from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, load_config, remove
 from ngs.experiments.report.page import write_report
 from ngs.experiments.results.tables import in_percent
 from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
@@ -122,7 +121,7 @@ def _resumed(given: Config, folder: Path, more_given: bool) -> Config:
     """The configuration of the run to go on with, which is to be given alone."""
     if more_given or given != type(given)():
         raise NGSError("--resume goes on with the run's own settings; give it alone, or with --threads")
-    config = runs.load_config(folder)
+    config = load_config(folder)
     if config.task != given.task:
         raise NGSError(
             f"{folder} is a run of {config.task}; go on with: ngs train {config.task} --resume {folder}"
@@ -198,7 +197,7 @@ def evaluate(
     if as_json:
         print_json({"data": name, **scores.as_facts()})
     else:
-        _print_scores(plain_console(), runs.load_config(run).task, scores.as_facts(), name)
+        _print_scores(plain_console(), load_config(run).task, scores.as_facts(), name)
 
 
 def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
@@ -248,7 +247,7 @@ def compare(
     """Put runs side by side; runs that differ in their seed alone become one row, with mean and spread."""
     groups = comparison.compare(folders, goal)
     if curves is not None:
-        draw_curves(folders, curves)
+        comparison.draw_curves(folders, curves)
     if as_json:
         print_json([asdict(group) for group in groups])
         return

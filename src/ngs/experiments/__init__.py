@@ -14,7 +14,6 @@ Read first: `course.py`, a task as a run sees it; then `run.py`, from a configur
     weights.py         what a run learned, in one file to give away
     comparison.py      several runs side by side
     counted.py         what is counted in the scores of each task
-    curves_figure.py   learning curves of several runs
     seen_questions.py  questions answered from pixels
     job.py             work whose result is kept, known by what it depends on
     jobs               the jobs that are no training runs
@@ -26,7 +25,6 @@ Read first: `course.py`, a task as a run sees it; then `run.py`, from a configur
     timed_steps.py     training steps that are timed
     tensor_memory.py   peak memory of tensors
     power_law.py       exponents of growth, by least squares
-    garbage.py         gc.freeze for what a run keeps to its end
 
 Nothing here prints or reads the command line: that is for `apps`. What any user of the library could need
 belongs to `learning`.

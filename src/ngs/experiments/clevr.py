@@ -11,7 +11,7 @@ import torch
 from ngs.errors import NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR
 from ngs.experiments.course import AnswersCourse, Parts, cut
-from ngs.experiments.folder import BEST, check_data, load_config, read_network
+from ngs.experiments.folder import BEST, check_data, config_for, read_network
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
 from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.batched_execution import SceneTables
@@ -50,15 +50,12 @@ def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, devic
     return Part.of(questions, tables, language, device, unique=unique)
 
 
-class CLEVRCourse(AnswersCourse[Part]):
+class CLEVRCourse(AnswersCourse):
     """Learn to turn questions into programs."""
 
-    def __init__(self, config: TrainCLEVR, device: torch.device) -> None:
-        self.config: TrainCLEVR = config
-        self.parts = parts = parts_of(config, device)
-        super().__init__(
-            device, parts.data, parts.validation, parts.test, measure, len(parts.validation.questions)
-        )
+    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    config: TrainCLEVR
+    parts: Parts[VisualQuestions, Part]
 
     @property
     def reasoner(self) -> Reasoner:
@@ -76,13 +73,25 @@ class CLEVRCourse(AnswersCourse[Part]):
             "size": asdict(SIZES[config.network]),
         }
 
+    @staticmethod
+    def evaluate(
+        config: TrainCLEVR, folder: Path, data: str | None, device: torch.device
+    ) -> tuple[str, ProgramScores]:
+        questions = load(config.data if data is None else data)
+        network, facts = read_network(folder / BEST, "clevr", KNOWN, _made)
+        if data is None:
+            check_data(folder / BEST, config.data, questions.digest)
+        test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
+        tables = SceneTables.of(questions.scenes).to(device)
+        return questions.name, measure(network.to(device), part_of(config, test, tables, device))
+
     def result_facts(self) -> dict[str, Any]:
         return {"not_understood": len(self.parts.train.not_understood)}
 
 
 def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     """What a run learned (or its EARLY network), ready to be asked."""
-    config = load_config(folder, TrainCLEVR)
+    config = config_for(folder, TrainCLEVR)
     network, facts = read_network(folder / name, "clevr", KNOWN, _made)
     vocabulary = tuple(facts["vocabulary"])
     language, unique = LANGUAGES[config.grammar](), UNIQUE[config.unique]
@@ -92,16 +101,3 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
 def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:
     words, size = len(facts["vocabulary"]), Size(**facts["size"])
     return PointerNetwork(words, len(MODULES), size=size, copies=facts["copies"], dropout=dropout)
-
-
-def evaluate(
-    config: TrainCLEVR, folder: Path, data: str | None, device: torch.device
-) -> tuple[str, ProgramScores]:
-    """The name of the data and the test scores of a run's network, on its own data or on other."""
-    questions = load(config.data if data is None else data)
-    network, facts = read_network(folder / BEST, "clevr", KNOWN, _made)
-    if data is None:
-        check_data(folder / BEST, config.data, questions.digest)
-    test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
-    tables = SceneTables.of(questions.scenes).to(device)
-    return questions.name, measure(network.to(device), part_of(config, test, tables, device))

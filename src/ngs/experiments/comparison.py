@@ -8,12 +8,11 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from ngs.errors import DataError
-from ngs.experiments.config import Config, read_facts
+from ngs.errors import DataError, NGSError
+from ngs.experiments.config import Config
 from ngs.experiments.counted import COUNTED
-from ngs.experiments.folder import ENVIRONMENT, RESULT
-from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import load_config
+from ngs.experiments.report.outcome import Result, Run, read_run
+from ngs.experiments.results.curves import curves_figure, save, together
 
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
 """Settings that have a place of their own in a group, or change no result."""
@@ -62,15 +61,36 @@ def compare(folders: Sequence[Path], goal: float = 0.985) -> list[Group]:
     ]
 
 
-def seeds_together(folders: Sequence[Path]) -> dict[Config, list[Path]]:
+def seeds_together(folders: Sequence[Path]) -> dict[Config, list[Run]]:
     """The runs of each configuration, whatever its seed, in the order they were given."""
-    groups: dict[Config, list[Path]] = {}
-    for folder in folders:
-        if folder.is_file():
-            raise DataError(f"{folder} is a file, and how a run went is in its folder; give that")
-        config = replace(load_config(folder), seed=0, test_curve=False)  # neither makes it another experiment
-        groups.setdefault(config, []).append(folder)
+    groups: dict[Config, list[Run]] = {}
+    for run in map(read_run, folders):
+        config = replace(run.config, seed=0, test_curve=False)  # neither makes it another experiment
+        groups.setdefault(config, []).append(run)
     return groups
+
+
+def curve(run: Run) -> dict[int, float]:
+    """The share of right test answers by step, of a run with --test-curve."""
+    share = COUNTED[run.config.task].answers
+    found = {row["step"]: row["test"][share] for row in run.rows if "test" in row}
+    if not found:
+        raise DataError(f"{run.folder} has no test curve; train it with --test-curve")
+    return found
+
+
+def draw_curves(folders: Sequence[Path], path: Path) -> None:
+    """Write the figure: a line for each configuration, its seeds together.
+
+    A line is named after its first folder, less the seed at its end, and ends where the shortest run does.
+    """
+    if path.suffix not in (".svg", ".png"):
+        raise NGSError(f"the figure is to be {path}; give a name that ends with .svg or .png")
+    curves = {
+        runs[0].folder.name.removesuffix(f"-{runs[0].config.seed}"): together([curve(run) for run in runs])
+        for runs in seeds_together(folders).values()
+    }
+    save(curves_figure(curves, "right test answers"), path)
 
 
 def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:
@@ -78,58 +98,49 @@ def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:
     return {name for name in first if all(facts[name] == first[name] for facts in configurations)}
 
 
-def _group(config: Config, runs: Sequence[Path], shared: set[str], goal: float) -> Group:
+def _group(config: Config, runs: Sequence[Run], shared: set[str], goal: float) -> Group:
     results = [_result(run) for run in runs]
-    if len({result["digest"] for result in results}) > 1:
+    if len({result.digest for result in results}) > 1:
         raise DataError(
-            f"{runs[0]} and others of its settings were trained on different data; compare them apart"
+            f"{runs[0].folder} and others of its settings were trained on different data; compare them apart"
         )
-    seeds = tuple(load_config(run).seed for run in runs)
+    seeds = tuple(run.config.seed for run in runs)
     if len(set(seeds)) < len(seeds):
         raise DataError(
-            f"{', '.join(map(str, runs))}: two of these runs have the same settings and seed, which is one "
-            f"experiment twice; give one of them"
+            f"{', '.join(str(run.folder) for run in runs)}: two of these runs have the same settings and "
+            f"seed, which is one experiment twice; give one of them"
         )
-    environments = [read_facts(run / ENVIRONMENT) for run in runs]
+    elsewhere = {*shared, *TOLD_ELSEWHERE}
+    settings = {name: value for name, value in config.given.items() if name not in elsewhere}
+    tested = {name: [result.test.by_name[name] for result in results] for name in COUNTED[config.task].shares}
     reached = [_seconds_to(run, COUNTED[config.task].answers, goal) for run in runs]
-    default = type(config)().as_facts()
-    settings = {
-        name: value
-        for name, value in config.as_facts().items()
-        if name not in {*shared, *TOLD_ELSEWHERE} and value != default[name]
-    }
-
-    def tested(name: str) -> Spread:
-        return Spread.of([result["test"][name] for result in results])
-
-    known = [
-        name for name in COUNTED[config.task].shares if all(r["test"][name] is not None for r in results)
-    ]
     return Group(
         task=config.task,
         settings={"method": config.method, **settings},
-        data=results[0]["data"],
+        data=results[0].data,
         seeds=seeds,
-        test={name: tested(name) for name in known},
-        seconds=Spread.of([result["training_seconds"] for result in results]),
-        seconds_to=Spread.of([s for s in reached if s is not None]) if None not in reached else None,
-        hardware=tuple(sorted({str(facts["device"]) for facts in environments})),
-        commits=tuple(sorted({str(facts["commit"]) for facts in environments})),
+        test={name: spread for name, shares in tested.items() if (spread := _spread(shares)) is not None},
+        seconds=Spread.of([result.training_seconds for result in results]),
+        seconds_to=_spread(reached),
+        hardware=tuple(sorted({str(run.environment.get("device")) for run in runs})),
+        commits=tuple(sorted({str(run.environment.get("commit")) for run in runs})),
     )
 
 
-def _result(run: Path) -> Any:
-    if not (run / RESULT).exists():
-        task = load_config(run).task
-        raise DataError(f"{run} is not finished; go on with: ngs train {task} --resume {run}")
-    result = read_facts(run / RESULT)
-    needed = {"data", "digest", "training_seconds", "test"}
-    whole = isinstance(result, dict) and needed <= result.keys() and isinstance(result["test"], dict)
-    if not whole or not set(COUNTED[load_config(run).task].shares) <= result["test"].keys():
-        raise DataError(f"{run / RESULT} is damaged, or of another version of NGS; train again")
-    return result
+def _spread(values: Sequence[float | None]) -> Spread | None:
+    """None where some run has none."""
+    known = [value for value in values if value is not None]
+    return Spread.of(known) if len(known) == len(values) else None
 
 
-def _seconds_to(run: Path, share: str, goal: float) -> float | None:
-    curve = (row for row in read_rows(run / METRICS) if "test" in row)
+def _result(run: Run) -> Result:
+    if run.result is None:
+        raise DataError(
+            f"{run.folder} is not finished; go on with: ngs train {run.config.task} --resume {run.folder}"
+        )
+    return run.result
+
+
+def _seconds_to(run: Run, share: str, goal: float) -> float | None:
+    curve = (row for row in run.rows if "test" in row)
     return next((row["seconds"] for row in curve if row["test"][share] >= goal), None)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torch
 
@@ -116,25 +116,10 @@ class Training:
     def as_facts(self) -> dict[str, Any]:
         return {"task": self.task, **asdict(self)}
 
-    @classmethod
-    def from_facts(cls, facts: Any, origin: Path) -> Self:
-        """The configuration that `as_facts` wrote."""
-        if not isinstance(facts, dict) or facts.get("task") != cls.task:
-            raise DataError(
-                f"{origin} is no configuration of `ngs train {cls.task}`; restore it, or train anew"
-            )
-        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items()}
-        del values["task"]
-        unknown = values.keys() - {f.name for f in fields(cls)}
-        if unknown:
-            raise DataError(
-                f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}; "
-                f"use the version it was made with, or train anew"
-            )
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise DataError(f"{origin} is no configuration of `ngs train {cls.task}` ({error})") from None
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that are not the default."""
+        return {name: value for name, value in vars(self).items() if value != getattr(type(self), name)}
 
 
 @dataclass(frozen=True)
@@ -328,13 +313,24 @@ TASKS: Mapping[str, type[Config]] = {"hwf": TrainHWF, "clevr": TrainCLEVR, "scen
 def config_of(facts: Any, origin: Path) -> Config:
     """The configuration that some run's `as_facts` wrote, of whatever task."""
     task = facts.get("task") if isinstance(facts, dict) else None
-    known = TASKS.get(str(task))
-    if known is None:
+    kind = TASKS.get(str(task))
+    if kind is None:
         raise DataError(
             f"{origin} is no configuration of `ngs train`: its task is {task!r}, and there are "
             f"{', '.join(TASKS)}; restore it, or train anew"
         )
-    return known.from_facts(facts, origin)
+    values: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in facts.items() if k != "task"
+    }
+    if unknown := values.keys() - {f.name for f in fields(kind)}:
+        raise DataError(
+            f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}; "
+            f"use the version it was made with, or train anew"
+        )
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise DataError(f"{origin} is no configuration of `ngs train {task}` ({error})") from None
 
 
 def read_facts(path: Path) -> Any:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence, Sized
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 from torch import nn
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF, Training
+from ngs.gpu import rounded_products
 from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.methods import Objective
 from ngs.processes import own_seed
@@ -29,18 +32,7 @@ class Marks(Protocol):
         """All of it, for JSON."""
 
 
-class DataSet(Protocol):
-    """What the courses ask of a data set."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def digest(self) -> str:
-        """Tells data sets apart that stand in the same place."""
-
-
-DataT = TypeVar("DataT", bound=DataSet, covariant=True)
+DataT = TypeVar("DataT")
 PartT = TypeVar("PartT")
 ExamplesT = TypeVar("ExamplesT", bound=Sized)
 
@@ -50,6 +42,7 @@ class Parts(Generic[DataT, PartT]):
     """A data set cut as a configuration says."""
 
     data: DataT
+    """with a `name`, and a `digest` that tells data sets apart that stand in the same place"""
     train: PartT
     validation: PartT
     """held out from the training examples; chooses the network"""
@@ -72,24 +65,28 @@ def cut(
     return train, held_out, test
 
 
-class Course(ABC, Generic[PartT]):
+class Course(ABC):
     """The data of a run, cut as its configuration says, and its network."""
 
-    augment: Augmentation | None = None
+    parts_of: ClassVar[staticmethod[[Any, torch.device], Parts[Any, Any]]]
+    """what to train, choose and test on"""
+    measure: ClassVar[staticmethod[[nn.Module, Any], Marks]]
+    """how good a network is on one part"""
+    config: Any
+    parts: Any
 
-    def __init__(
-        self,
-        device: torch.device,
-        data: DataSet,
-        validation: PartT,
-        tested: PartT,
-        measure: Callable[[nn.Module, PartT], Marks],
-        held_out: int,
-    ) -> None:
-        self.device, self.data_name, self.digest = device, data.name, data.digest
-        self.validation, self.tested, self.measure = validation, tested, measure
-        self.held_out = held_out
-        """examples of the validation part, by which the network is chosen"""
+    def __init__(self, config: Training, device: torch.device) -> None:
+        self.config, self.device, self.parts = config, device, self.parts_of(config, device)
+
+    @property
+    def augment(self) -> Augmentation | None:
+        """How what the network sees is changed in training."""
+        return None
+
+    @property
+    @abstractmethod
+    def held_out(self) -> int:
+        """How many examples of the validation part choose the network."""
 
     @abstractmethod
     def network(self) -> nn.Module:
@@ -102,21 +99,36 @@ class Course(ABC, Generic[PartT]):
     @abstractmethod
     def lessons(self) -> Sequence[Lesson]: ...
 
+    @staticmethod
+    @abstractmethod
+    def evaluate(config: Any, folder: Path, data: str | None, device: torch.device) -> tuple[str, Marks]:
+        """The name of the data and the test scores of a run's network, on its own data or on other."""
+
+    @staticmethod
+    def products() -> AbstractContextManager[None]:
+        """How matrices are multiplied on a GPU. Engines of formulas and programs have small whole numbers
+        only, which `rounded_products` leaves as they are."""
+        return rounded_products()
+
     @abstractmethod
     def result_facts(self) -> dict[str, Any]:
         """What else belongs to a result."""
 
     def validate(self, network: nn.Module) -> Marks:
-        return self.measure(network, self.validation)
+        return self.measure(network, self.parts.validation)
 
     def test(self, network: nn.Module) -> Marks:
-        return self.measure(network, self.tested)
+        return self.measure(network, self.parts.test)
 
 
-class AnswersCourse(Course[PartT]):
+class AnswersCourse(Course):
     """A task that is learned from answers, by any of the methods."""
 
     config: TrainHWF | TrainCLEVR
+
+    @property
+    def held_out(self) -> int:
+        return len(self.parts.validation.examples)
 
     @property
     @abstractmethod

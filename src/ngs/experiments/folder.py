@@ -46,17 +46,17 @@ def network_of(run: Path) -> Path:
     return run if run.is_file() else run / BEST
 
 
-def kept_config(run: Path) -> tuple[Any, Path]:
-    """The facts of a run's configuration and where they were read, from its folder or its file of weights."""
+def load_config(run: Path) -> Config:
+    """The configuration of the run in a folder, or of that which a file of weights was made of."""
     if not run.is_file():
-        return read_facts(run / CONFIG), run / CONFIG
+        return config_of(read_facts(run / CONFIG), run / CONFIG)
     _, facts = tensor_file.load(run, A_NETWORK, "give the folder of a run, or a file that `ngs weights` made")
-    return facts.get("config"), run
+    return config_of(facts.get("config"), run)
 
 
-def load_config(run: Path, wanted: type[ConfigT]) -> ConfigT:
+def config_for(run: Path, wanted: type[ConfigT]) -> ConfigT:
     """The configuration of a run, which must be one of this task."""
-    config = config_of(*kept_config(run))
+    config = load_config(run)
     if not isinstance(config, wanted):
         raise DataError(
             f"{run} was trained on {config.task}; give a run of `ngs train {wanted.task}`, or a file that "

@@ -60,16 +60,16 @@ def reasoner_of(examples: Examples) -> Reasoner:
     return reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge if long else None)
 
 
-class HWFCourse(AnswersCourse[Reasoner]):
+class HWFCourse(AnswersCourse):
     """Learn to read handwritten formulas."""
 
-    def __init__(self, config: TrainHWF, device: torch.device) -> None:
-        self.config: TrainHWF = config
-        self.parts = parts = parts_of(config, device)
-        super().__init__(
-            device, parts.data, parts.validation, parts.test, measure, len(parts.validation.examples)
-        )
-        self.augment = Handwriting() if config.augments else None
+    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    config: TrainHWF
+    parts: Parts[HandwrittenFormulas, Reasoner]
+
+    @property
+    def augment(self) -> Handwriting | None:
+        return Handwriting() if self.config.augments else None
 
     @property
     def reasoner(self) -> Reasoner:
@@ -99,6 +99,16 @@ class HWFCourse(AnswersCourse[Reasoner]):
         objective = Objective(Supervised(), labelled, torch.Generator(self.device))
         return Lesson("pretrain", labelled.examples, objective, PRETRAIN_STEPS, enough, ask_every=5)
 
+    @staticmethod
+    def evaluate(
+        config: TrainHWF, folder: Path, data: str | None, device: torch.device
+    ) -> tuple[str, Scores]:
+        formulas = formulas_of(config) if data is None else load(data)
+        network = load_network(folder).to(device)
+        if data is None:
+            check_data(folder / BEST, config.data, formulas.digest)
+        return formulas.name, measure(network, reasoner_of(formulas.examples(formulas.test).to(device)))
+
     def result_facts(self) -> dict[str, Any]:
         # of results on import; what is read is compared exactly
         return {"tolerance": 0.0 if self.config.data == EMBEDDED else float(TOLERANCE)}
@@ -111,12 +121,3 @@ def load_network(folder: Path, name: str = BEST) -> nn.Module:
 
 def _made(network: str) -> nn.Module:
     return NETWORKS[network](len(GRAMMAR.symbols))
-
-
-def evaluate(config: TrainHWF, folder: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
-    """The name of the data and the test scores of a run's network, on its own data or on other."""
-    formulas = formulas_of(config) if data is None else load(data)
-    network = load_network(folder).to(device)
-    if data is None:
-        check_data(folder / BEST, config.data, formulas.digest)
-    return formulas.name, measure(network, reasoner_of(formulas.examples(formulas.test).to(device)))

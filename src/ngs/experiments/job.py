@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
+
+import torch
 
 from ngs.experiments.config import TASKS, Config
-from ngs.experiments.folder import CONFIG
+from ngs.experiments.environment import environment
+from ngs.experiments.folder import CONFIG, ENVIRONMENT, RESULT
+from ngs.experiments.record import Record
 from ngs.experiments.run import Progress, train
 from ngs.tasks.clevr.packed import load as load_questions
 from ngs.tasks.hwf.packed import load as load_formulas
@@ -31,10 +35,12 @@ class Job(Protocol):
     @property
     def needs(self) -> tuple[Job, ...]:
         """Jobs that must be done before, and whose folders it reads."""
+        return ()
 
     @property
     def alone(self) -> bool:
         """Whether it measures time, so that no other job of a sweep may go on meanwhile."""
+        return False
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         """Do it, or go on with what an earlier attempt left in `folder`, as it is iterated.
@@ -42,6 +48,13 @@ class Job(Protocol):
         `needed` are the folders of what it needs. Last of all it writes result.json, whole or not at all,
         and before that environment.json.
         """
+
+
+def finish(folder: Path, device: torch.device, result: Mapping[str, Any]) -> None:
+    """How a job that is no training run ends: with what it ran on, and then its result."""
+    record = Record(folder, writes=True)
+    record.write(ENVIRONMENT, environment(device))
+    record.write(RESULT, result)
 
 
 def address(job: Job) -> str:
@@ -69,28 +82,20 @@ def _digest(task: str, source: str) -> str:
 
 
 @dataclass(frozen=True)
-class Trained:
+class Trained(Job):
     """A training run."""
-
-    alone: ClassVar[bool] = False
 
     config: Config
 
     @property
     def facts(self) -> dict[str, Any]:
         """Without what has its default, so that a setting which is added later changes no address."""
-        given, default = self.config.as_facts(), type(self.config)().as_facts()
         settings = {
             name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
-            for name, value in given.items()
-            if value != default[name]
+            for name, value in self.config.given.items()
         }
         data = data_facts(self.config.task, self.config.data)
         return {"task": self.config.task, **settings, "data": data, "defaults": DEFAULTS}
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return ()
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         return train(self.config, folder, resume=(folder / CONFIG).exists())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments import clevr, hwf, scenes
-from ngs.experiments.config import Config, config_of, read_facts
+from ngs.experiments.config import Config, read_facts
 from ngs.experiments.course import Course, Marks
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.folder import (
@@ -30,11 +31,9 @@ from ngs.experiments.folder import (
     ENVIRONMENT,
     RESULT,
     check_there,
-    kept_config,
+    load_config,
 )
-from ngs.experiments.garbage import spared
 from ngs.experiments.record import Record
-from ngs.gpu import rounded_products
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer, batch_taken
 
@@ -57,28 +56,12 @@ class Progress:
     """what was measured"""
 
 
-@dataclass(frozen=True)
-class Task:
-    """What the runs of a task learn, and how their networks are tested; `Any` is its own configuration."""
-
-    course: Callable[[Any, torch.device], Course[Any]]
-    evaluate: Callable[[Any, Path, str | None, torch.device], tuple[str, Marks]]
-    """the name of the data, and the scores on its test part"""
-    products: Callable[[], AbstractContextManager[None]] = rounded_products
-    """how matrices are multiplied on a GPU; engines of formulas and programs have small whole numbers only,
-    which `rounded_products` leaves as they are"""
-
-
-TASKS: Mapping[str, Task] = {
-    "hwf": Task(hwf.HWFCourse, hwf.evaluate),
-    "clevr": Task(clevr.CLEVRCourse, clevr.evaluate),
-    "scenes": Task(scenes.ScenesCourse, scenes.evaluate, nullcontext),  # rendering wants every bit
+TASKS: Mapping[str, type[Course]] = {
+    "hwf": hwf.HWFCourse,
+    "clevr": clevr.CLEVRCourse,
+    "scenes": scenes.ScenesCourse,
 }
-
-
-def course_of(config: Config, device: torch.device) -> Course[Any]:
-    """What the run of a configuration learns."""
-    return TASKS[config.task].course(config, device)
+"""What the runs of a task learn, and how their networks are tested."""
 
 
 def train(
@@ -104,7 +87,7 @@ def train(
     device = accelerator.device
     torch.manual_seed(config.seed)
     with TASKS[config.task].products(), spared() as spare:
-        course = course_of(config, device)
+        course = TASKS[config.task](config, device)
         if course.held_out < FEW:
             remark(
                 f"the validation part has fewer than {FEW} examples ({course.held_out}), so which network is "
@@ -127,10 +110,27 @@ def train(
             yield from run.go()
 
 
+@contextmanager
+def spared() -> Iterator[Callable[[], None]]:
+    """While the body lasts, Python searches for no garbage in what exists when it begins, or when it calls
+    what it is given.
+
+    PyTorch and its optimisers alone are more than 300,000 objects. A search through all of them stops
+    everything for a tenth of a second and more, for the first time within the first steps of a training.
+
+    The process has one such state: where two bodies overlap, the end of the first ends it for both.
+    """
+    gc.freeze()
+    try:
+        yield gc.freeze
+    finally:
+        gc.unfreeze()  # what is frozen as Python ends is told as leaked by libraries that count their own
+
+
 class _Run:
     """The state of a run beyond the trainer's: its clock, its record and the best network so far."""
 
-    def __init__(self, config: Config, folder: Path, course: Course[Any], trainer: Trainer) -> None:
+    def __init__(self, config: Config, folder: Path, course: Course, trainer: Trainer) -> None:
         self.config, self.folder, self.course, self.trainer = config, folder, course, trainer
         self.record = Record(folder, writes=trainer.accelerator.is_main_process)
         self.seconds = 0.0
@@ -154,7 +154,7 @@ class _Run:
                 f"{self.folder / CHECKPOINT} is of another configuration ({', '.join(others)} differ); "
                 f"restore {CONFIG}, or train anew"
             )
-        if facts["data"] != self.course.digest:
+        if facts["data"] != self.course.parts.data.digest:
             raise DataError(
                 f"{self.config.data} is not what {self.folder} was trained on so far; put that back, "
                 f"or train anew"
@@ -223,14 +223,14 @@ class _Run:
             "seconds": self.seconds,
             "best": self.best,
             "config": self.config.as_facts(),
-            "data": self.course.digest,
+            "data": self.course.parts.data.digest,
         }
         # The chosen network too: a run killed between two files must not mix networks of different steps.
         tensors |= {BEST_PREFIX + name: tensor for name, tensor in self.best_weights.items()}
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
 
     def _keep(self, name: str, weights: Mapping[str, Tensor], step: int) -> None:
-        facts = {"step": step, DATA: self.course.digest, **self.course.network_facts()}
+        facts = {"step": step, DATA: self.course.parts.data.digest, **self.course.network_facts()}
         self._save(name, A_NETWORK, weights, facts)
 
     def _save(self, name: str, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -245,8 +245,8 @@ class _Run:
         network.load_state_dict(self.best_weights)
         network.to(self.trainer.accelerator.device)
         result = {
-            "data": self.course.data_name,
-            "digest": self.course.digest,
+            "data": self.course.parts.data.name,
+            "digest": self.course.parts.data.digest,
             "method": self.config.method,
             "steps": self.trainer.steps_done,
             "epochs": self._epochs(),
@@ -290,15 +290,11 @@ def _row(steps: list[Step]) -> dict[str, Any]:
     }
 
 
-def load_config(run: Path) -> Config:
-    """The configuration of the run in a folder, or of that which a file of weights was made of."""
-    return config_of(*kept_config(run))
-
-
 def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
     config = load_config(run)
     if data is None:
         check_there(run, config)
-    with TASKS[config.task].products():
-        return TASKS[config.task].evaluate(config, run, data, Accelerator().device)
+    task = TASKS[config.task]
+    with task.products():
+        return task.evaluate(config, run, data, Accelerator().device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from torch import nn
 
 from ngs.experiments.config import TrainScenes
 from ngs.experiments.course import Course, Parts, cut
-from ngs.experiments.folder import check_data, load_config, network_of, read_network
+from ngs.experiments.folder import check_data, config_for, network_of, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
@@ -73,12 +74,11 @@ def bytes_to_keep(device: torch.device) -> int:
 
 def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str, Pictures]:
     """The name of a data set and its test part alone: of a run's own data, or of other."""
-    config = load_config(run, TrainScenes)
-    own = source is None
-    source = config.data if source is None else source
-    data = None if source == RENDERED else imported(source)
-    if own:
-        check_data(network_of(run), source, _digest(config, data))
+    config = config_for(run, TrainScenes)
+    read = config.data if source is None else source
+    data = None if read == RENDERED else imported(read)
+    if source is None:
+        check_data(network_of(run), read, _digest(config, data))
     return (RENDERED, rendered_test_pictures(device)) if data is None else (data.name, data.test)
 
 
@@ -110,31 +110,33 @@ class SceneMarks:
         return {**facts(self.total), "by_objects": by_objects}
 
 
-def measure(network: nn.Module, examples: PictureExamples) -> SceneMarks:
+def measure(network: nn.Module, pictures: Pictures) -> SceneMarks:
     """Look at every picture and count what is right."""
+    examples = PictureExamples.of(pictures, next(network.parameters()).device)
     return SceneMarks.of(outcomes(examples, see_all(network, examples)))
 
 
-class ScenesCourse(Course[PictureExamples]):
+class ScenesCourse(Course):
     """Learn to see the scene in a picture: first in rendered pictures, then in imported ones among them."""
 
-    def __init__(self, config: TrainScenes, device: torch.device) -> None:
-        self.config = config
-        self.parts = parts_of(config, device)
-        validation, tested = (
-            PictureExamples.of(part, device) for part in (self.parts.validation, self.parts.test)
-        )
-        super().__init__(device, self.parts.data, validation, tested, measure, int(validation.lengths.sum()))
-        self.augment = Lighting() if config.augment else None
+    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    config: TrainScenes
+    parts: SceneParts
+
+    @property
+    def augment(self) -> Lighting | None:
+        return Lighting() if self.config.augment else None
+
+    @property
+    def held_out(self) -> int:
+        """Objects."""
+        return sum(len(scene.things) for scene in self.parts.validation.scenes)
 
     def network(self) -> SceneNetwork:
         return SceneNetwork(SCENE_NETWORKS[self.config.network])
 
     def network_facts(self) -> dict[str, Any]:
-        return {
-            **KNOWN,
-            "size": asdict(SCENE_NETWORKS[self.config.network]),
-        }
+        return {**KNOWN, "size": asdict(SCENE_NETWORKS[self.config.network])}
 
     def lessons(self) -> list[Lesson]:
         config, parts = self.config, self.parts
@@ -151,13 +153,24 @@ class ScenesCourse(Course[PictureExamples]):
         examples = PictureExamples.of(pictures, self.device)
         return MirroredPictures(examples) if self.config.augment else examples
 
+    @staticmethod
+    def evaluate(
+        config: TrainScenes, run: Path, data: str | None, device: torch.device
+    ) -> tuple[str, SceneMarks]:
+        name, pictures = test_part(run, data, device)
+        return name, measure(load_scene_reader(run).network.to(device), pictures)
+
+    @staticmethod
+    def products() -> AbstractContextManager[None]:
+        return nullcontext()  # rendering wants every bit
+
     def result_facts(self) -> dict[str, Any]:
         return {"pictures": len(self.parts.train), "rendered": self.config.rendered}
 
 
 def load_scene_reader(run: Path) -> SceneReader:
     """What a run learned to see, from its folder or from a file of weights."""
-    config = load_config(run, TrainScenes)
+    config = config_for(run, TrainScenes)
     network, _ = read_network(network_of(run), config.task, KNOWN, _made)
     return SceneReader(network)
 
@@ -165,12 +178,3 @@ def load_scene_reader(run: Path) -> SceneReader:
 def _made(facts: Any) -> SceneNetwork:
     size: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["size"].items()}
     return SceneNetwork(SceneSize(**size))
-
-
-def evaluate(
-    config: TrainScenes, run: Path, data: str | None, device: torch.device
-) -> tuple[str, SceneMarks]:
-    """The name of the data and the test scores of a run's network, on its own data or on other."""
-    name, pictures = test_part(run, data, device)
-    network = load_scene_reader(run).network.to(device)
-    return name, measure(network, PictureExamples.of(pictures, device))

@@ -13,7 +13,7 @@ import torch
 from ngs.errors import DataError, NGSError, ParseError
 from ngs.experiments.clevr import load_reader
 from ngs.experiments.config import TrainScenes
-from ngs.experiments.folder import check_there, load_config
+from ngs.experiments.folder import check_there, config_for
 from ngs.experiments.scenes import load_scene_reader, test_part
 from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.dataset import QuestionRecord
@@ -95,7 +95,7 @@ def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | N
         raise NGSError(f"{per_picture} questions a picture were asked for; ask for one or more")
     device = torch.device("cpu")
     if data is None:
-        check_there(eyes, load_config(eyes, TrainScenes))
+        check_there(eyes, config_for(eyes, TrainScenes))
     name, pictures = test_part(eyes, data, device)
     seen = see_all(load_scene_reader(eyes).network, PictureExamples.of(pictures, device))
     scenes = [_scene(each, shown) for each, shown in zip(seen, pictures.names, strict=True)]

@@ -64,7 +64,7 @@ def timed(actions: Actions, rounds: int, device: torch.device, warm_up: int = 2)
 
 
 @rounded_products()
-def step_times(course: AnswersCourse[Any], rounds: int) -> dict[str, Any]:
+def step_times(course: AnswersCourse, rounds: int) -> dict[str, Any]:
     """Median seconds of a step of each method, against a supervised one, and the memory before and after.
 
     The network is trained throughout, so the steps are those of a real run: first of a network that knows

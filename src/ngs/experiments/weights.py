@@ -15,7 +15,7 @@ from typing import Any
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import TrainScenes, read_facts
-from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, load_config
+from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, config_for
 from ngs.experiments.results.tables import rows_of
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
@@ -54,7 +54,7 @@ def card_of(weights: Path) -> Path:
 
 def write_weights(run: Path, out: Path) -> Written:
     """Put the best network of a finished run that sees into the file `out`, and its card beside it."""
-    config = load_config(run, TrainScenes)
+    config = config_for(run, TrainScenes)
     if not run.is_dir():
         raise DataError(f"{run} is no folder of a run, but weights already; copy the file and its card")
     if not (run / RESULT).exists():
@@ -99,33 +99,30 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
         "commit": environment.get("commit") or "unknown",
     }
     settings = [[key.replace("_", " "), str(value)] for key, value in config.items()]
-    lines = [
-        f"# {name}",
-        "",
-        "A network that sees the scene in a CLEVR picture of 480x320 pixels: up to ten objects with box, "
-        "size, color, material and shape, and where they stand on the ground. Made by `ngs weights`; use it "
-        "with",
-        "",
-        "```",
-        f"ngs see {name} picture.png",
-        "```",
-        "",
-        rows_of(["", ""], list(map(list, about.items()))),
-        "",
-        *_command(environment.get("command")),
-        f"## Measured on the test part ({test['pictures']:,} pictures, {test['objects']:,} objects)",
-        "",
-        rows_of(["", ""], shares),
-        "",
-        "## Settings",
-        "",
-        rows_of(["", ""], settings),
-        "",
-        "## Limits",
-        "",
-        "CLEVR's objects, colors and camera alone; at most ten objects; how objects are turned is not seen.",
-    ]
-    return "\n".join(lines) + "\n"
+    return f"""# {name}
+
+A network that sees the scene in a CLEVR picture of 480x320 pixels: up to ten objects with box, size, color, \
+material and shape, and where they stand on the ground. Made by `ngs weights`; use it with
+
+```
+ngs see {name} picture.png
+```
+
+{rows_of(["", ""], list(map(list, about.items())))}
+
+{_command(environment.get("command"))}\
+## Measured on the test part ({test["pictures"]:,} pictures, {test["objects"]:,} objects)
+
+{rows_of(["", ""], shares)}
+
+## Settings
+
+{rows_of(["", ""], settings)}
+
+## Limits
+
+CLEVR's objects, colors and camera alone; at most ten objects; how objects are turned is not seen.
+"""
 
 
 def _data(result: dict[str, Any]) -> str:
@@ -137,9 +134,9 @@ def _data(result: dict[str, Any]) -> str:
     )
 
 
-def _command(command: Sequence[str] | None) -> list[str]:
+def _command(command: Sequence[str] | None) -> str:
     """How to train it again, where a person typed a command to do so."""
-    return ["Trained with", "", "```", shlex.join(command), "```", ""] if command else []
+    return f"Trained with\n\n```\n{shlex.join(command)}\n```\n\n" if command else ""
 
 
 def _percent(share: float | None) -> str:

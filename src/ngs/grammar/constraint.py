@@ -76,6 +76,11 @@ class Given(Rows):
         parts = (None if part is None else part.to(device) for part in (self.lengths, self.multiset))
         return Given(*parts)
 
+    def long(self) -> Given:
+        """The same in int64, for what is stored in fewer bits."""
+        parts = (None if part is None else part.long() for part in (self.lengths, self.multiset))
+        return Given(*parts)
+
     @property
     def _known(self) -> Tensor:
         known = self.lengths if self.multiset is None else self.multiset

@@ -91,6 +91,23 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Stacked:
+    """What is seen of examples that a network looks at as a whole: a row of one tensor for each."""
+
+    inputs: Tensor
+    """[example, ...]"""
+
+    def select(self, numbers: NDArray[np.int64]) -> Stacked:
+        return Stacked(self.batch(numbers))
+
+    def to(self, device: torch.device) -> Stacked:
+        return Stacked(self.inputs.to(device))
+
+    def batch(self, numbers: NDArray[np.int64]) -> Tensor:
+        return self.inputs[torch.as_tensor(numbers, device=self.inputs.device)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Examples:
     """What is learned from: inputs, the answers, and what is known about each hidden sentence.
 

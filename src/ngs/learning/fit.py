@@ -18,6 +18,7 @@ from ngs.learning.methods import MakeMethod, Method, Objective, posterior
 from ngs.learning.metrics import Scores, measure
 from ngs.processes import mean_over_processes, own_seed
 from ngs.reasoning.semantics import Meaning
+from ngs.search.edits import Edits
 from ngs.search.reasoner import MakeJudge, reasoner
 
 
@@ -32,13 +33,15 @@ def fit(
     settings: Settings | None = None,
     augment: Augmentation | None = None,
     judge: MakeJudge | None = None,
+    edits: Edits | None = None,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> nn.Module:
     """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
 
     The network maps inputs [input, ...] to scores [input, symbol], one for each of `grammar.symbols`.
     `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and seed. PyTorch's
-    global random numbers are left as they were. `judge` judges sentences that are too long for tables.
+    global random numbers are left as they were. `judge` judges sentences that are too long for tables, and
+    `edits` are what one step of back-search may change: by default one symbol.
     `on_step` is called after each step, with its loss.
 
     Returns the network that was learned: the moving average, where `settings` ask for one. A ShapeError says
@@ -66,7 +69,8 @@ def fit(
     made = _made(method, examples)
     _check_network(network.to(device), grammar, examples)
     generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "objective"))
-    objective = Objective(made, reasoner(grammar, semantics, examples, judge=judge), generator)
+    reasons = reasoner(grammar, semantics, examples, judge=judge, edits=edits)
+    objective = Objective(made, reasons, generator)
     lessons = [Lesson("fit", examples, objective, steps)]
     step, found = None, torch.zeros((), device=device)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):  # training seeds global numbers

@@ -27,7 +27,10 @@ from ngs.search.edits import Edits
 Score = Callable[[Tensor, Tensor], Tensor]
 """Rows [candidate] and sentences [candidate, time] -> log p(z|x) [candidate]."""
 Judge = Callable[[Tensor, Tensor], Tensor]
-"""Rows [candidate] and sentences [candidate, time] -> bool [candidate]: whether f(z) = y."""
+"""Rows [candidate] and sentences [candidate, time] -> bool [candidate]: whether f(z) = y.
+
+False of what is no sentence of the language.
+"""
 
 
 @dataclass(frozen=True)

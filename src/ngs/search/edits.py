@@ -38,8 +38,8 @@ class Edits(nn.Module, ABC):
     def neighbours(self, z: Tensor) -> Candidates:
         """What each edit makes of each sentence: sentences of the language.
 
-        As many edits must lead from one sentence to another as lead back. (Edits that replace `around`,
-        `ways` and `walk` may include others here, which no judge calls right.)
+        As many edits must lead from one sentence to another as lead back. Rows ascend. (Edits that replace
+        `around`, `ways` and `walk` may include what is outside of the language: judges say False of it.)
         """
 
     def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
@@ -121,13 +121,13 @@ class Switch(Edits):
 class Phrases(nn.Module):
     """Modifiers and the symbols that they modify, in sentences [row, time] in prefix notation.
 
-    A phrase is a run of modifiers and the head that they stand before: `red small cube`. So a sentence is
-    what is left without its modifiers, and a place in it for each modifier. In order, the modifiers of a
-    phrase have rising ranks, and no rank twice. Heads that are links relate their phrase to the next one.
+    A phrase is a run of modifiers and the head that they stand before, as in "small red cube". In order, its
+    modifiers have rising ranks, and no rank twice. A head that is a link relates its phrase to the next one.
 
-    >>> rank = torch.tensor([0, 1, -1, -1])  # of: red small cube behind
-    >>> phrases = Phrases(rank, torch.tensor([False, False, True, True]), rank == 3)
-    >>> sentence = torch.tensor([[1, 0, 3, 2]])  # small red behind cube
+    >>> rank = torch.tensor([0, 1, -1, -1])  # of the symbols: small red cube behind
+    >>> is_link = torch.tensor([False, False, False, True])
+    >>> phrases = Phrases(rank, is_head=rank < 0, is_link=is_link)
+    >>> sentence = torch.tensor([[1, 0, 3, 2]])  # red small behind cube
     >>> phrases.numbers(sentence).tolist(), phrases.in_order(sentence).tolist()
     ([[0, 0, 0, 1]], [[0, 1, 3, 2]])
     """
@@ -145,7 +145,7 @@ class Phrases(nn.Module):
             self.register_buffer(name, table, persistent=False)
 
     def numbers(self, z: Tensor) -> Tensor:
-        """int64 [row, time]: the phrase of each modifier, by how many other symbols stand before it."""
+        """int64 [row, time]: the phrase of each symbol: how many symbols before it are no modifiers."""
         others = (self._ranks(z) < 0).long()
         return others.cumsum(1) - others
 
@@ -162,7 +162,7 @@ class Phrases(nn.Module):
         return ((rank[:, 1:] < 0) | (rank[:, :-1] < rank[:, 1:])).all(1)
 
     def moves(self, z: Tensor) -> Candidates:
-        """Every sentence that moving one modifier to another phrase makes, in order."""
+        """What moving one modifier to another phrase makes: sorted by rank, but a rank may occur twice."""
         rank, number = self._ranks(z), self.numbers(z)
         elsewhere = number[:, :, None] != number[:, None]  # [row, modifier, head]
         row, moved, place = ((rank >= 0)[:, :, None] & self._heads(z)[:, None] & elsewhere).nonzero(
@@ -172,12 +172,12 @@ class Phrases(nn.Module):
         return Candidates(row, self.in_order(z[row], changed))
 
     def turns(self, z: Tensor) -> Candidates:
-        """Every sentence that turning a chain of linked phrases round makes, in order.
+        """What turning a chain of linked phrases round makes.
 
         "A left of B behind C" becomes "C behind B left of A": the modifiers of the phrases a to b and the
         links between them are put in the opposite order. Which end of a chain is which is the easiest
-        thing to get wrong consistently, and no single switch or move puts it right. There is one turn for
-        each pair of phrases. A pair that no chain connects leaves the sentence as it is.
+        thing to get wrong consistently, and often no single switch or move puts it right. There is one turn
+        for each pair of phrases. A pair that no chain connects leaves the sentence as it is.
         """
         ends = self._heads(z)
         phrase = ends.long().cumsum(1) - ends.long()  # of a modifier and of its head
@@ -205,7 +205,12 @@ class Phrases(nn.Module):
 
 
 class Rearrange(Edits):
-    """Edits of sentences whose phrases are in order: a switch, a move of a modifier, a turn of a chain."""
+    """Edits of sentences whose phrases are in order: a switch, a move of a modifier, a turn of a chain.
+
+    What an edit makes is put in order again; it is left out where a phrase has a rank twice, or nothing
+    changed. No grammar is looked at, so the language must have what edits make: every run of modifiers stands
+    before a head, any head takes any modifiers, and links can take each other's place.
+    """
 
     def __init__(self, switch: Switch, phrases: Phrases, moves: bool = True) -> None:
         """`moves`: whether modifiers move and chains turn, too."""

@@ -36,7 +36,14 @@ UNREACHED = -1
 
 
 class ReferenceJudge:
-    """f(z) = y by parsing and executing each sentence by itself."""
+    """f(z) = y by parsing and executing each sentence by itself.
+
+    >>> from ngs import Arithmetic, arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> judge = ReferenceJudge(grammar, Arithmetic, answers=[3, 3])
+    >>> judge(torch.tensor([0, 1]), torch.tensor([grammar.encode("1+2"), grammar.encode("1+1")])).tolist()
+    [True, False]
+    """
 
     def __init__(self, grammar: Grammar, semantics: Meaning, answers: Sequence[Value]) -> None:
         self.grammar, self.answers = grammar, answers

@@ -9,7 +9,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from ngs.grammar.constraint import Constraint, Given
 from ngs.grammar.grammar import Grammar
+from ngs.parsing.autoregressive import Autoregressive, Decoder
+from ngs.parsing.candidates import fingerprints
 from ngs.parsing.independent import Independent
 from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning
@@ -17,7 +20,7 @@ from ngs.search.back_search import Judge, on_rows
 from ngs.search.compiled import BUDGET, exact_length, table_values
 from ngs.search.edits import Edits, Substitute
 from ngs.search.judges import ReferenceJudge, TableJudge
-from ngs.search.support import BEAM, Plan, TablePlan
+from ngs.search.support import BEAM, Effort, ListPlan, Plan, Same, TablePlan
 
 Distributing = Callable[[Any, Any], Any]
 """(what a network gives for a batch, the batch) -> the distribution p(z|x) of the batch."""
@@ -29,6 +32,10 @@ class Known(Protocol):
     @property
     def lengths(self) -> Any:
         """Integers [example]: symbols of each hidden sentence."""
+
+    @property
+    def given(self) -> Given:
+        """What is known about each hidden sentence."""
 
     @property
     def answers(self) -> Sequence[Value]: ...
@@ -114,6 +121,45 @@ def reasoner(
     else:
         judging = ReferenceJudge(grammar, semantics, examples.answers)
     return Reasoner(examples, partial(_independent, grammar), judging, edits, lambda: plan)
+
+
+def autoregressive_reasoner(
+    grammar: Grammar,
+    constraint: Constraint[Any],
+    examples: Known,
+    judge: Judge,
+    edits: Edits,
+    *,
+    same: Same = fingerprints,
+    effort: Effort | None = None,
+) -> Reasoner:
+    """Return the reasoner of examples whose network writes sentences, and gives a `Decoder` for each batch.
+
+    `constraint` says which symbols may come next, `judge` which sentences give their answer, and `edits` what
+    one step of back-search may change. The posterior counts sentences once that are the `same`, and looks
+    for them with so much `effort`.
+
+    >>> from ngs import Arithmetic, Automaton, Examples, arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> examples = Examples.of([torch.zeros(3, 1)], [18])
+    >>> judge = ReferenceJudge(grammar, Arithmetic, examples.answers)
+    >>> effort = Effort(enumerated=1000)  # there are 400 sentences of three symbols
+    >>> task = autoregressive_reasoner(
+    ...     grammar, Automaton(grammar), examples, judge, Substitute(grammar, 3), effort=effort
+    ... )
+    >>> task.plan.describe()
+    'all right sentences are listed and summed for 100% of the examples, exact'
+    """
+    edits = edits.to(examples.device)
+    effort = Effort() if effort is None else effort
+    plan = partial(ListPlan, constraint, examples.given, judge, edits, same, effort)
+    return Reasoner(examples, partial(_autoregressive, grammar, constraint), judge, edits, plan)
+
+
+def _autoregressive(
+    grammar: Grammar, constraint: Constraint[Any], decoder: Decoder, batch: Any
+) -> Autoregressive:
+    return Autoregressive(grammar, decoder, constraint, batch.given.long(), batch.time)
 
 
 def _independent(grammar: Grammar, logits: Tensor, batch: Any) -> Independent:

@@ -233,11 +233,10 @@ class ListPlan(nn.Module):
         return listed.among(order[first_of_each(right.rows[order], meaning[order])])
 
     def describe(self) -> str:
-        share = self.exact.float().mean() if len(self.exact) else 1.0
-        return (
-            f"all right sentences are listed and summed for {share:.0%} of the examples, exact; for the "
-            f"others {self.effort.samples} samples and their neighbours in each step, a lower bound"
-        )
+        share = float(self.exact.float().mean()) if len(self.exact) else 1.0
+        listed = f"all right sentences are listed and summed for {share:.0%} of the examples, exact"
+        searched = f"{self.effort.samples} samples and their neighbours in each step, a lower bound"
+        return listed if share == 1 else f"{listed}; for the others {searched}"
 
     def _all_listed(self, examples: Tensor, time: int, rows: Tensor) -> Candidates:
         """All right sentences of some rows."""

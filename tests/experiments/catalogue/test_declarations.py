@@ -10,15 +10,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.catalogue import (
-    clevr_curves,
-    clevr_table,
-    hwf_curves,
-    hwf_leak,
-    hwf_lengths,
-    hwf_steps,
-    hwf_table,
-)
+from ngs.experiments.catalogue import clevr_tables, hwf_curves, hwf_steps, hwf_tables
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
 from ngs.experiments.config import TrainCLEVR, TrainHWF
@@ -111,7 +103,7 @@ def test_only_what_is_missing_is_named(data: Data) -> None:
 
 
 def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
-    cells = [cell for cell in hwf_table.full(data.means(3)) if cell.row not in hwf_table.OURS]
+    cells = [cell for cell in hwf_tables.TABLE.full(data.means(3)) if cell.row not in hwf_tables.OURS]
     assert len(cells) == 7 * 4
     for config in configs(cells):
         assert isinstance(config, TrainHWF)
@@ -130,10 +122,12 @@ def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
 
 
 def test_the_table_of_formulas_ends_with_our_settings_which_the_leak_shares(data: Data) -> None:
-    ours = [cell for cell in hwf_table.full(data.means(3)) if cell.row in hwf_table.OURS]
+    ours = [cell for cell in hwf_tables.TABLE.full(data.means(3)) if cell.row in hwf_tables.OURS]
     assert [cell.column for cell in ours] == ["25%", "50%", "75%", "100%"]
     (leak,) = [
-        cell for cell in hwf_leak.full(data.means(3)) if (cell.row, cell.column) == ("posterior", "HWF")
+        cell
+        for cell in hwf_tables.LEAK.full(data.means(3))
+        if (cell.row, cell.column) == ("posterior", "HWF")
     ]
     assert ours[-1].jobs == leak.jobs
 
@@ -141,14 +135,14 @@ def test_the_table_of_formulas_ends_with_our_settings_which_the_leak_shares(data
 def test_the_curves_of_formulas_are_longer(data: Data) -> None:
     cells = hwf_curves.full(data.means(3))
     assert {config.steps for config in configs(cells)} == {100_000}
-    table = {run for cell in hwf_table.full(data.means(3)) for run in configs([cell])}
+    table = {run for cell in hwf_tables.TABLE.full(data.means(3)) for run in configs([cell])}
     for config in configs(cells):
         shorter = replace(config, steps=15_000, validate_every=500)
         assert shorter in table  # nothing else differs
 
 
 def test_the_table_of_questions_has_the_papers_settings(data: Data) -> None:
-    cells = [cell for cell in clevr_table.full(data.means(3)) if cell.row in clevr_table.PAPER_ROWS]
+    cells = [cell for cell in clevr_tables.full(data.means(3)) if cell.row in clevr_tables.PAPER_ROWS]
     assert len(cells) == 3 * 4
     for config in configs(cells):
         assert isinstance(config, TrainCLEVR)
@@ -179,7 +173,7 @@ def test_the_curve_of_five_steps_is_that_of_m_bs(data: Data) -> None:
 @pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
 def test_curves_of_questions_are_those_of_the_table(quick: bool, data: Data) -> None:
     table, curves = (
-        each.cells(data.means(3), quick=quick) for each in (clevr_table.EXPERIMENT, clevr_curves.CURVES)
+        each.cells(data.means(3), quick=quick) for each in (clevr_tables.TABLE, clevr_tables.CURVES)
     )
     both = [(cell, other) for cell in curves for other in table if places([cell]) == places([other])]
     assert [cell.row for cell, _ in both] == ["NS-RL", "NGS-RL", "NGS-m-BS"]
@@ -189,9 +183,9 @@ def test_curves_of_questions_are_those_of_the_table(quick: bool, data: Data) -> 
 
 def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
     (paper,) = [
-        cell for cell in clevr_table.full(data.means(3)) if (cell.row, cell.column) == ("NGS-m-BS", "100%")
+        cell for cell in clevr_tables.full(data.means(3)) if (cell.row, cell.column) == ("NGS-m-BS", "100%")
     ]
-    same, *others = clevr_curves.LEARNING_RATES.full(data.means(3))
+    same, *others = clevr_tables.LEARNING_RATES.full(data.means(3))
     assert addresses(same.jobs) == addresses(paper.jobs)
     for cell in others:
         for config, theirs in zip(configs([cell]), configs([paper]), strict=True):
@@ -202,7 +196,7 @@ def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
 
 
 def test_curves_of_formulas_begin_with_those_of_the_table(data: Data) -> None:
-    table = addresses(list(jobs_of(hwf_table.full(data.means(3)))))
+    table = addresses(list(jobs_of(hwf_tables.TABLE.full(data.means(3)))))
     assert set(addresses(list(jobs_of(hwf_curves.full(data.means(3)), instead=True)))) <= set(table)
 
 
@@ -212,9 +206,9 @@ def test_curves_of_formulas_begin_with_those_of_the_table(data: Data) -> None:
 @pytest.mark.parametrize(
     "each, label",
     [
-        (hwf_table.EXPERIMENT, "tab_HME_reult_acc_data_percentage"),
-        (hwf_table.EXPERIMENT, "tab_HME_symbol_acc_data_percentage"),
-        (clevr_table.EXPERIMENT, "tab_CLEVR_acc_data_percentage"),
+        (hwf_tables.TABLE, "tab_HME_reult_acc_data_percentage"),
+        (hwf_tables.TABLE, "tab_HME_symbol_acc_data_percentage"),
+        (clevr_tables.TABLE, "tab_CLEVR_acc_data_percentage"),
     ],
 )
 def test_the_papers_tables_are_declared_whole(each: Experiment, label: str, data: Data) -> None:
@@ -225,7 +219,7 @@ def test_the_papers_tables_are_declared_whole(each: Experiment, label: str, data
 
 
 def test_others_tested_the_same_lengths(data: Data) -> None:
-    cells = hwf_lengths.full(data.means())
+    cells = hwf_tables.ONE_LENGTH.full(data.means())
     known = published("one_length_only")
     assert {column for values in known.values.values() for column in values} == {c.column for c in cells}
     assert not set(known.values) & {cell.row for cell in cells}

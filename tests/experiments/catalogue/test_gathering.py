@@ -19,7 +19,7 @@ from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Job, address
 from ngs.experiments.record import METRICS, Record
 from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import Section
 from ngs.experiments.run import Progress
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store

@@ -18,7 +18,7 @@ from ngs.experiments.job import address
 from ngs.experiments.report.formula_readings import FormulaSearches
 from ngs.experiments.report.question_readings import QuestionSearches
 from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
-from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import Section
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.networks.pointer import SIZES

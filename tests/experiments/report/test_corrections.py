@@ -8,7 +8,6 @@ from itertools import product
 from math import exp
 
 import pytest
-import torch
 
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
 from ngs.experiments.report.formula_readings import POSTERIOR, FormulaSearches
@@ -32,7 +31,7 @@ from tests.experiments.report.wrong_answers import (
 
 
 def corrected(*formulas: tuple[str, list[dict[str, float]]]) -> FormulaSearches:
-    return FormulaSearches.of(readings_of(*formulas), ChainSettings(), torch.Generator().manual_seed(0))
+    return FormulaSearches.of(readings_of(*formulas), ChainSettings(), 0)
 
 
 def test_corrections_are_told_apart() -> None:

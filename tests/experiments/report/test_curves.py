@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -27,13 +28,13 @@ def test_charts_show_what_was_recorded() -> None:
         {"step": 2, "seconds": 0.2, "validation": score, "test": score},
     ]
     drawn = list(charts(rows, chosen_step=2))
-    assert [chart.title for chart in drawn] == [
+    assert [re.findall(r"<figcaption>(.*?)<small>", chart)[0] for chart in drawn] == [
         *["Validation accuracy", "Test accuracy", "Training loss"] * 2,
         "Measures of the objective",
         "Learning rate",
     ]
-    assert said(drawn[0].key) == "answers symbols"
-    assert said(drawn[6].key) == "reward"
-    assert ">chosen</text>" in drawn[0].svg
-    assert ">mapo</text>" in drawn[2].svg
+    assert said(drawn[0]).startswith("Validation accuracy , by training step answers symbols ")
+    assert " by training step reward " in said(drawn[6])
+    assert ">chosen</text>" in drawn[0]
+    assert ">mapo</text>" in drawn[2]
     assert list(charts([], None)) == []

@@ -54,27 +54,29 @@ def test_the_mistakes_are_those_of_the_network(
     lucky = sum(value(written) == value(read) for written, read in wrong)
     assert wrong
     assert f"Wrong answers: {len(wrong) - lucky}. {lucky} more are misread" in said(text)
-    some = shown.mistakes.shown_wrong + shown.mistakes.shown_lucky
+    some = shown.wrong + shown.lucky
     assert len(some) == min(len(wrong), 24)
     for each in some:
         assert ("".join(each.written), "".join(each.read)) in wrong
         assert each.answer == value("".join(each.written))
-        assert each.lucky == (value("".join(each.read)) == each.answer)
+        assert each.value == value("".join(each.read))
     cards = text.count(">wrong answer</span>") + text.count(">right answer by luck</span>")
     assert cards == len(some)
 
 
 def test_lucky_mistakes_have_a_place() -> None:
-    found = readings_of(*[SPURIOUS] * 30, *[LUCKY] * 8, FINE).mistakes(24, 6)
-    assert (found.wrong, found.lucky, len(found.shown_wrong), len(found.shown_lucky)) == (30, 8, 18, 6)
-    assert all(each.lucky for each in found.shown_lucky)
-    few = readings_of(*[SPURIOUS] * 3, *[LUCKY] * 8).mistakes(24, 6)
-    assert (few.wrong, few.lucky, len(few.shown_wrong), len(few.shown_lucky)) == (3, 8, 3, 8)
-    assert few.shown_wrong[0].p_read[2] == pytest.approx(0.9)
-    assert few.shown_wrong[0].p_written[2] == pytest.approx(0.05)
+    found = readings_of(*[SPURIOUS] * 30, *[LUCKY] * 8, FINE)
+    wrong, lucky = found.mistakes(24, 6)
+    assert (len(found.wrong), len(found.lucky), len(wrong), len(lucky)) == (30, 8, 18, 6)
+    assert all(each.value == each.answer for each in lucky)
+    few = readings_of(*[SPURIOUS] * 3, *[LUCKY] * 8)
+    wrong, lucky = few.mistakes(24, 6)
+    assert (len(few.wrong), len(few.lucky), len(wrong), len(lucky)) == (3, 8, 3, 8)
+    assert wrong[0].p(wrong[0].read)[2] == pytest.approx(0.9)
+    assert wrong[0].p(wrong[0].written)[2] == pytest.approx(0.05)
 
 
 def test_the_most_confident_mistake_is_the_first() -> None:
     sure, unsure = ("4", [{"1": 0.9, "4": 0.05}]), ("4", [{"1": 0.5, "4": 0.4}])
-    first, second = readings_of(unsure, sure).mistakes(2, 0).shown_wrong
-    assert first.p_read == [pytest.approx(0.9)] and second.p_read == [pytest.approx(0.5)]
+    first, second = readings_of(unsure, sure).mistakes(2, 0)[0]
+    assert [each.p(each.read) for each in (first, second)] == [[pytest.approx(p)] for p in (0.9, 0.5)]

@@ -10,9 +10,9 @@ import torch
 from ngs.experiments.clevr import load_reader
 from ngs.experiments.folder import EARLY
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
-from ngs.experiments.report.gallery import WAYS, Gallery
+from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
-from ngs.experiments.report.question_readings import QuestionReadings
+from ngs.experiments.report.question_readings import QuestionReadings, QuestionSearches
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.equivalence import equivalent
 
@@ -58,7 +58,7 @@ def test_without_programs_nothing_is_judged(question_run: Path, question_shown: 
         readings.questions.programs, flat=readings.questions.programs.flat[:0], offsets=nothing
     )
     bare = replace(readings.part, questions=replace(readings.questions, programs=programs))
-    found = WAYS["clevr"].corrected(replace(readings, part=bare), config.chain, config.seed)
+    found = QuestionSearches.of(replace(readings, part=bare), config.chain, config.seed)
     assert found.readings.lucky == []
     for name, fates in found.fates.items():
         assert fates == [Fate.NONE if each is Fate.NONE else Fate.UNJUDGED for each in judged.fates[name]]

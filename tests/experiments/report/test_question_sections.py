@@ -15,11 +15,11 @@ from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.folder import A_NETWORK, BEST, CONFIG, DATA, EARLY, ENVIRONMENT, RESULT
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.report.gallery import WAYS, Gallery, gallery
+from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
-from ngs.experiments.report.readings import Mistakes
-from ngs.experiments.report.recorded import commands
+from ngs.experiments.report.question_readings import QuestionReadings
+from ngs.experiments.report.setup import commands
 from ngs.learning import tensor_file
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
@@ -67,17 +67,17 @@ def test_every_section_says_what_its_numbers_are_about(question_text: str) -> No
 
 
 def test_the_cards_are_the_mistakes(question_text: str, question_shown: Gallery) -> None:
-    found, corrected = question_shown.mistakes, question_shown.corrections.shown(3)
-    assert question_text.count(">wrong answer</span>") == len(found.shown_wrong) > 0
-    assert question_text.count(">right answer by luck</span>") == len(found.shown_lucky)
-    cards = len(found.shown_wrong + found.shown_lucky) + sum(map(len, corrected.values()))
+    found, corrected = question_shown, question_shown.corrections.shown(3)
+    assert question_text.count(">wrong answer</span>") == len(found.wrong) > 0
+    assert question_text.count(">right answer by luck</span>") == len(found.lucky)
+    cards = len(found.wrong + found.lucky) + sum(map(len, corrected.values()))
     assert Document(question_text).tags["article"] == cards
     assert question_text.count('<svg class="scene"') == cards
     words = said(question_text)
-    each = found.shown_wrong[0]
+    each = found.wrong[0]
     assert f"{each.text} {each.answer}" in words
     assert f"question {each.number}, {each.kind}" in words
-    assert f"Wrong answers: {found.wrong}." in words
+    assert f"Wrong answers: {len(found.exam.wrong)}." in words
     assert f"What becomes of {len(question_shown.practice.wrong)} wrong answers" in words
 
 
@@ -128,9 +128,8 @@ def test_what_comes_from_files_is_escaped(
 
 
 def test_words_of_questions_are_escaped(question_run: Path, question_shown: Gallery) -> None:
-    evil = replace(question_shown.mistakes.shown_wrong[0], text=EVIL)
-    mistakes = replace(question_shown.mistakes, shown_wrong=(evil,))
-    text = page(read_run(question_run), replace(question_shown, mistakes=mistakes))
+    evil = replace(question_shown.wrong[0], text=EVIL)
+    text = page(read_run(question_run), replace(question_shown, wrong=(evil,)))
     assert Document(text).tags["script"] == 0
     assert EVIL in said(text)
 
@@ -164,7 +163,7 @@ def test_an_unfinished_run(question_copy: Path, question_shown: Gallery) -> None
 
 
 def test_a_large_test_part_is_sampled(question_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(WAYS, "clevr", replace(WAYS["clevr"], exam=10))
+    monkeypatch.setattr(QuestionReadings, "examined", 10)
     run = read_run(question_copy)
     few = gallery(question_copy, run.config)
     words = said(page(run, few))
@@ -190,7 +189,7 @@ def test_a_run_that_has_only_begun(question_copy: Path) -> None:
 
 
 def test_nothing_is_wrong(question_run: Path, question_shown: Gallery) -> None:
-    nothing = replace(question_shown, mistakes=Mistakes(0, 0, (), ()), corrections=None)
+    nothing = replace(question_shown, wrong=(), lucky=(), corrections=None)
     words = said(page(read_run(question_run), nothing))
     assert "There is no mistake to be shown." in words
     assert "there is nothing to correct" in words

@@ -36,13 +36,13 @@ def asked_one_by_one(folder: Path, data: VisualQuestions) -> dict[int, tuple[Pro
 def test_the_mistakes_are_those_of_the_network(
     question_run: Path, questions: VisualQuestions, question_shown: Gallery
 ) -> None:
-    one_by_one, mistakes = asked_one_by_one(question_run, questions), question_shown.mistakes
+    one_by_one, exam = asked_one_by_one(question_run, questions), question_shown.exam
     rights = [(right, alike) for _, _, right, alike in one_by_one.values()]
-    assert mistakes.wrong == sum(not right for right, _ in rights) > 0
-    assert mistakes.lucky == sum(right and not alike for right, alike in rights)
-    assert question_shown.exam.scores.total.programs_equivalent == sum(alike for _, alike in rights)
-    some = mistakes.shown_wrong + mistakes.shown_lucky
-    assert len(some) == min(12, mistakes.wrong + mistakes.lucky)
+    assert len(exam.wrong) == sum(not right for right, _ in rights) > 0
+    assert len(exam.lucky) == sum(right and not alike for right, alike in rights)
+    assert exam.scores.total.programs_equivalent == sum(alike for _, alike in rights)
+    some = question_shown.wrong + question_shown.lucky
+    assert len(some) == min(12, len(exam.wrong + exam.lucky))
     for each in some:
         program, p, right, alike = one_by_one[each.number]
         assert each.read.program == program
@@ -58,9 +58,8 @@ def test_a_sample_has_the_scenes_of_its_questions(question_run: Path, questions:
     parts = parts_of(config, torch.device("cpu"))
     few = QuestionReadings.read(question_run, BEST, config, parts, "test", 7)
     assert (len(few), few.of, few.is_all, few.counted) == (7, 100, False, "7 of 100 questions")
-    assert len(few.scenes) <= 7
     place = {number: k for k, number in enumerate(questions.validation.numbers.tolist())}
     for k, number in enumerate(few.questions.numbers.tolist()):
         whole = questions.validation.scenes[place[number]]
         assert few.scenes[int(few.questions.scenes[k])] == questions.scenes[int(whole)]
-    assert len(few.mistakes(2, 0).shown_wrong) <= 2
+    assert len(few.mistakes(2, 0)[0]) <= 2

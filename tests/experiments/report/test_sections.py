@@ -16,7 +16,7 @@ from ngs.experiments.report.curves import charts
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
-from ngs.experiments.report.recorded import commands
+from ngs.experiments.report.setup import commands
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from tests.experiments.report.documents import facts, rows_of, said
 

@@ -16,9 +16,6 @@ from ngs.experiments.results.outcome import (
     read_outcome,
     write_outcome,
 )
-from ngs.experiments.results.outcome import (
-    tested as share_of,
-)
 from tests.experiments.results.made import COMMIT, outcome, place, run
 
 CURVE = ({"step": 5, "seconds": 0.1, "calculation": 0.25}, {"step": 10, "seconds": 0.2, "calculation": 0.5})
@@ -96,10 +93,10 @@ def test_places_are_found_by_row_and_column() -> None:
 
 
 def test_a_place_has_a_spread_of_the_runs_that_know() -> None:
-    spread = place("a", "b", 0.5, None, 0.7).spread(share_of("calculation"))
+    spread = place("a", "b", 0.5, None, 0.7).tested("calculation")
     assert spread is not None and spread.values == (0.5, 0.7) and spread.mean == pytest.approx(0.6)
-    assert place("a", "b", None).spread(share_of("calculation")) is None
-    assert place("a", "b", 0.5).spread(share_of("symbol")) is None
+    assert place("a", "b", None).tested("calculation") is None
+    assert place("a", "b", 0.5).tested("symbol") is None
 
 
 def test_what_is_told_of_runs() -> None:

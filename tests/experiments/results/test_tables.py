@@ -8,12 +8,11 @@ import pytest
 
 from ngs.experiments.comparison import Spread
 from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.outcome import tested as share_of
 from ngs.experiments.results.published import Published
 from ngs.experiments.results.tables import in_percent, plain, provenance, table
 from tests.experiments.results.made import outcome, place
 
-CALCULATION = share_of("calculation")
+CALCULATION = "calculation"
 KNOWN = Published("tab", "Some table", {"a": {"x": 50.0, "y": 60.0}, "other": {"x": 1.25}, "last": {}})
 
 
@@ -29,7 +28,7 @@ def test_mean_and_spread_of_the_seeds() -> None:
     assert cell(place("a", "x", 0.5, 0.6)) == "55.00 ± 7.07"
     assert cell(place("a", "x", 0.98765)) == "98.77"
     assert in_percent(Spread.of([0.5, 0.6])) == "55.00 ± 7.07" and in_percent(Spread.of([1])) == "100.00"
-    assert plain(Spread.of([4.0, 4.4])) == "4.2 ± 0.3" and plain(Spread.of([4.0]), 3) == "4.000"
+    assert plain(Spread.of([4.0, 4.4]), 1) == "4.2 ± 0.3" and plain(Spread.of([4.0]), 3) == "4.000"
 
 
 def test_what_is_missing_is_said() -> None:
@@ -102,6 +101,6 @@ def test_provenance_tells_rows_apart_that_other_code_made() -> None:
 def test_beside_quick_runs_stands_nothing_published() -> None:
     known = Published("x", "caption", {"a": {"b": 50.0}, "another": {"b": 60.0}})
     places = (place("a", "b", 0.5),)
-    assert "paper 50.0" in table(Outcome("e", False, places), share_of("calculation"), known)
-    quick = table(Outcome("e", True, places), share_of("calculation"), known)
+    assert "paper 50.0" in table(Outcome("e", False, places), CALCULATION, known)
+    quick = table(Outcome("e", True, places), CALCULATION, known)
     assert "paper" not in quick and "another" not in quick

@@ -4,44 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
+from ngs.experiments.catalogue.experiment import Cell, Experiment
 from ngs.experiments.catalogue.settings import our_hwf, quick_clevr, quick_hwf
+from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.jobs.corrections import Corrections
-from ngs.experiments.results.outcome import Outcome, Run
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import rows_of
+from ngs.experiments.results.outcome import Outcome
+from ngs.experiments.results.tables import Section, rows_of
 
 PLACE = ("corrections", "")
-EARLY_FORMULAS = {"method": "m-bs", "steps": 80, "validate_every": 40}
-EARLY_QUESTIONS = {"method": "m-bs", "steps": 60, "validate_every": 60}
+EARLY_FORMULAS: dict[str, Any] = {"method": "m-bs", "steps": 80, "validate_every": 40}
+EARLY_QUESTIONS: dict[str, Any] = {"method": "m-bs", "steps": 60, "validate_every": 60}
 """A network that has learned something, and still makes mistakes of every kind."""
 
 
-def full_formulas(means: Means) -> list[Cell]:
-    return [Cell(*PLACE, (Corrections(our_hwf(means.hwf, **EARLY_FORMULAS)),))]
-
-
-def quick_formulas(means: Means) -> list[Cell]:
-    return [Cell(*PLACE, (Corrections(quick_hwf(**EARLY_FORMULAS), number=300),))]
-
-
-def full_questions(means: Means) -> list[Cell]:
-    """Of embedded questions: the drawings show scenes, and those of a data set are not ours to publish."""
-    return [Cell(*PLACE, (Corrections(quick_clevr(**EARLY_QUESTIONS)),))]
-
-
-def quick_questions(means: Means) -> list[Cell]:
-    return [Cell(*PLACE, (Corrections(quick_clevr(**EARLY_QUESTIONS), number=200),))]
+def _cells(config: TrainHWF | TrainCLEVR, **settings: Any) -> list[Cell]:
+    return [Cell(*PLACE, (Corrections(config, **settings),))]
 
 
 def show(outcome: Outcome) -> Section:
-    runs = list(outcome.runs)
-    return _shown(outcome.experiment, runs[0]) if runs else Section("Not run yet.")
-
-
-def _shown(name: str, run: Run) -> Section:
-    result = run.result
-    counted = result["kinds"]
+    run, name = next(outcome.runs, None), outcome.experiment
+    if run is None:
+        return Section("Not run yet.")
+    result, counted = run.result, run.result["kinds"]
     rows = [
         [kind, str(found["count"]), "" if found["share"] is None else f"{100 * found['share']:.1f}%"]
         for kind, found in counted.items()
@@ -88,8 +72,8 @@ HWF_EXAMPLES = Experiment(
     "operator right; finds nothing, but m-BS does in more steps, be it what is written or not; neither finds "
     "anything; or 1-BS finds a spurious correction, which gives the answer but is not what is written.",
     ("hwf",),
-    full_formulas,
-    quick_formulas,
+    lambda means: _cells(our_hwf(data=means.hwf, **EARLY_FORMULAS)),
+    lambda means: _cells(quick_hwf(**EARLY_FORMULAS), number=300),
     show,
 )
 CLEVR_EXAMPLES = Experiment(
@@ -101,7 +85,7 @@ CLEVR_EXAMPLES = Experiment(
     "program that means what the true one means, or one that gives the answer and means something else; "
     "*unjudged* are those whose true program nobody knows.",
     (),
-    full_questions,
-    quick_questions,
+    lambda means: _cells(quick_clevr(**EARLY_QUESTIONS)),
+    lambda means: _cells(quick_clevr(**EARLY_QUESTIONS), number=200),
     show,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from ngs.errors import DataError
 from ngs.experiments.job import Job, address
 from ngs.experiments.results.outcome import Outcome
-from ngs.experiments.results.section import Section
+from ngs.experiments.results.tables import Section
 
 
 @dataclass(frozen=True)

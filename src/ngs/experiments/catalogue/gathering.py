@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ngs.errors import DataError
@@ -19,16 +20,13 @@ AGAIN = "delete its folder, and `ngs reproduce` does it again"
 ENVIRONMENT_KEPT = ("device", "threads", "python", "packages", "commit")
 
 
-NOTHING: Mapping[str, Run] = {}
-
-
 def gathered(
     experiment: Experiment,
     cells: Sequence[Cell],
     store: Store,
     *,
     quick: bool,
-    known: Mapping[str, Run] = NOTHING,
+    known: Mapping[str, Run] = MappingProxyType({}),
 ) -> Outcome:
     """What the store holds of it, and what else is `known`, by address."""
     return Outcome(experiment.name, quick, tuple(_place(cell, store, known) for cell in cells))

@@ -9,24 +9,19 @@ from functools import partial
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import HWF_ROWS, WHOLE, grid, paper_hwf, quick_hwf
 from ngs.experiments.results.curves import curves_figure
-from ngs.experiments.results.outcome import Outcome, tested
+from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.published import released_curves
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import rows_of, share
+from ngs.experiments.results.tables import Section, rows_of, share
 
 SHARES = {"calculation": 1, "symbol": 2}
 """What is drawn, and where it stands in a released point."""
 
 
 def full(means: Means) -> list[Cell]:
-    config = partial(paper_hwf, means)
+    config = partial(paper_hwf, data=means.hwf)
     instead = grid(HWF_ROWS, WHOLE, config, means.seeds)
     long = grid(HWF_ROWS, WHOLE, partial(config, steps=100_000, validate_every=2500), means.seeds)
     return [replace(cell, instead=short.jobs) for cell, short in zip(long, instead, strict=True)]
-
-
-def quick(means: Means) -> list[Cell]:
-    return grid(HWF_ROWS, WHOLE, quick_hwf, means.seeds)
 
 
 def show(outcome: Outcome) -> Section:
@@ -61,7 +56,7 @@ def _ends(outcome: Outcome, released: Mapping[str, Sequence[tuple[float, float, 
     rows = [
         [
             place.row + place.mark,
-            *(share(place, tested(kind)) for kind in SHARES),
+            *(share(place, kind) for kind in SHARES),
             *(last(place.row, at) for at in logged.values()),
         ]
         for place in outcome.places
@@ -91,6 +86,6 @@ EXPERIMENT = Experiment(
     "NGS-m-BS, for the first half with three others, took 299 s each (cae72c8).",
     ("hwf",),
     full,
-    quick,
+    lambda means: grid(HWF_ROWS, WHOLE, quick_hwf, means.seeds),
     show,
 )

@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import our_hwf, quick_hwf
+from ngs.experiments.catalogue.settings import Rows, our_hwf, quick_hwf, seeds
 from ngs.experiments.comparison import Spread
 from ngs.experiments.config import TrainHWF
-from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.results.outcome import Outcome, Place, Run, tested
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent, plain, rows_of, share
+from ngs.experiments.results.outcome import Outcome, Place
+from ngs.experiments.results.tables import Section, in_percent, plain, rows_of, share
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
 TRAINED, READ = "trained", "read"
 """The columns: the run itself, and what it makes of longer formulas."""
 
 
-def cells(configs: dict[str, TrainHWF], number: int, formulas: int) -> list[Cell]:
-    def both(row: str, config: TrainHWF) -> Iterator[Cell]:
-        runs = [replace(config, seed=seed) for seed in range(number)]
-        yield Cell(row, TRAINED, tuple(map(Trained, runs)))
-        tests: list[Job] = [LongTest(run, LENGTHS, formulas) for run in runs]
-        yield Cell(row, READ, tuple(tests))
-
-    return [cell for row, config in configs.items() for cell in both(row, config)]
+ROWS: Rows = {
+    "up to 7, posterior": {},
+    "up to 15, m-BS": {"longest": 15, "method": "m-bs"},
+    "up to 19, m-BS": {"longest": 19, "method": "m-bs"},
+}
 
 
-def _configs(config: Callable[..., TrainHWF]) -> dict[str, TrainHWF]:
-    return {
-        "up to 7, posterior": config(),
-        "up to 15, m-BS": config(longest=15, method="m-bs"),
-        "up to 19, m-BS": config(longest=19, method="m-bs"),
-    }
+def cells(config: Callable[..., TrainHWF], number: int, formulas: int) -> list[Cell]:
+    both = []
+    for row, settings in ROWS.items():
+        runs = seeds(config(**settings), number)
+        both.append(Cell(row, TRAINED, runs))
+        tests = (LongTest(config(**settings, seed=seed), LENGTHS, formulas) for seed in range(number))
+        both.append(Cell(row, READ, tuple(tests)))
+    return both
 
 
 def full(means: Means) -> list[Cell]:
-    def config(**settings: Any) -> TrainHWF:
-        return our_hwf(means.hwf, steps=1000, **settings)
-
-    return cells(_configs(config), means.seeds, formulas=1000)
+    return cells(partial(our_hwf, data=means.hwf, steps=1000), means.seeds, formulas=1000)
 
 
 def quick(means: Means) -> list[Cell]:
-    return cells(_configs(quick_hwf), means.seeds, formulas=50)
+    return cells(quick_hwf, means.seeds, formulas=50)
 
 
 def show(outcome: Outcome) -> Section:
@@ -60,13 +53,9 @@ def show(outcome: Outcome) -> Section:
 
 
 def _trained(place: Place) -> list[str]:
-    def epoch(run: Run) -> float:
-        seconds: float = run.result["training_seconds"]
-        return seconds / float(run.result["epochs"])
-
-    texts = [share(place, tested(name)) for name in ("calculation", "symbol")]
-    seconds = place.spread(epoch)
-    texts.append("" if seconds is None else plain(seconds))
+    texts = [share(place, name) for name in ("calculation", "symbol")]
+    seconds = place.spread(lambda run: float(run.result["training_seconds"] / run.result["epochs"]))
+    texts.append("" if seconds is None else plain(seconds, 1))
     return [place.row + place.mark, *texts]
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import paper_hwf, quick_hwf, seeds
+from ngs.experiments.catalogue.settings import Rows, grid, paper_hwf, quick_hwf
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import WalkSteps
 from ngs.experiments.results.curves import Curve, curves_figure
-from ngs.experiments.results.outcome import Outcome, Place, tested
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import in_percent, rows_of, share
+from ngs.experiments.results.outcome import Outcome, Place
+from ngs.experiments.results.tables import Section, in_percent, rows_of, share
 
 STEPS = (1, 5, 10, 20)
 BEGINNING, WHOLE, COST = "beginning", "whole", "cost"
@@ -23,27 +23,24 @@ AFTER, QUICKLY_AFTER = (200, 300), (25, 75)
 """Steps after which the runs that are tested often are looked at."""
 
 
-def cells(
-    beginning: Callable[..., TrainHWF], whole: Callable[..., TrainHWF], number: int, cost: StepCost
-) -> list[Cell]:
-    runs = [
-        Cell(f"m = {steps}", column, seeds(config(method="m-bs", walk_steps=steps), number))
-        for column, config in ((BEGINNING, beginning), (WHOLE, whole))
-        for steps in STEPS
-    ]
-    return [*runs, Cell("milliseconds a step", COST, (cost,))]
+def cells(config: Callable[..., TrainHWF], columns: Rows, means: Means, cost: StepCost) -> list[Cell]:
+    rows: Rows = {f"m = {steps}": {"method": "m-bs", "walk_steps": steps} for steps in STEPS}
+    runs = [cell for name in columns for cell in grid(rows, {name: columns[name]}, config, means.seeds)]
+    return [*runs, Cell("milliseconds a step", COST, (replace(cost, device=means.device),))]
 
 
 def full(means: Means) -> list[Cell]:
-    beginning = partial(paper_hwf, means, steps=1500, validate_every=100)
-    whole = partial(paper_hwf, means, steps=100_000, validate_every=2500)  # m = 5: a line of hwf-curves
-    cost = StepCost(WalkSteps(network="paper"), STEPS, ("m-bs",), device=means.device)
-    return cells(beginning, whole, means.seeds, cost)
+    columns = {
+        BEGINNING: {"steps": 1500, "validate_every": 100},
+        WHOLE: {"steps": 100_000, "validate_every": 2500},  # m = 5: a line of hwf-curves
+    }
+    cost = StepCost(WalkSteps(network="paper"), STEPS, ("m-bs",))
+    return cells(partial(paper_hwf, data=means.hwf), columns, means, cost)
 
 
 def quick(means: Means) -> list[Cell]:
-    cost = StepCost(WalkSteps(), STEPS, ("m-bs",), rounds=3, warm_up=1, device=means.device)
-    return cells(partial(quick_hwf, validate_every=25), quick_hwf, means.seeds, cost)
+    cost = StepCost(WalkSteps(), STEPS, ("m-bs",), rounds=3, warm_up=1)
+    return cells(quick_hwf, {BEGINNING: {"validate_every": 25}, WHOLE: {}}, means, cost)
 
 
 def show(outcome: Outcome) -> Section:
@@ -72,8 +69,8 @@ def _cells(beginning: Place, whole: Place, steps: Sequence[int], seconds: float 
 
     return [
         whole.row + whole.mark,
-        *(share(whole, tested(name)) for name in ("calculation", "symbol")),
-        share(beginning, tested("calculation")) + beginning.mark,
+        *(share(whole, name) for name in ("calculation", "symbol")),
+        share(beginning, "calculation") + beginning.mark,
         *map(after, steps),
         "" if seconds is None else f"{1000 * seconds:.1f}",
     ]

@@ -6,15 +6,12 @@ from collections.abc import Mapping
 
 from ngs.errors import NGSError
 from ngs.experiments.catalogue import (
-    clevr_curves,
-    clevr_table,
+    clevr_tables,
     cost,
     hwf_curves,
-    hwf_leak,
-    hwf_lengths,
     hwf_long,
     hwf_steps,
-    hwf_table,
+    hwf_tables,
 )
 from ngs.experiments.catalogue.examples import CLEVR_EXAMPLES, HWF_EXAMPLES
 from ngs.experiments.catalogue.experiment import Experiment
@@ -22,16 +19,16 @@ from ngs.experiments.catalogue.experiment import Experiment
 EXPERIMENTS: Mapping[str, Experiment] = {
     each.name: each
     for each in (
-        hwf_table.EXPERIMENT,
+        hwf_tables.TABLE,
         hwf_curves.EXPERIMENT,
         hwf_steps.EXPERIMENT,
         HWF_EXAMPLES,
-        clevr_table.EXPERIMENT,
-        clevr_curves.CURVES,
-        clevr_curves.LEARNING_RATES,
+        clevr_tables.TABLE,
+        clevr_tables.CURVES,
+        clevr_tables.LEARNING_RATES,
         CLEVR_EXAMPLES,
-        hwf_lengths.EXPERIMENT,
-        hwf_leak.EXPERIMENT,
+        hwf_tables.ONE_LENGTH,
+        hwf_tables.LEAK,
         hwf_long.EXPERIMENT,
         cost.EXPERIMENT,
     )

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from ngs.experiments.catalogue.experiment import Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.curves_figure import save
+from ngs.experiments.results.curves import save
 from ngs.experiments.results.outcome import Outcome, read_outcome
-from ngs.experiments.results.section import Section
-from ngs.experiments.results.tables import provenance
+from ngs.experiments.results.tables import Section, provenance
 
 PAGE, IMAGES = "results.md", "images/results"
 DATA = {"hwf": "HWF", "hwf_clean": "HWF-clean", "clevr": "CLEVR-25k"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from ngs.experiments.catalogue.experiment import Cell, Means
+from ngs.experiments.catalogue.experiment import Cell
 from ngs.experiments.config import Config, TrainCLEVR, TrainHWF
 from ngs.experiments.job import Trained
 
@@ -37,72 +38,54 @@ CLEVR_ROWS: Rows = {
 """The methods of the paper's table and curves of questions."""
 
 
-def paper_hwf(means: Means, **changes: Any) -> TrainHWF:
-    """The paper's network, batch, optimiser and iterations (supplement); one in twenty formulas chooses."""
-    config = TrainHWF(
-        data=means.hwf,
-        network="paper",
-        steps=15_000,
-        batch_size=64,
-        learning_rate=5e-4,
-        schedule="constant",
-        augment=False,
-        validate_every=500,
-        test_curve=True,
-    )
-    return replace(config, **changes)
+paper_hwf = partial(
+    TrainHWF,
+    network="paper",
+    steps=15_000,
+    batch_size=64,
+    learning_rate=5e-4,
+    schedule="constant",
+    augment=False,
+    validate_every=500,
+    test_curve=True,
+)
+"""The paper's network, batch, optimiser and iterations (supplement); one in twenty formulas chooses."""
 
+our_hwf = partial(TrainHWF, batch_size=256, learning_rate=4e-3, steps=700, augment=False, test_curve=True)
+"""A small network, large batches and one cycle of the learning rate: docs/handwriting.md."""
 
-def our_hwf(data: str, **changes: Any) -> TrainHWF:
-    """A small network, large batches and one cycle of the learning rate: docs/handwriting.md."""
-    config = TrainHWF(
-        data=data, batch_size=256, learning_rate=4e-3, steps=700, augment=False, test_curve=True
-    )
-    return replace(config, **changes)
+wide_hwf = partial(
+    our_hwf,
+    network="wide",
+    augment=True,
+    weight_decay=0.05,
+    averaging=0.99,
+    steps=1100,
+    validate_every=100,
+)
+"""What images that were not seen in training need; on HWF it changes little at full size."""
 
+quick_hwf = partial(TrainHWF, steps=100, validate_every=50, test_curve=True)
+"""Embedded formulas, a small network."""
 
-def wide_hwf(data: str, **changes: Any) -> TrainHWF:
-    """What images that were not seen in training need; on HWF it changes little at full size."""
-    longer = our_hwf(
-        data,
-        network="wide",
-        augment=True,
-        weight_decay=0.05,
-        averaging=0.99,
-        steps=1100,
-        validate_every=100,
-    )
-    return replace(longer, **changes)
+paper_clevr = partial(
+    TrainCLEVR,
+    network="paper",
+    steps=30_000,
+    batch_size=64,
+    learning_rate=1e-5,
+    schedule="constant",
+    copies=False,
+    moves=False,
+    grammar="free",
+    samples=1,
+    validate_every=1000,
+    test_curve=True,
+)
+"""The paper's grammar, network, batch, optimiser and iterations, and its plain back-search."""
 
-
-def quick_hwf(**changes: Any) -> TrainHWF:
-    """Embedded formulas, a small network."""
-    return replace(TrainHWF(steps=100, validate_every=50, test_curve=True), **changes)
-
-
-def paper_clevr(means: Means, **changes: Any) -> TrainCLEVR:
-    """The paper's grammar, network, batch, optimiser and iterations, and its plain back-search."""
-    config = TrainCLEVR(
-        data=means.clevr,
-        network="paper",
-        steps=30_000,
-        batch_size=64,
-        learning_rate=1e-5,
-        schedule="constant",
-        copies=False,
-        moves=False,
-        grammar="free",
-        samples=1,
-        validate_every=1000,
-        test_curve=True,
-    )
-    return replace(config, **changes)
-
-
-def our_clevr(means: Means, **changes: Any) -> TrainCLEVR:
-    """Tidy grammar, copy score, large batches: docs/clevr.md."""
-    config = TrainCLEVR(data=means.clevr, network="paper", batch_size=256, steps=900, test_curve=True)
-    return replace(config, **changes)
+our_clevr = partial(TrainCLEVR, network="paper", batch_size=256, steps=900, test_curve=True)
+"""Tidy grammar, copy score, large batches: docs/clevr.md."""
 
 
 def quick_clevr(**changes: Any) -> TrainCLEVR:

@@ -10,27 +10,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.folder import EARLY, step_of
-from ngs.experiments.job import Job, Trained
-from ngs.experiments.jobs.finish import finish
+from ngs.experiments.job import Job, Trained, finish
 from ngs.experiments.report.corrections import Searches
-from ngs.experiments.report.gallery import WAYS
-from ngs.experiments.run import Progress
+from ngs.experiments.report.gallery import SEARCHES
+from ngs.experiments.run import TASKS, Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 
 
 @dataclass(frozen=True)
-class Corrections:
+class Corrections(Job):
     """Corrections of what the early network of a run misreads in its training examples."""
-
-    alone: ClassVar[bool] = False
 
     config: TrainHWF | TrainCLEVR
     number: int = 1000
@@ -50,7 +47,7 @@ class Corrections:
 
     @property
     def noun(self) -> str:
-        return WAYS[self.config.task].readings.noun
+        return SEARCHES[self.config.task].reads.noun
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -86,10 +83,10 @@ class Corrections:
         yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> Searches[Any]:
-        ways = WAYS[self.config.task]
-        parts = ways.parts_of(self.config, torch.device("cpu"))
-        readings = ways.readings.read(run, EARLY, self.config, parts, "train", self.number)
-        return ways.corrected(readings, self.chain, self.config.seed)
+        searches = SEARCHES[self.config.task]
+        parts = TASKS[self.config.task].parts_of(self.config, torch.device("cpu"))
+        readings = searches.reads.read(run, EARLY, self.config, parts, "train", self.number)
+        return searches.of(readings, self.chain, self.config.seed)
 
 
 def kinds_of(found: Searches[Any]) -> list[str]:

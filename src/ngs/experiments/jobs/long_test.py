@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -20,8 +20,7 @@ from torch import nn
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainHWF
 from ngs.experiments.hwf import load_network
-from ngs.experiments.job import Job, Trained
-from ngs.experiments.jobs.finish import finish
+from ngs.experiments.job import Job, Trained, finish
 from ngs.experiments.run import Progress
 from ngs.learning.metrics import measure
 from ngs.reasoning.arithmetic import Arithmetic
@@ -33,10 +32,8 @@ from ngs.tasks.hwf.packed import load
 
 
 @dataclass(frozen=True)
-class LongTest:
+class LongTest(Job):
     """New formulas of each length, written with the test images of a run's data, read by its network."""
-
-    alone: ClassVar[bool] = False
 
     config: TrainHWF
     lengths: tuple[int, ...] = (7, 11, 15, 19, 23, 27, 31)

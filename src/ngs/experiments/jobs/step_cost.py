@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job
-from ngs.experiments.jobs.finish import finish
-from ngs.experiments.jobs.workloads import Work, Workload
+from ngs.experiments.job import Job, finish
+from ngs.experiments.jobs.workloads import Workload
 from ngs.experiments.power_law import power_law
 from ngs.experiments.run import Progress
 from ngs.experiments.tensor_memory import peak_tensor_mb
@@ -23,15 +22,13 @@ MEASURED = ("seconds", "memory_mb")
 
 
 @dataclass(frozen=True)
-class StepCost:
+class StepCost(Job):
     """Some methods on work of several sizes.
 
     Seconds are the median over `rounds` steps, the methods in turn, each waited for. On a GPU products are
     rounded. Memory is what tensors take at most during the first step of a fresh training, Adam's state
     included, once everything is compiled.
     """
-
-    alone: ClassVar[bool] = True
 
     workload: Workload
     values: tuple[int, ...]
@@ -73,8 +70,8 @@ class StepCost:
         }
 
     @property
-    def needs(self) -> tuple[Job, ...]:
-        return ()
+    def alone(self) -> bool:
+        return True
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         """Size by size, from the first: measurements of two attempts would not be of one moment."""
@@ -87,10 +84,12 @@ class StepCost:
         measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
         for number, value in enumerate(self.values, 1):
             # Once unmeasured: what is made a single time, by whoever comes first, is nobody's cost.
-            for step in self.workload.at(value, self.methods, 1, device).steps.values():
+            for step in self.workload.at(value, self.methods, 1, device)[1].values():
                 step()
-            work = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
-            rows = self._measure(work, device)
+            x, steps = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
+            memory = {method: peak_tensor_mb(step, device) for method, step in steps.items()}
+            seconds = timed(steps, self.rounds, device, self.warm_up)
+            rows = {m: {"x": x, "seconds": seconds[m], "memory_mb": memory[m]} for m in self.methods}
             for method, row in rows.items():
                 measured[method].append(row)
             yield Progress(number, len(self.values), rows)
@@ -99,14 +98,9 @@ class StepCost:
         finish(folder, device, result)
         yield Progress(len(self.values), len(self.values), result)
 
-    def _measure(self, work: Work, device: torch.device) -> dict[str, dict[str, float]]:
-        memory = {method: peak_tensor_mb(step, device) for method, step in work.steps.items()}
-        seconds = timed(work.steps, self.rounds, device, self.warm_up)
-        return {m: {"x": work.x, "seconds": seconds[m], "memory_mb": memory[m]} for m in self.methods}
-
 
 def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
     """The exponent of everything that was measured; none of what was 0 somewhere."""
     x = [row["x"] for row in rows]
     values = {name: [row[name] for row in rows] for name in MEASURED}
-    return {name: power_law(x, y).as_facts() if min(y) > 0 else None for name, y in values.items()}
+    return {name: power_law(x, y)._asdict() if min(y) > 0 else None for name, y in values.items()}

@@ -29,7 +29,6 @@ from ngs.networks.pointer import SIZES, PointerNetwork
 from ngs.parsing.independent import independent
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
-from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.packed import load as load_questions
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.hwf.dataset import GRAMMAR
@@ -41,14 +40,8 @@ BATCHES = 2
 """Of training examples, so that not every step sees the same."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """Work of one size."""
-
-    x: int
-    """the size, in the unit of the workload"""
-    steps: Actions
-    """by method"""
+Work = tuple[int, Actions]
+"""A size, in the unit of the workload, and the steps of each method."""
 
 
 class Workload(ABC):
@@ -66,67 +59,62 @@ class Workload(ABC):
 # Training
 
 
-def _named(methods: Sequence[str]) -> dict[str, MakeMethod]:
-    return {name: METHODS[name] for name in methods}
+class OnFormulas(Workload):
+    """Training steps on formulas that all have one length."""
 
+    grows: ClassVar[str]
+    """the setting whose value is the size; the others are fields"""
 
-def _on_formulas(
-    value: int,
-    methods: Mapping[str, MakeMethod],
-    steps: int,
-    device: torch.device,
-    *,
-    length: int,
-    batch_size: int,
-    network: str,
-) -> Work:
-    data = embedded(train=BATCHES * batch_size, test=1, lengths={length: 1})
-    reasoner = reasoner_of(data.examples(data.train).to(device))
-    make = partial(NETWORKS[network], len(GRAMMAR.symbols))
-    settings = Settings(batch_size, learning_rate=STILL)
-    return Work(value, training_steps(methods, reasoner, make, settings, steps))
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        given = {**vars(self), self.grows: value}
+        batch_size = given["batch_size"]
+        data = embedded(train=BATCHES * batch_size, test=1, lengths={given["length"]: 1})
+        reasoner = reasoner_of(data.examples(data.train).to(device))
+        make = partial(NETWORKS[given["network"]], len(GRAMMAR.symbols))
+        settings = Settings(batch_size, learning_rate=STILL)
+        makers = {name: self.method(name, value) for name in methods}
+        return value, training_steps(makers, reasoner, make, settings, steps)
+
+    def method(self, name: str, value: int) -> MakeMethod:
+        return METHODS[name]
 
 
 @dataclass(frozen=True)
-class FormulaLength(Workload):
-    """Training steps on formulas that all have one length."""
+class FormulaLength(OnFormulas):
+    """Longer formulas."""
 
     unit: ClassVar[str] = "symbols of a formula"
+    grows: ClassVar[str] = "length"
 
     batch_size: int = 64
     network: str = "small"
 
-    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        return _on_formulas(value, _named(methods), steps, device, length=value, **vars(self))
-
 
 @dataclass(frozen=True)
-class BatchSize(Workload):
-    """Training steps on more or fewer formulas of one length."""
+class BatchSize(OnFormulas):
+    """More formulas."""
 
     unit: ClassVar[str] = "formulas in a step"
+    grows: ClassVar[str] = "batch_size"
 
     length: int = 7
     network: str = "small"
 
-    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        return _on_formulas(value, _named(methods), steps, device, batch_size=value, **vars(self))
-
 
 @dataclass(frozen=True)
-class WalkSteps(Workload):
-    """Training steps of m-BS that take more or fewer steps of back-search, on formulas of one length."""
+class WalkSteps(OnFormulas):
+    """More steps of back-search, by m-BS."""
 
     unit: ClassVar[str] = "steps of back-search"
+    grows: ClassVar[str] = "walk_steps"
     known_methods: ClassVar[Sequence[str]] = ("m-bs",)
 
     batch_size: int = 64
     length: int = 7
     network: str = "small"
 
-    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        chains = {method: multi_step(ChainSettings(steps=value)) for method in methods}
-        return _on_formulas(value, chains, steps, device, **vars(self))
+    def method(self, name: str, value: int) -> MakeMethod:
+        return multi_step(ChainSettings(steps=value))
 
 
 @dataclass(frozen=True)
@@ -140,25 +128,19 @@ class ProgramLength(Workload):
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
-        part = _questions(config, value, device)
+        data = load_questions(config.data)
+        numbers = (data.train.modules.lengths == value).nonzero().flatten()[: BATCHES * self.batch_size]
+        tables = SceneTables.of(data.scenes).to(device)
+        part = part_of(config, data.train.select(numbers), tables, device)
+        if len(part.examples) < self.batch_size:
+            raise NGSError(
+                f"{len(part.examples)} of the {data.name} questions have programs of {value} modules, and a "
+                f"step needs {self.batch_size}; give another length, or a smaller batch"
+            )
         makers = {method: replace(config, method=method).make_method() for method in methods}
         reasoner = part.reasoner(config.edits, config.effort)
         make = partial(PointerNetwork, len(part.questions.vocabulary), len(MODULES), size=SIZES[self.network])
-        return Work(value, training_steps(makers, reasoner, make, config.settings, steps))
-
-
-def _questions(config: TrainCLEVR, length: int, device: torch.device) -> Part:
-    """Questions whose programs have so many modules."""
-    data = load_questions(config.data)
-    numbers = (data.train.modules.lengths == length).nonzero().flatten()[: BATCHES * config.batch_size]
-    asked, tables = data.train.select(numbers), SceneTables.of(data.scenes).to(device)
-    part = part_of(config, asked, tables, device)
-    if len(part.examples) < config.batch_size:
-        raise NGSError(
-            f"{len(part.examples)} of the {data.name} questions have programs of {length} modules, and a "
-            f"step needs {config.batch_size}; give another length, or a smaller batch"
-        )
-    return part
+        return value, training_steps(makers, reasoner, make, config.settings, steps)
 
 
 # Parsing
@@ -176,37 +158,47 @@ def _log_partition(grammar: Grammar, log_probs: Tensor) -> None:
 PARSERS: Mapping[str, Callable[[Grammar, Tensor], None]] = {"best": _best, "log_partition": _log_partition}
 
 
-@dataclass(frozen=True)
-class PrecedenceLevels(Workload):
-    """Parsing with more levels of operators, two operators on each: more rules, and longer chains of them.
-
-    Two levels and ten digits are the grammar of formulas. Sizes are counted in rules.
-    """
+class Parsing(Workload):
+    """Parsing by larger grammars of formulas. Sizes are counted in rules."""
 
     unit: ClassVar[str] = "rules"
     known_methods: ClassVar[Sequence[str]] = tuple(PARSERS)
+    grows: ClassVar[str]
+    """the setting whose value is given for a size; the others are fields"""
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        given = {**vars(self), self.grows: value}
+        grammar = formula_grammar(given["levels"], given["digits"])
+        generator = torch.Generator().manual_seed(0)
+        logits = torch.randn(given["batch_size"], given["length"], len(grammar.symbols), generator=generator)
+        log_probs = logits.log_softmax(-1).to(device)
+        parsers = {method: partial(PARSERS[method], grammar, log_probs) for method in methods}
+        return len(grammar.rules), parsers
+
+
+@dataclass(frozen=True)
+class PrecedenceLevels(Parsing):
+    """More levels of operators, two operators on each: more rules, and longer chains of them.
+
+    Two levels and ten digits are the grammar of formulas.
+    """
+
+    grows: ClassVar[str] = "levels"
 
     digits: int = 10
     length: int = 7
     batch_size: int = 64
 
-    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        return _parsing(formula_grammar(value, self.digits), methods, self.length, self.batch_size, device)
-
 
 @dataclass(frozen=True)
-class Digits(Workload):
-    """Parsing with more digits: more rules, and none longer than a symbol. Sizes are counted in rules."""
+class Digits(Parsing):
+    """More digits: more rules, and none longer than a symbol."""
 
-    unit: ClassVar[str] = "rules"
-    known_methods: ClassVar[Sequence[str]] = tuple(PARSERS)
+    grows: ClassVar[str] = "digits"
 
     levels: int = 2
     length: int = 7
     batch_size: int = 64
-
-    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        return _parsing(formula_grammar(self.levels, value), methods, self.length, self.batch_size, device)
 
 
 def formula_grammar(levels: int, digits: int) -> Grammar:
@@ -217,13 +209,3 @@ def formula_grammar(levels: int, digits: int) -> Grammar:
         lines.append(f"level_{k}: level_{k + 1} | " + " | ".join(operators))
     lines.append(f"level_{levels}: " + " | ".join(f'"{digit}"' for digit in range(digits)))
     return Grammar.parse("\n".join(lines))
-
-
-def _parsing(
-    grammar: Grammar, methods: Sequence[str], length: int, batch_size: int, device: torch.device
-) -> Work:
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(batch_size, length, len(grammar.symbols), generator=generator)
-    log_probs = logits.log_softmax(-1).to(device)
-    steps = {method: partial(PARSERS[method], grammar, log_probs) for method in methods}
-    return Work(len(grammar.rules), steps)

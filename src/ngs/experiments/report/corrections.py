@@ -41,7 +41,7 @@ OF_MEANING = {True: Fate.TRUE, False: Fate.SPURIOUS, None: Fate.UNJUDGED}
 MORE_STEPS = "more steps"
 """The kind of a wrong answer for which 1-BS finds nothing and m-BS something."""
 
-R = TypeVar("R", bound=Readings[Any])
+R = TypeVar("R", bound=Readings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,8 @@ class Searches(ABC, Generic[R]):
 
     kinds: ClassVar[Sequence[str]]
     """what `kind` tells apart"""
+    reads: ClassVar[type[Readings]]
+    """the readings that it corrects"""
     possible: ClassVar[Sequence[Fate]] = tuple(Fate)
 
     readings: R
@@ -60,7 +62,8 @@ class Searches(ABC, Generic[R]):
     """[state, wrong, time]: where m-BS was, from the first state to the last"""
 
     @classmethod
-    def of(cls, readings: R, chain: ChainSettings, generator: torch.Generator) -> Self:
+    def of(cls, readings: R, chain: ChainSettings, seed: int) -> Self:
+        generator = torch.Generator().manual_seed(seed)
         wrong, none = torch.tensor(readings.wrong, dtype=torch.int64), readings.reading.symbols[:0]
         nothing = Corrections(none, readings.reading.right[:0])
         ends = [(nothing, nothing, none.expand(chain.steps + 1, -1, -1))]
@@ -126,7 +129,7 @@ class Searches(ABC, Generic[R]):
 
 
 def _searched(
-    readings: Readings[Any], numbers: Tensor, chain: ChainSettings, generator: torch.Generator
+    readings: Readings, numbers: Tensor, chain: ChainSettings, generator: torch.Generator
 ) -> tuple[Corrections, Corrections, Tensor]:
     reasoner, z, p = readings.reasoner, readings.reading.symbols[numbers], readings.distribution(numbers)
     judge = reasoner.judge_of(reasoner.examples.batch(numbers.numpy()))

@@ -70,25 +70,8 @@ class Curve:
     y: Sequence[float]
 
 
-@dataclass(frozen=True)
-class Chart:
-    """Curves over the same axis, drawn."""
-
-    title: str
-    time: str
-    key: Html
-    """which colour is which curve"""
-    svg: Html
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A time worth a line across a chart."""
-
-    name: str
-    x: float
-
-
+Moment = tuple[str, float]
+"""What happened, and when: a time worth a line across a chart."""
 TIMES = {"step": "training step", "seconds": "training seconds"}
 """What curves run over, and how the axis is called."""
 SHARES = {
@@ -100,12 +83,12 @@ SHARES = {
 """The shares of the scores of all tasks, and what is right in each."""
 
 
-def charts(rows: Sequence[Row], chosen_step: int | None) -> Iterator[Chart]:
-    """The record of a run as charts; those without any numbers are left out."""
+def charts(rows: Sequence[Row], chosen_step: int | None) -> Iterator[Html]:
+    """The record of a run as figures; those without any numbers are left out."""
     training = [row for row in rows if "loss" in row]
     validations = [row for row in rows if "validation" in row]
     for time, called in TIMES.items():
-        chosen = [Moment("chosen", row[time]) for row in validations if row["step"] == chosen_step]
+        chosen = [("chosen", row[time]) for row in validations if row["step"] == chosen_step]
         for part in ("validation", "test"):
             shares = [curve(right, validations, time, part, name) for name, right in SHARES.items()]
             yield from chart(f"{part.capitalize()} accuracy", called, shares, chosen[:1], share=True)
@@ -131,7 +114,7 @@ def measures(training: Sequence[Row]) -> list[str]:
 def lesson_changes(training: Sequence[Row], time: str) -> list[Moment]:
     """Where one lesson follows another, named after the later."""
     pairs = pairwise(training)
-    return [Moment(later["lesson"], later[time]) for row, later in pairs if row["lesson"] != later["lesson"]]
+    return [(later["lesson"], later[time]) for row, later in pairs if row["lesson"] != later["lesson"]]
 
 
 def curve(name: str, rows: Sequence[Row], time: str, *path: str) -> Curve:
@@ -151,11 +134,11 @@ def _under(row: Row, path: Sequence[str]) -> float | None:
 
 def chart(
     title: str, time: str, curves: Sequence[Curve], moments: Sequence[Moment], *, share: bool = False
-) -> list[Chart]:
+) -> Iterator[Html]:
     """One chart, or none where there is nothing to draw; `share` for numbers from 0 to 1."""
     drawn = [curve for curve in curves if curve.x]
     if not drawn:
-        return []
+        return
     from matplotlib import rc_context  # here: it is slow to import, and most commands draw nothing
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -167,15 +150,15 @@ def chart(
         for colour, each in reversed(list(zip(cycle(SERIES), drawn, strict=False))):  # the first on top
             axes.plot(each.x, each.y, color=colour, marker="o" if len(each.x) <= MARKED else "")
         _label(axes, time, share)
-        for moment in moments:
-            _mark(axes, moment)
-        return [Chart(title, time, _key(drawn), _as_markup(figure, f"{title}, by {time}"))]
-
-
-def _key(curves: Sequence[Curve]) -> Html:
-    named = zip(cycle(SERIES), curves, strict=False)
-    spans = [element("span", each.name, style=f"--colour:{VARIABLES[colour]}") for colour, each in named]
-    return element("p", *spans, class_="key")
+        for name, x in moments:
+            axes.axvline(x, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
+            above = ((x, 1), (0, 3), ("data", "axes fraction"), "offset points")
+            axes.annotate(name, *above, ha="right", color=MUTED, fontsize=10)
+        svg = _as_markup(figure, f"{title}, by {time}")
+    named = zip(cycle(SERIES), drawn, strict=False)
+    key = [element("span", each.name, style=f"--colour:{VARIABLES[colour]}") for colour, each in named]
+    caption = element("figcaption", title, element("small", f", by {time}"))
+    yield element("figure", caption, element("p", *key, class_="key"), svg, class_="card")
 
 
 def _label(axes: Axes, time: str, share: bool) -> None:
@@ -188,20 +171,6 @@ def _label(axes: Axes, time: str, share: bool) -> None:
     if share:
         axes.set_ylim(-0.03, 1.03)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-
-
-def _mark(axes: Axes, moment: Moment) -> None:
-    axes.axvline(moment.x, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
-    axes.annotate(
-        moment.name,
-        (moment.x, 1),
-        (0, 3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="right",
-        color=MUTED,
-        fontsize=10,
-    )
 
 
 def _as_markup(figure: Figure, title: str) -> Html:

@@ -56,16 +56,8 @@ class Misreading:
     log_probs: Tensor
     """[time, symbol]: what the network says"""
 
-    @property
-    def p_written(self) -> list[float]:
-        """The network's probability of each written symbol."""
-        return self._p(self.written)
-
-    @property
-    def p_read(self) -> list[float]:
-        return self._p(self.read)
-
-    def _p(self, sentence: Sentence) -> list[float]:
+    def p(self, sentence: Sentence) -> list[float]:
+        """The network's probability of each symbol."""
         symbols = torch.tensor(GRAMMAR.encode(sentence))
         p: list[float] = self.log_probs.exp().gather(1, symbols[:, None])[:, 0].tolist()
         return p
@@ -76,22 +68,18 @@ class Misreading:
         return tuple(t for t, (a, b) in enumerate(zip(self.written, self.read, strict=True)) if a != b)
 
     @property
-    def lucky(self) -> bool:
-        """Whether the answer is right all the same."""
-        return bool(self.value == self.answer)
-
-    @property
     def one_step(self) -> Correction:
         """1-BS with its trace."""
         return one_step(GRAMMAR, Arithmetic, self.log_probs, self.answer, self.read)
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaReadings(Readings[Misreading]):
+class FormulaReadings(Readings):
     """What a network reads in some formulas."""
 
     noun: ClassVar[str] = "formulas"
     at_once: ClassVar[int] = 1024
+    places: ClassVar[tuple[int, int]] = (24, 6)
 
     chosen: Sequence[int]
     """[example]: which of the part"""
@@ -107,11 +95,6 @@ class FormulaReadings(Readings[Misreading]):
         reasoner = reasoner_of(every.select(chosen))
         names = [parts.data.test.names[k] for k in chosen] if part == "test" else ()
         return cls(reasoner, read_all(load_network(run, file), reasoner), len(every), chosen, names)
-
-    @property
-    def examples(self) -> Examples:
-        examples: Examples = self.reasoner.examples
-        return examples
 
     @property
     def labels(self) -> Tensor:
@@ -190,6 +173,7 @@ class FormulaSearches(Searches[FormulaReadings]):
     kinds: ClassVar[Sequence[str]] = ("digit", "operator", MORE_STEPS, "none", "spurious")
     """1-BS makes it what is written by a digit, or by an operator; only m-BS finds anything, or neither does;
     1-BS finds a formula with the right answer that is not what is written"""
+    reads: ClassVar[type[Readings]] = FormulaReadings
     possible: ClassVar[Sequence[Fate]] = (Fate.TRUE, Fate.SPURIOUS, Fate.NONE)
 
     def true_kind(self, k: int) -> str:

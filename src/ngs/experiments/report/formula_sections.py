@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
+import numpy as np
+from PIL import Image
 from torch import Tensor
 
 from ngs.experiments.hwf import PRETRAIN_STEPS
 from ngs.experiments.report.corrections import Fate
 from ngs.experiments.report.formula_readings import POSTERIOR, CorrectedFormula, Misreading
-from ngs.experiments.report.formulas import confusion_table, corrected_formula, misread_formula
-from ngs.experiments.report.markup import Html, badge, element, number, sign
-from ngs.experiments.report.recorded import Section
-from ngs.experiments.report.sections import FATES, AnswersPage, shares_table
+from ngs.experiments.report.markup import (
+    Html,
+    address_of,
+    badge,
+    chance,
+    confusion_table,
+    element,
+    equals,
+    joined,
+    number,
+    sign,
+)
+from ngs.experiments.report.sections import FATES, AnswersPage, Section, shares_table
 from ngs.explanations.drawing import as_svg
+from ngs.grammar.tree import Sentence
 from ngs.tasks.hwf.dataset import GRAMMAR
 
+GRAYS = 16
+"""Shades of handwriting: half a byte each, and no eye sees the difference."""
 DRAWN = 5
 """Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
 
@@ -62,7 +76,8 @@ class FormulaPage(AnswersPage):
         return ", pre-training included" if self.run.config.pretrain else super().planned()
 
     def remark(self) -> str:
-        exactly, tolerance = "Answers are exact fractions and are compared exactly.", self.run.tolerance
+        exactly = "Answers are exact fractions and are compared exactly."
+        tolerance = 0.0 if self.run.result is None else self.run.result.tolerance
         imported = (
             f"Tolerance {tolerance:g}: how far a stated result was from the exact one on import, at most."
         )
@@ -81,7 +96,7 @@ class FormulaPage(AnswersPage):
         yield from super().more()
 
     def confusions(self) -> Iterator[Html]:
-        counts = self.gallery.exam.confusion
+        counts = self.shown.exam.confusion
         total, wrong = int(counts.sum()), int(counts.sum() - counts.diag().sum())
         yield self.about(f"test part, {total:,} symbols", f"{wrong:,} misread")
         yield element(
@@ -90,7 +105,7 @@ class FormulaPage(AnswersPage):
         yield element("div", confusion_table(counts, GRAMMAR.symbols), class_="card wide")
 
     def searches(self) -> Iterator[str]:
-        found = self.gallery.corrections
+        found = self.shown.corrections
         kind = "exact" if found.exact else "approximate, with a beam of values"
         yield (
             f"1-BS takes the likeliest change of one symbol, m-BS a random walk of such changes. The "
@@ -132,3 +147,80 @@ def _most(counts: Tensor) -> str:
     most = sorted(pairs, key=lambda pair: -pair[0])[:5]
     said = ", ".join(f"{true} as {read} ({n:,})" for n, true, read in most)
     return f"Most often: {said}." if most else "No symbol was misread."
+
+
+def misread_formula(misreading: Misreading) -> Html:
+    """The handwriting, what it says, what was read, and how sure the network was where it erred."""
+    written, read = misreading.written, misreading.read
+
+    def chances(name: str, of: Sequence[float]) -> Html:
+        shown = (chance(p) if t in misreading.wrong else "" for t, p in enumerate(of))
+        return _line(name, [element("td", text, class_="p") for text in shown])
+
+    return _formula(
+        misreading.images,
+        _line("written", _signs(written), equals(misreading.answer)),
+        _line("read", _signs(read, written), equals(misreading.value)),
+        chances("p(read)", misreading.p(read)),
+        chances("p(written)", misreading.p(written)),
+    )
+
+
+def corrected_formula(corrected: CorrectedFormula) -> Html:
+    """The handwriting, what was read, how 1-BS and the posterior would have it, and what it says."""
+    misreading, length = corrected.misreading, len(corrected.misreading.written)
+    written, read, fix = misreading.written, misreading.read, corrected.correction
+    if fix is None:
+        text = f"no single change gives {number(misreading.answer)}"
+        fixed = _line("1-BS", [element("td", text, class_="none", colspan=length + 1)])
+    else:
+        fixed = _line("1-BS", _signs(fix, written, read), equals(misreading.answer))
+    alternatives = [
+        _line("" if rank else "posterior", _signs(other, written), _share(p, right=other == written))
+        for rank, (other, p) in enumerate(corrected.alternatives)
+    ]
+    return _formula(
+        misreading.images,
+        _line("read", _signs(read, written), equals(misreading.value)),
+        fixed,
+        *alternatives,
+        _line("written", _signs(written), _share(corrected.p_written), class_="told"),
+    )
+
+
+def _formula(images: Tensor, *lines: Html) -> Html:
+    picture = Html(f'<img class="handwriting" alt="" src="{handwriting(images)}">')
+    top = element("tr", element("td"), element("td", picture, colspan=len(images)))
+    return element("table", top, *lines, class_="formula")
+
+
+def _line(name: str, cells: Sequence[Html], end: str = "", class_: str | None = None) -> Html:
+    last = [element("td", end, class_="end")] if end else []
+    return element("tr", element("th", name, scope="row"), *cells, *last, class_=class_)
+
+
+def _signs(sentence: Sentence, written: Sentence | None = None, before: Sentence | None = None) -> list[Html]:
+    """A cell for each symbol: marked where it is not what is written, and where it is not what was before."""
+
+    def marks(t: int) -> Iterator[str]:
+        yield "sign"
+        wrong = written is not None and sentence[t] != written[t]
+        if wrong:
+            yield "wrong"
+        if before is not None and sentence[t] != before[t]:
+            yield "changed" if wrong else "right"
+
+    return [element("td", sign(symbol), class_=" ".join(marks(t))) for t, symbol in enumerate(sentence)]
+
+
+def _share(p: float, *, right: bool = False) -> Html:
+    bar = element("span", element("i", style=f"--share:{100 * p:.1f}%"), class_="bar")
+    return joined(
+        bar, chance(p, digits=3), *([element("span", " ✓", class_="tick", title="what is written")] * right)
+    )
+
+
+def handwriting(images: Tensor) -> str:
+    """The address of a picture: images [symbol, height, width] side by side."""
+    strip = Image.fromarray(np.hstack(list(images.numpy())))
+    return address_of(strip.quantize(GRAYS), "png", optimize=True, bits=4)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from html import escape
+from io import BytesIO
+from typing import Any
+
+from PIL import Image
+from torch import Tensor
 
 from ngs.reasoning.operation import UNDEFINED, Value
 
@@ -93,3 +99,41 @@ def number(value: Value) -> str:
 
 def equals(value: Value) -> str:
     return f"= {number(value)}"
+
+
+def address_of(image: Image.Image, kind: str, **options: Any) -> str:
+    """The address of a picture that is its own content."""
+    file = BytesIO()
+    image.save(file, kind, **options)
+    return f"data:image/{kind};base64,{b64encode(file.getvalue()).decode()}"
+
+
+def confusion_table(counts: Tensor, symbols: Sequence[str]) -> Html:
+    """How often each symbol (row) was read as which (column): mistakes are shaded, what is right is muted."""
+    signs = [sign(symbol) for symbol in symbols]
+    most = max(int((counts - counts.diag().diag()).max()), 1)
+
+    def cell(true: str, read: str, n: int) -> Html:
+        if true == read:
+            return element("td", f"{n:,}", class_="same")
+        if not n:
+            return element("td")
+        title = f"{true} read as {read}: {n:,}"
+        return element("td", f"{n:,}", class_="other", style=f"--share:{n / most:.3f}", title=title)
+
+    def line(k: int, row: Sequence[int]) -> Html:
+        cells = [cell(signs[k], read, n) for read, n in zip(signs, row, strict=True)]
+        total = sum(row)
+        sums = [f"{total:,}", percent(row[k] / total) if total else "–"]
+        return element(
+            "tr",
+            element("th", signs[k], scope="row"),
+            *cells,
+            *(element("td", n, class_="side") for n in sums),
+        )
+
+    heads = [element("th", name, scope="col") for name in signs]
+    sides = [element("th", name, class_="side", scope="col") for name in ("of", "right")]
+    head = element("tr", element("td", class_="side"), *heads, *sides)
+    body = [line(k, row) for k, row in enumerate(counts.tolist())]
+    return element("table", element("thead", head), element("tbody", *body), class_="confusion")

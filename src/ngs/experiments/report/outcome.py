@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.config import Training, read_facts
+from ngs.experiments.config import read_facts
 from ngs.experiments.counted import COUNTED, Counted
-from ngs.experiments.folder import ENVIRONMENT, RESULT
+from ngs.experiments.folder import ENVIRONMENT, RESULT, load_config
 from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import load_config
-
-Config = TypeVar("Config", bound=Training, covariant=True)
 
 Z = 1.959964
 """95% of the standard normal distribution lie within this of 0."""
@@ -26,10 +23,8 @@ class Shares:
     """How many of some examples were right."""
 
     examples: int
-    answers: float | None
-    """None where there are no examples"""
-    labels: Mapping[str, float | None]
-    """what only labels can tell; None where nobody knows them"""
+    by_name: Mapping[str, float | None]
+    """of right answers first, None where there are no examples; None where nobody knows the labels"""
     groups: Mapping[str, Mapping[str, Shares]]
     """by length, and by kind where there are kinds"""
 
@@ -37,12 +32,15 @@ class Shares:
     def of(cls, facts: Mapping[str, Any], counted: Counted) -> Shares:
         """From what the `as_facts` of a task's scores made."""
         shares = {name: None if facts[name] is None else float(facts[name]) for name in counted.shares}
-        answers = shares.pop(counted.answers)
         groups = {
             group: {str(name): cls.of(part, counted) for name, part in facts.get(group, {}).items()}
             for group in counted.groups
         }
-        return cls(int(facts["examples"]), answers, shares, groups)
+        return cls(int(facts["examples"]), shares, groups)
+
+    @property
+    def answers(self) -> float | None:
+        return next(iter(self.by_name.values()))
 
     @property
     def right(self) -> int:
@@ -73,6 +71,8 @@ def wilson(right: int, of: int) -> tuple[float, float]:
 class Result:
     """The end of a finished run."""
 
+    data: str
+    digest: str
     chosen_step: int
     training_seconds: float
     tolerance: float
@@ -85,35 +85,30 @@ class Result:
     def read(cls, path: Path, counted: Counted) -> Result:
         facts = read_facts(path)
         try:
-            memory = facts["peak_memory_mb"]
             return cls(
+                facts["data"],
+                facts["digest"],
                 int(facts["chosen_step"]),
                 float(facts["training_seconds"]),
                 float(facts.get("tolerance", 0.0)),
                 Shares.of(facts["validation"], counted),
                 Shares.of(facts["test"], counted),
-                None if memory is None else float(memory),
+                None if (memory := facts.get("peak_memory_mb")) is None else float(memory),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(
-                f"{path} is no result of a run ({type(error).__name__}: {error}); train again"
-            ) from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise DataError(f"{path} is damaged, or of another version of NGS; train again") from None
 
 
 @dataclass(frozen=True)
-class Run(Generic[Config]):
+class Run:
     """The folder of a run, read."""
 
     folder: Path
-    config: Config
+    config: Any
     environment: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
     result: Result | None
     """None where it did not come to its end"""
-
-    @property
-    def tolerance(self) -> float:
-        return 0.0 if self.result is None else self.result.tolerance
 
     @property
     def seconds(self) -> float:
@@ -126,7 +121,7 @@ class Run(Generic[Config]):
         return max((row["step"] for row in self.rows), default=0)
 
 
-def read_run(folder: Path) -> Run[Any]:
+def read_run(folder: Path) -> Run:
     """The run in `folder`, of whatever task; a DataError where there is none."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")

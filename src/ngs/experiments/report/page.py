@@ -7,40 +7,32 @@ on the CPU, and judged by the labels, which learning from answers never saw.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from ngs.experiments.folder import BEST, REPORT, check_there
 from ngs.experiments.report.formula_sections import FormulaPage
-from ngs.experiments.report.gallery import Gallery, gallery
+from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.markup import element, joined
 from ngs.experiments.report.outcome import Run, read_run
 from ngs.experiments.report.question_sections import QuestionPage
-from ngs.experiments.report.scene_gallery import SceneGallery, scene_gallery
+from ngs.experiments.report.scene_gallery import SceneGallery
 from ngs.experiments.report.scene_sections import ScenePage
 from ngs.experiments.report.sections import TaskPage
 from ngs.learning.whole_file import replacing
 
-Shower = Callable[[Path, Any], Any]
-"""From a folder and its configuration: what its networks make of the data, read anew."""
-PAGES: Mapping[str, tuple[Shower, type[TaskPage]]] = {
-    "hwf": (gallery, FormulaPage),
-    "clevr": (gallery, QuestionPage),
-    "scenes": (scene_gallery, ScenePage),
-}
+PAGES: Mapping[str, type[TaskPage]] = {"hwf": FormulaPage, "clevr": QuestionPage, "scenes": ScenePage}
 """By the task of a run."""
 
 
 def write_report(folder: Path, *, out: Path | None = None) -> Path:
     """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
-    run = read_run(folder)
+    run, shown = read_run(folder), None
     if (folder / BEST).exists():
         check_there(folder, run.config)
-    read, _ = PAGES[run.config.task]
-    shown = read(folder, run.config) if (folder / BEST).exists() else None
+        shown = PAGES[run.config.task].read(folder, run.config)
     text = page(run, shown)
     path = folder / REPORT if out is None else out
     with replacing(path) as stage:
@@ -48,10 +40,9 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
     return path
 
 
-def page(run: Run[Any], shown: Gallery | SceneGallery | None) -> str:
+def page(run: Run, shown: Gallery | SceneGallery | None) -> str:
     """The whole document; without a gallery where there is no network yet."""
-    _, made = PAGES[run.config.task]
-    report = made(run, shown)
+    report = PAGES[run.config.task](run, shown)
     below = list(report.sections())
     contents = [element("a", title, href=f"#{name}") for name, title, _ in below]
     parts = [

@@ -27,11 +27,6 @@ class Working:
     more: str = ""
     """to be said behind the answer"""
 
-    @property
-    def about(self) -> frozenset[int]:
-        """The objects that its answer is about."""
-        return about_objects(self.executed.steps)
-
 
 def program_table(working: Working) -> Html:
     """The program under its name and answer.

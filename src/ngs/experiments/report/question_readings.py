@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,7 +19,6 @@ from ngs.experiments.report.readings import Readings, in_turn, some_of
 from ngs.learning.metrics import read_all
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import Corrections
-from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.correction import correct, tidy_switches
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
@@ -51,22 +49,20 @@ class Answered:
     def scene(self) -> Scene:
         return self.read.scene
 
-    @property
-    def lucky(self) -> bool:
-        return self.read.answer == self.answer
-
 
 @dataclass(frozen=True, eq=False)
-class QuestionReadings(Readings[Answered]):
-    """What a network makes of some questions, with their scenes and no others."""
+class QuestionReadings(Readings):
+    """What a network makes of some questions."""
 
     noun: ClassVar[str] = "questions"
     at_once: ClassVar[int] = 32
+    examined: ClassVar[int | None] = 5_000
+    places: ClassVar[tuple[int, int]] = (12, 4)
 
     config: TrainCLEVR
     reader: QuestionReader
     part: Part
-    scenes: tuple[Scene, ...]
+    scenes: Sequence[Scene]
     not_understood: int
     """questions of the whole part that nobody can read"""
 
@@ -76,14 +72,11 @@ class QuestionReadings(Readings[Answered]):
     ) -> Self:
         every: Part = getattr(parts, part)
         questions = every.questions.select(some_of(len(every.questions), limit))
-        used, numbers = np.unique(questions.scenes.numpy(), return_inverse=True)
-        scenes = tuple(parts.data.scenes[k] for k in used.tolist())
-        asked = replace(questions, scenes=torch.from_numpy(numbers))
-        made = part_of(config, asked, SceneTables.of(scenes), torch.device("cpu"))
+        made = part_of(config, questions, every.judge.tables, torch.device("cpu"))
         reader, reasoner = load_reader(run, file), made.reasoner(config.edits)
         reading = read_all(reader.network, reasoner)
         of, unread = len(every.questions), len(every.not_understood)
-        return cls(reasoner, reading, of, config, reader, made, scenes, unread)
+        return cls(reasoner, reading, of, config, reader, made, parts.data.scenes, unread)
 
     @property
     def questions(self) -> Questions:
@@ -106,7 +99,7 @@ class QuestionReadings(Readings[Answered]):
 
     @torch.inference_mode()
     def distribution(self, numbers: Tensor) -> Autoregressive:
-        batch = self.part.examples.batch(numbers.numpy())
+        batch = self.examples.batch(numbers.numpy())
         p: Autoregressive = self.reasoner.distribution(self.reader.network(batch.inputs), batch)
         return p
 
@@ -167,6 +160,7 @@ class QuestionSearches(Searches[QuestionReadings]):
     """The wrongly answered questions after both searches."""
 
     kinds: ClassVar[Sequence[str]] = ("true", MORE_STEPS, "none", "spurious", "unjudged")
+    reads: ClassVar[type[Readings]] = QuestionReadings
 
     def corrected(self, k: int) -> CorrectedQuestion:
         number, fate, z = self.readings.wrong[k], self.fates[ONE_STEP][k], self.one.z[k]

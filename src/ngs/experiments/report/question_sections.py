@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ngs.experiments.report.corrections import Fate
 from ngs.experiments.report.markup import Html, chance, element, note, percent
-from ngs.experiments.report.programs import Working, differing, program_table
+from ngs.experiments.report.programs import Working, about_objects, differing, program_table
 from ngs.experiments.report.question_readings import Answered, CorrectedQuestion
 from ngs.experiments.report.scene_drawing import drawing
 from ngs.experiments.report.sections import AnswersPage, shares_table
@@ -60,7 +60,7 @@ class QuestionPage(AnswersPage):
         return "questions" if self.run.result is not None or self.is_all else "questions of it"
 
     def remark(self) -> str:
-        if self.test.labels["equivalent"] is None:
+        if self.test.by_name["equivalent"] is None:
             return self.unlabelled
         return (
             "Programs are equivalent where they differ only in the order of filters, or of the two sides of "
@@ -79,7 +79,7 @@ class QuestionPage(AnswersPage):
     def asides(self) -> Iterator[Html]:
         if self.run.result is not None:
             part = self.run.result.validation
-            programs = part.labels["equivalent"]
+            programs = part.by_name["equivalent"]
             told = (
                 ""
                 if programs is None
@@ -91,7 +91,7 @@ class QuestionPage(AnswersPage):
                 f"network was chosen: {percent(part.answers)} of the answers right{told}.",
                 class_="of",
             )
-        if unread := self.gallery.exam.not_understood:
+        if unread := self.shown.exam.not_understood:
             yield note(
                 f"The dictionary does not understand {unread:,} questions of the test part: they count as "
                 f"wrong in a result, and are not among the questions shown below."
@@ -110,7 +110,7 @@ class QuestionPage(AnswersPage):
             f"it switches two modules that take and give the same{more}. m-BS is a random walk of such "
             f"changes. "
         )
-        if self.gallery.practice.labelled:
+        if self.shown.practice.labelled:
             yield "Marked: in what was read, where the true program differs; in a correction, what is new."
 
     def told(self, each: Answered | CorrectedQuestion) -> tuple[str, *tuple[Html, ...]]:
@@ -124,7 +124,7 @@ class QuestionPage(AnswersPage):
         if true is not None:
             workings.append(Working("true", "true", true))
         kind = "" if answered.kind is None else f", {answered.kind}"
-        rings = {working.colour: working.about for working in workings}
+        rings = {working.colour: about_objects(working.executed.steps) for working in workings}
         scene = element("div", drawing(answered.scene, rings), class_="seen")
         asked = element("p", answered.text, " ", element("b", answered.answer), class_="asked")
         tables = element("div", scene, *map(program_table, workings), class_="workings")

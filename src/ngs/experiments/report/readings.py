@@ -9,36 +9,28 @@ from functools import cached_property
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
 from ngs.experiments.course import Marks
+from ngs.learning.examples import Examples
 from ngs.learning.metrics import Reading
 from ngs.search.reasoner import Reasoner
 
-Shown = TypeVar("Shown")
-
-
-@dataclass(frozen=True)
-class Mistakes(Generic[Shown]):
-    """How many mistakes there are, and some of them."""
-
-    wrong: int
-    lucky: int
-    """right answers from sentences that mean something else than the true ones"""
-    shown_wrong: tuple[Shown, ...]
-    shown_lucky: tuple[Shown, ...]
-
 
 @dataclass(frozen=True, eq=False)
-class Readings(ABC, Generic[Shown]):
+class Readings(ABC):
     """What a network reads in some examples of a part."""
 
     noun: ClassVar[str]
     """what the examples are called"""
     at_once: ClassVar[int]
     """wrong answers that are corrected together"""
+    examined: ClassVar[int | None] = None
+    """test examples that a page is about, at most"""
+    places: ClassVar[tuple[int, int]]
+    """mistakes on a page, at most; and places among them for right answers"""
 
     reasoner: Reasoner
     reading: Reading
@@ -64,7 +56,12 @@ class Readings(ABC, Generic[Shown]):
     @property
     def labelled(self) -> bool:
         """Whether the true sentences are known."""
-        return self.reasoner.examples.labels is not None
+        return self.examples.labels is not None
+
+    @property
+    def examples(self) -> Examples:
+        examples: Examples = self.reasoner.examples
+        return examples
 
     @cached_property
     def wrong(self) -> list[int]:
@@ -100,16 +97,15 @@ class Readings(ABC, Generic[Shown]):
         """Mistakes in the order in which they are shown."""
 
     @abstractmethod
-    def shown(self, number: int) -> Shown:
+    def shown(self, number: int) -> Any:
         """An example with what was read in it, to be shown."""
 
-    def mistakes(self, limit: int, lucky: int) -> Mistakes[Shown]:
-        """At most `limit`, with places for `lucky` ones."""
+    def mistakes(self, limit: int, lucky: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Some with wrong answers, and some lucky ones: at most `limit`, with places for `lucky` ones."""
         places = min(len(self.lucky), max(lucky, limit - len(self.wrong)))
-        some = self._some(self.wrong, limit - places), self._some(self.lucky, places)
-        return Mistakes(len(self.wrong), len(self.lucky), *some)
+        return self._some(self.wrong, limit - places), self._some(self.lucky, places)
 
-    def _some(self, numbers: list[int], limit: int) -> tuple[Shown, ...]:
+    def _some(self, numbers: list[int], limit: int) -> tuple[Any, ...]:
         return tuple(map(self.shown, islice(self.most_confident(numbers), limit)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
@@ -51,3 +52,11 @@ def curves_figure(
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))  # beside: it hides nothing
     return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Without the date, and with numbers that do not change: the same runs make the same file."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "ngs"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -55,6 +55,10 @@ class Place:
         values = [value for run in self.runs if (value := of(run)) is not None]
         return Spread.of(values) if values else None
 
+    def tested(self, share: str) -> Spread | None:
+        """Of a share of the test part, by its name."""
+        return self.spread(lambda run: run.result["test"].get(share))
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -115,20 +119,8 @@ def read_outcome(path: Path) -> Outcome:
 
 
 def _place(facts: dict[str, Any]) -> Place:
-    def run(each: dict[str, Any]) -> Run:
-        return Run(**{**each, "curve": tuple(each["curve"])})
-
-    return Place(**{**facts, "runs": tuple(map(run, facts["runs"]))})
-
-
-def tested(name: str) -> Callable[[Run], float | None]:
-    """A share of the test part, by its name."""
-
-    def share(run: Run) -> float | None:
-        value: float | None = run.result["test"].get(name)
-        return value
-
-    return share
+    runs = (Run(**{**each, "curve": tuple(each["curve"])}) for each in facts["runs"])
+    return Place(**{**facts, "runs": tuple(runs)})
 
 
 def commits(runs: Sequence[Run]) -> list[str]:

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ngs.experiments.comparison import Spread
-from ngs.experiments.results.outcome import Outcome, Place, Run, commits, devices
+from ngs.experiments.results.outcome import Outcome, Place, commits, devices
 from ngs.experiments.results.published import Published
 
-Measure = Callable[[Run], float | None]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BEHIND = 1.0
 """Points below a published value from which on a place is marked."""
 MISSING = "not run yet"
 
 
-def table(outcome: Outcome, measure: Measure, known: Published | None = None, corner: str = "") -> str:
-    """Rows and columns of an experiment; a share in percent. Published rows that we do not run come last.
+@dataclass(frozen=True)
+class Section:
+    """A part of the page of results: Markdown in which `{name}` stands for the path of a figure or drawing,
+    without its ending."""
+
+    text: str
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    """written as SVG and PNG"""
+    drawings: Mapping[str, str] = field(default_factory=dict)
+    """SVG that is there already"""
+
+
+def table(outcome: Outcome, measured: str, known: Published | None = None, corner: str = "") -> str:
+    """Rows and columns of an experiment: a share of the test part, in percent. Published rows that we do not
+    run come last.
 
     Beside quick runs, whose data are others, nothing published stands.
     """
     known = None if outcome.quick else known
     others = [] if known is None else [row for row in known.values if row not in outcome.rows]
     lines = [
-        [row, *(_cell(outcome.at(row, each), measure, known) for each in outcome.columns)]
+        [row, *(_cell(outcome.at(row, each), measured, known) for each in outcome.columns)]
         for row in outcome.rows
     ]
     for row in others:
@@ -32,15 +48,27 @@ def table(outcome: Outcome, measure: Measure, known: Published | None = None, co
     return rows_of([corner, *outcome.columns], lines)
 
 
+def titled_tables(outcome: Outcome, titles: Mapping[str, str | Published]) -> Section:
+    """A table for each share of the test part, under a title or beside what was published."""
+    parts = []
+    for name, title in titles.items():
+        if isinstance(title, str):
+            parts.append(f"**{title}**\n\n{table(outcome, name)}")
+        else:
+            shown = table(outcome, name, title)
+            parts.append(f"**{title.caption}** (`{title.label}`)\n\n{shown}")
+    return Section("\n\n".join(parts))
+
+
 def rows_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
-def _cell(place: Place | None, measure: Measure, known: Published | None) -> str:
+def _cell(place: Place | None, measured: str, known: Published | None) -> str:
     if place is None:
         return ""
-    spread = place.spread(measure)
+    spread = place.tested(measured)
     theirs = None if known is None else known.at(place.row, place.column)
     if spread is None:
         return MISSING + ("" if theirs is None else f"; paper {theirs:.1f}")
@@ -54,22 +82,21 @@ def _cell(place: Place | None, measure: Measure, known: Published | None) -> str
     return f"**{text}**" if difference < -BEHIND else text
 
 
-def share(place: Place, measure: Measure) -> str:
+def share(place: Place, measured: str) -> str:
     """In percent; or that it is missing."""
-    spread = place.spread(measure)
+    spread = place.tested(measured)
     return MISSING if spread is None else in_percent(spread)
 
 
 def in_percent(spread: Spread) -> str:
     """99.35 ± 0.12"""
-    deviation = "" if spread.deviation is None else f" ± {100 * spread.deviation:.2f}"
-    return f"{100 * spread.mean:.2f}{deviation}"
+    return plain(spread, 2, 100)
 
 
-def plain(spread: Spread, digits: int = 1) -> str:
-    """4.2 ± 0.3, of what is no share."""
-    deviation = "" if spread.deviation is None else f" ± {spread.deviation:.{digits}f}"
-    return f"{spread.mean:.{digits}f}{deviation}"
+def plain(spread: Spread, digits: int, unit: float = 1) -> str:
+    """4.2 ± 0.3"""
+    deviation = "" if spread.deviation is None else f" ± {unit * spread.deviation:.{digits}f}"
+    return f"{unit * spread.mean:.{digits}f}{deviation}"
 
 
 def provenance(outcome: Outcome) -> str:

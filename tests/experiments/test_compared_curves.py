@@ -8,21 +8,24 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
+from ngs.experiments.comparison import curve, draw_curves
 from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.curves_figure import curve, draw_curves
+from ngs.experiments.report.outcome import read_run
+
+NOT_TESTED = {"step": 40, "seconds": 2, "lesson": "all", "loss": 1.0}
 
 
 def made(folder: Path, config: TrainHWF | TrainCLEVR, share: str) -> Path:
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config.as_facts()))
-    rows = [{"step": 10 * k, "test": {share: k / 4}} for k in range(1, 4)] + [{"step": 40, "loss": 1.0}]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [{"step": 10 * k, "seconds": 1, "test": {share: k / 4}} for k in range(1, 4)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, NOT_TESTED]))
     return folder
 
 
 @pytest.mark.parametrize(("config", "share"), [(TrainHWF(), "calculation"), (TrainCLEVR(), "answers")])
 def test_a_curve_is_what_was_tested(config, share, tmp_path: Path) -> None:
-    assert curve(made(tmp_path / "run", config, share)) == {10: 0.25, 20: 0.5, 30: 0.75}
+    assert curve(read_run(made(tmp_path / "run", config, share))) == {10: 0.25, 20: 0.5, 30: 0.75}
 
 
 def test_each_configuration_has_its_line(tmp_path: Path) -> None:
@@ -51,6 +54,6 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
     run = made(tmp_path / "run", TrainCLEVR(), "answers")
     with pytest.raises(NGSError, match=r"ends with \.svg or \.png"):
         draw_curves([run], tmp_path / "curves.bmp")
-    (run / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0}\n')
+    (run / "metrics.jsonl").write_text(json.dumps(NOT_TESTED))
     with pytest.raises(DataError, match="run has no test curve; train it with --test-curve"):
         draw_curves([run], tmp_path / "curves.svg")
