@@ -27,7 +27,7 @@ bench: $(VENV)/.installed
 	$(BIN)/ngs bench-training --out bench
 	$(BIN)/ngs bench-clevr --out bench
 
-# Trains with and without the kernels for GPUs, where there is a GPU, and says how much faster they make whole runs.
+# Trains with and without the kernels for GPUs, where there is a GPU, and says how much faster they make its steps.
 gpu-check: $(VENV)/.installed
 	$(BIN)/python benchmarks/kernels.py
 

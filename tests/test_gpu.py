@@ -28,7 +28,7 @@ from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import back_search, sample_corrections
 from ngs.search.judges import TableJudge
-from ngs.tasks.clevr.noun_phrases import switches, tidy_edits
+from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from tests.networks import asked as asking
 from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
@@ -133,7 +133,7 @@ def test_what_may_come_next(name: str) -> None:
     assert_equal(*every, "rows", "sentences", "complete")
 
 
-@pytest.mark.parametrize("edits", [switches, tidy_edits])
+@pytest.mark.parametrize("edits", [switches, rearrangements])
 def test_edits(edits: Any) -> None:
     z = encoded(PROGRAMS)
     assert_equal(edits().neighbours(z), edits().to(GPU).neighbours(z.to(GPU)), "rows", "symbols")

@@ -19,7 +19,7 @@ def world_size() -> int:
 
 
 def destroy_process_group() -> None:
-    """End the exchange between processes; nothing to do where there is one.
+    """End the exchange between processes, if there are several.
 
     What is left of trainings holds on to the exchange, and has to go first: threads that outlive it may abort
     a process as it ends.

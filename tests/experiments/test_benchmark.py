@@ -19,8 +19,8 @@ from ngs.tasks.clevr.embedded import synthetic
 CPU = torch.device("cpu")
 
 
-def test_answers_of_the_lattice_are_reachable() -> None:
-    log_probs, answers = benchmark.lattice(7, CPU)
+def test_answers_are_reachable() -> None:
+    log_probs, answers = benchmark.unsure_scores(7, CPU)
     assert log_probs.shape == (64, 7, 14)
     assert all(isinstance(answer, Fraction) for answer in answers)
     assert posterior(arithmetic(), Arithmetic, log_probs, None, answers).found.all()

@@ -72,7 +72,7 @@ class Speed:
     """seconds / reference_seconds"""
 
 
-def lattice(length: int, device: torch.device) -> tuple[Tensor, list[Fraction]]:
+def unsure_scores(length: int, device: torch.device) -> tuple[Tensor, list[Fraction]]:
     """Log-probabilities as of an unsure network, and answers that some likely sentence gives."""
     generator = torch.Generator().manual_seed(0)
     log_probs = _unsure(length, generator)
@@ -134,7 +134,7 @@ def _parsing_speed(length: int, part: int, device: torch.device, rounds: int) ->
 
 def search_speeds(device: torch.device, rounds: int, part: int = 8) -> list[Speed]:
     """Batched back-search against the reference."""
-    log_probs, answers = lattice(7, device)
+    log_probs, answers = unsure_scores(7, device)
     p = independent(GRAMMAR, log_probs)
     start = p.best()
     reasons = reasoner(GRAMMAR, Arithmetic, Examples.of(list(log_probs), answers))
@@ -174,7 +174,7 @@ def le_net() -> nn.Sequential:
 
 def posterior_share(device: torch.device, rounds: int) -> Speed:
     """The posterior's forward and backward pass against the network's, for 64 formulas of 7 symbols."""
-    log_probs, answers = lattice(7, device)
+    log_probs, answers = unsure_scores(7, device)
     images = torch.randn(BATCH * 7, 1, IMAGE, IMAGE, device=device)
     network = le_net().to(device)
 
@@ -203,7 +203,7 @@ class CalledPosterior(Method):
 
 def objective_times(device: torch.device, rounds: int) -> dict[str, float]:
     """Seconds of a whole training step of LeNet by objective; the methods look the answers up beforehand."""
-    _, answers = lattice(7, torch.device("cpu"))
+    _, answers = unsure_scores(7, torch.device("cpu"))
     images = torch.randn(BATCH, 7, 1, IMAGE, IMAGE)
     labels = torch.randint(len(GRAMMAR.symbols), (BATCH, 7), generator=torch.Generator().manual_seed(0))
     examples = Examples.of(list(images), answers, labels.tolist()).to(device)

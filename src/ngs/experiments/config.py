@@ -32,7 +32,7 @@ from ngs.search.back_search import ChainSettings
 from ngs.search.edits import Edits
 from ngs.search.support import Effort
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.noun_phrases import switches, tidy_edits
+from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from ngs.tasks.pictures.rendered_pictures import RENDERED
@@ -245,7 +245,7 @@ class TrainCLEVR(Training):
     @property
     def edits(self) -> Edits:
         """What one step of back-search may change."""
-        return tidy_edits(self.moves) if self.grammar == "tidy" else switches()
+        return rearrangements(self.moves) if self.grammar == "tidy" else switches()
 
     @property
     def effort(self) -> Effort:

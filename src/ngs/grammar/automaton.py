@@ -144,7 +144,7 @@ class PrefixAutomaton:
                 for symbol in self.legal_within(state, remaining):
                     longer[self.advance(state, symbol)] += number
             prefixes = longer
-            _check_few(prefixes, length)
+            _check_budget(prefixes, length)
         return sum(prefixes.values())
 
     def symbols_at(self, length: int) -> tuple[tuple[int, ...], ...]:
@@ -158,7 +158,7 @@ class PrefixAutomaton:
             steps = {(q, symbol) for q in states for symbol in self.legal_within(q, remaining)}
             found.append(tuple(sorted({symbol for _, symbol in steps})))
             states = {self.advance(q, symbol) for q, symbol in steps}
-            _check_few(states, length)
+            _check_budget(states, length)
         return tuple(found)
 
     def substitutes(self, symbols: Sequence[int], position: int) -> tuple[int, ...]:
@@ -220,9 +220,9 @@ class PrefixAutomaton:
         return repr(symbols[symbol]) if 0 <= symbol < len(symbols) else f"symbol id {symbol}"
 
 
-def _check_few(states: Collection[int], length: int) -> None:
+def _check_budget(states: Collection[int], length: int) -> None:
     if len(states) > MOST_STATES:
         raise BudgetError(
             f"the prefixes of sentences of {length} symbols lead to more than {MOST_STATES} states, too many "
-            f"to follow them all; use shorter sentences (`best` has no such limit)"
+            f"to follow them all; use shorter sentences"
         )

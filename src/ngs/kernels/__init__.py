@@ -11,8 +11,8 @@ Read first: `program_execution.py`.
 | `tiles` | what those for networks share | |
 
 They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their
-ids, with -1 after the end of a sentence. Each kernel makes some run that people make at least 1.3 times as
-fast (`make gpu-check`; docs/benchmarks.md has the figures). One that does not is deleted.
+ids, with -1 after the end of a sentence. Each kernel makes the steps of some run that people make at least
+1.3 times as fast (`make gpu-check`; docs/benchmarks.md has the figures). One that does not is deleted.
 
 The environment variable NGS_KERNELS turns kernels off: it holds the names of those to use, separated by
 commas, or `off`.
@@ -32,7 +32,7 @@ NAMES = ("decoder", "lstm", "program_execution")
 
 def devices(wanted: str | None) -> dict[str, tuple[str, ...]]:
     """The types of devices on which each kernel is used, given the names to use: by default all."""
-    names = NAMES if wanted is None else () if wanted == "off" else wanted.split(",")
+    names = () if wanted == "off" else [name.strip() for name in wanted.split(",")] if wanted else NAMES
     if unknown := sorted(set(names).difference(NAMES)):
         raise ValueError(f"NGS_KERNELS names {', '.join(unknown)}; give `off` or some of {','.join(NAMES)}")
     return {name: ("cuda",) if HAS_TRITON and name in names else () for name in NAMES}

@@ -6,8 +6,8 @@ numbers say everything:
     score(z) = log p(z|x), as the network says it
     log_z    = log of the sum of p(z|x) over the support,     p(z | x, support) = exp(score(z) - log_z)
 
-`within` narrows the support, to the sentences that give the right answer for instance. Then log_z is
-log p(y|x), and what remains is the posterior p(z|x,y).
+A narrower support is a distribution again. Where it is the sentences with the right answer, log_z is
+log p(y|x), and p(z | x, support) is the posterior p(z|x,y). `within` narrows the support to a list.
 
 `Independent` (independent.py) has scores for each position; its support is a language, and log_z is the log
 share of p that is grammatical. `Autoregressive` (autoregressive.py) writes one symbol after another, and only

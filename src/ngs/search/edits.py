@@ -29,17 +29,17 @@ from ngs.parsing.circuit import parts_of_sentences
 
 
 class Edits(nn.Module, ABC):
-    """Edits of sentences [row, time], given as a list of results: each is as likely as any other.
+    """Edits of sentences [row, time]. To add a kind, write a subclass with `neighbours`.
 
-    Write a subclass to add a kind of edits.
+    By default each neighbour is as likely as any other. `Substitute` replaces `around`, `ways` and `walk`.
     """
 
     @abstractmethod
     def neighbours(self, z: Tensor) -> Candidates:
-        """What each edit makes of each sentence: sentences of the language.
+        """What each edit makes of each sentence, in ascending rows.
 
-        As many edits must lead from one sentence to another as lead back. Rows ascend. (Edits that replace
-        `around`, `ways` and `walk` may include what is outside of the language: judges say False of it.)
+        As many edits must lead from one sentence to another as lead back. Sentences that are not in the
+        language are left out, unless `around`, `ways` and `walk` are replaced: judges say False of them.
         """
 
     def around(self, z: Tensor) -> tuple[Candidates, Tensor]:

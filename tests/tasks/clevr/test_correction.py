@@ -18,13 +18,12 @@ from ngs.search.back_search import back_search
 from ngs.search.correction import Action, distinct
 from ngs.search.edits import Edits
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
-from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms, correct
-from ngs.tasks.clevr.correction import tidy_edits as plain_edits
+from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms, correct, tidy_edits
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import execute, spoken, trace
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.language import Programs
-from ngs.tasks.clevr.noun_phrases import switches, tidy_edits
+from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 from ngs.tasks.clevr.program import MODULES, Program
 from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, steps_of, why_undefined
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, program_of
@@ -66,7 +65,7 @@ def batched(
 
 @pytest.mark.parametrize(
     ("language", "edits", "unique"),
-    [(None, tidy_edits(), strict), (None, tidy_edits(), lenient), (Programs(), switches(), strict)],
+    [(None, rearrangements(), strict), (None, rearrangements(), lenient), (Programs(), switches(), strict)],
     ids=["tidy", "lenient", "free"],
 )
 def test_the_chosen_program_is_that_of_the_batched_search(language, edits, unique) -> None:
@@ -88,7 +87,7 @@ def test_the_chosen_program_is_that_of_the_batched_search(language, edits, uniqu
 def test_edits_say_which_modules_went_where() -> None:
     for k in range(40):
         program = random_reader(k).read(asked(k)[0]).programs[0].program
-        for edit in plain_edits(program):
+        for edit in tidy_edits(program):
             assert [program[position] for position in edit.old] == list(edit.changed)
             assert sorted(edit.sentence) == sorted(program)
             left = [m for position, m in enumerate(program) if position not in edit.old]
@@ -99,7 +98,7 @@ def test_edits_say_which_modules_went_where() -> None:
 
 def test_edits_in_words() -> None:
     program = ("count", "relate[left]", "unique", "filter_color[red]", "same_size", "unique", "scene")
-    told = {edit.text: edit.sentence for edit in distinct(plain_edits(program), program)}
+    told = {edit.text: edit.sentence for edit in distinct(tidy_edits(program), program)}
     assert told == {
         "relate[left] and same_size change places": (
             *("count", "same_size", "unique", "filter_color[red]", "relate[left]", "unique", "scene"),

@@ -24,7 +24,7 @@ from ngs.tasks.clevr import correction
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.correction import SpokenSemantics, value_of
 from ngs.tasks.clevr.execution import execute, spoken
-from ngs.tasks.clevr.noun_phrases import switches, tidy_edits
+from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 from ngs.tasks.clevr.program import GRAMMAR, Program
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.semantics import lenient
@@ -49,8 +49,8 @@ Plain = Callable[[Program], Iterable[Edit]]
 """The programs one step away, one after another."""
 EDITS: dict[str, tuple[Edits, Plain, str]] = {
     "switches": (switches(), correction.switches, "grammar"),
-    "tidy switches": (tidy_edits(moves=False), correction.tidy_switches, "tidy"),
-    "tidy edits": (tidy_edits(moves=True), correction.tidy_edits, "tidy"),
+    "tidy switches": (rearrangements(moves=False), correction.tidy_switches, "tidy"),
+    "tidy edits": (rearrangements(moves=True), correction.tidy_edits, "tidy"),
 }
 seeds = st.integers(0, 2**32 - 1)
 

@@ -93,8 +93,9 @@ EXPERIMENT = Experiment(
     "on average by 1.3 or less until 1,000, and by 0.2 or less from then on. The chosen networks of the long "
     "runs are 0.4 points better with 20 steps than with one, but with 10 hardly better: three seeds do not "
     "settle such differences. The milliseconds are those of a training step on formulas of length 7, waited "
-    "for, while nothing else runs. In the paper more steps take more time; here a whole walk is one launch "
-    "on a GPU ([search](search.md#batches)), and 20 steps cost a tenth of a millisecond more than one.",
+    "for, while nothing else runs. In the paper more steps take more time. When this was measured, "
+    "a whole walk was one launch on a GPU, and 20 steps cost a tenth of a millisecond more than one; that "
+    "kernel is gone ([speed today](benchmarks.md)).",
     ("hwf",),
     full,
     quick,

@@ -19,7 +19,7 @@ from ngs.experiments.report.readings import Readings, in_turn, some_of
 from ngs.learning.metrics import read_all
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import Corrections
-from ngs.tasks.clevr.correction import correct, tidy_switches
+from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.explanation import drawn_correction
@@ -171,10 +171,9 @@ class QuestionSearches(Searches[QuestionReadings]):
         return CorrectedQuestion(answered, fate, self.readings.executed(number, z), p)
 
     def example(self, k: int) -> tuple[dict[str, Any], str]:
-        answered, config = self.readings.shown(self.readings.wrong[k]), self.readings.config
+        answered = self.readings.shown(self.readings.wrong[k])
         text, answer = answered.text, answered.answer
-        edits = tidy_switches if config.grammar == "tidy" and not config.moves else None
-        correction = correct(self.readings.reader, text, answered.scene, answer, edits=edits, few=1)
+        correction = correct(self.readings.reader, text, answered.scene, answer, few=1)
         facts = {
             "question": text,
             "number": answered.number,

@@ -123,10 +123,9 @@ def correct(
     scene: Scene,
     answer: str,
     *,
-    edits: Edits | None = None,
     few: int = FEW,
 ) -> ProgramCorrection:
-    """1-BS from the likeliest program of a question; by default with the edits of the reader's language."""
+    """1-BS from the likeliest program of a question, with the edits of the reader's language."""
     if answer not in ANSWERS:
         raise NGSError(f"the answer is {answer!r}; give one of {', '.join(ANSWERS)}")
     reading, p = reader.read(text), reader.distribution(text)
@@ -137,7 +136,7 @@ def correct(
         lambda programs: _log_probs(p, programs),
         value_of(answer),
         first,
-        (edits or edits_of(reader))(first),
+        edits_of(reader)(first),
     )
     known = (first, *(event.edit.sentence for event in found.trace if event.edit))
     right = _right_programs(reader, p, scene, answer, known, few)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,13 @@ from torch import Tensor
 
 from ngs.grammar.constraint import Constraint, Given
 from ngs.grammar.padding import PAD
-from ngs.learning.examples import Batch, Examples
+from ngs.learning.examples import Examples
 from ngs.learning.packed_file import Ragged
-from ngs.networks.pointer import Asked, Encoded
-from ngs.parsing.autoregressive import Autoregressive
+from ngs.networks.pointer import Asked
 from ngs.parsing.candidates import rank_in_row
 from ngs.search.edits import Edits
-from ngs.search.reasoner import Reasoner
-from ngs.search.support import Effort, ListPlan
+from ngs.search.reasoner import Reasoner, autoregressive_reasoner
+from ngs.search.support import Effort
 from ngs.tasks.clevr.batched_execution import SceneJudge, SceneTables
 from ngs.tasks.clevr.dataset import NO_ANSWER, Questions
 from ngs.tasks.clevr.noun_phrases import NounPhrases, switches
@@ -100,17 +99,10 @@ class Part:
 
     def reasoner(self, edits: Edits | None = None, effort: Effort | None = None) -> Reasoner:
         """What learning asks about these questions; by default with the edits of the paper."""
-        edits = (switches() if edits is None else edits).to(self.examples.device)
+        edits = switches() if edits is None else edits
         same = NounPhrases().to(self.examples.device).meanings
-        effort = Effort() if effort is None else effort
-        plan = partial(ListPlan, self.language, self.examples.given, self.judge, edits, same, effort)
-        return Reasoner(self.examples, partial(_autoregressive, self.language), self.judge, edits, plan)
-
-
-def _autoregressive(language: Constraint[Any], encoded: Encoded, batch: Batch) -> Autoregressive:
-    assert batch.given.multiset is not None, "the modules of a question are known"
-    given = replace(batch.given, multiset=batch.given.multiset.long())
-    return Autoregressive(GRAMMAR, encoded, language, given, batch.time)
+        asked = self.examples, self.judge, edits
+        return autoregressive_reasoner(GRAMMAR, self.language, *asked, same=same, effort=effort)
 
 
 def _examples(questions: Questions) -> Examples:

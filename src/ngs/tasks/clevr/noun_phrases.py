@@ -59,6 +59,6 @@ def switches() -> Switch:
     return Switch(torch.tensor(symbol_classes(GRAMMAR)))
 
 
-def tidy_edits(moves: bool = True) -> Rearrange:
+def rearrangements(moves: bool = True) -> Rearrange:
     """Edits in the tidy language: switches and, with `moves`, filters that move and chains that turn."""
     return Rearrange(switches(), NounPhrases(), moves)
