@@ -164,6 +164,25 @@ def test_whoever_interrupts_it_is_told_that_it_goes_on(there: Path, monkeypatch:
     assert "interrupted; what is done is in mine, and the same command goes on" in result.output
 
 
+def test_an_error_while_telling_stops_the_runs_at_once(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[bool] = []
+
+    def sweep(jobs: Sequence[Job], store: Store, workers: int | None) -> Iterator[Event]:
+        try:
+            yield Event(addressed(jobs)[0], "done")
+        finally:
+            stopped.append(True)
+
+    def broken(events: Iterator[Event], *_: object) -> int:
+        raise RuntimeError(next(events).state)
+
+    monkeypatch.setattr(reproduce_commands, "WHERE", {"here": sweep})
+    monkeypatch.setattr(reproduce_commands, "_tell", broken)
+    result = ngs("reproduce", "tiny", "--quick", "--results", "mine")
+    assert isinstance(result.exception, RuntimeError)  # and its traceback holds the events
+    assert stopped == [True]
+
+
 # Running
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -19,12 +20,12 @@ from ngs.experiments.catalogue.recalling import check_nothing_is_lost, recalled
 from ngs.experiments.job import Job, address
 from ngs.experiments.results.outcome import Outcome, Run, write_outcome
 from ngs.experiments.results.tables import provenance
-from ngs.experiments.sweep.attempt import Event
+from ngs.experiments.sweep.attempt import Events
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import run_on_ray
 from ngs.experiments.sweep.store import Store, addressed
 
-Sweep = Callable[[Sequence[Job], Store, int | None], Iterator[Event]]
+Sweep = Callable[[Sequence[Job], Store, int | None], Events]
 WHERE: Mapping[str, Sweep] = {
     "here": lambda jobs, store, workers: run_here(jobs, store, workers=workers),
     "ray": lambda jobs, store, workers: run_on_ray(jobs, store, per_gpu=workers or 1),
@@ -158,13 +159,14 @@ def _run(
     number = len(addressed(jobs, store.has))
     typer.echo(f"{number} runs; interrupt them at any time, and the same command goes on")
     try:
-        return _tell(sweep(jobs, store, workers), number, labels)
+        with closing(sweep(jobs, store, workers)) as events:  # whatever happens, its jobs stop
+            return _tell(events, number, labels)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; what is done is in {store.root}, and the same command goes on", err=True)
         raise
 
 
-def _tell(events: Iterator[Event], number: int, labels: Mapping[str, str]) -> int:
+def _tell(events: Events, number: int, labels: Mapping[str, str]) -> int:
     """Tell what happens to so many runs; how many failed."""
     failed = done = 0
     told: dict[str, float] = {}

@@ -34,7 +34,7 @@ class Recorder:
 
 def begun(jobs: list[Job], store: Store, places: int) -> list[tuple[int, list[int]]]:
     recorder = Recorder(places)
-    list(drive(jobs, store, recorder))
+    list(drive(jobs, store, lambda: recorder))
     return recorder.begun
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import Timeout
 
 from ngs.errors import NGSError
 from ngs.experiments.folder import RESULT
 from ngs.experiments.job import address
-from ngs.experiments.sweep.attempt import Event
-from ngs.experiments.sweep.local import gpus, run_here
+from ngs.experiments.run import Progress
+from ngs.experiments.sweep.attempt import Event, attempt
+from ngs.experiments.sweep.local import ThisProcess, gpus, run_here
 from ngs.experiments.sweep.store import ERROR, Store, addressed
 from tests.experiments.sweep.jobs import Sum, attempts, ends
 from tests.experiments.sweep.one_sweep import start
@@ -83,6 +86,47 @@ def test_a_job_that_leaves_no_result_has_failed(
     assert RESULT in why(run_here([Sum(1, log)], store, workers=1))[1]
 
 
+def test_a_job_that_was_finished_meanwhile_is_found(store: Store, log: str) -> None:
+    (entry,) = addressed([Sum(1, log)])
+    assert [event.state for event in attempt(entry, store)] == ["running", "running", "done"]
+    assert [event.state for event in attempt(entry, store)] == ["found"]
+    assert attempts(log, 1) == 1
+
+
+@pytest.mark.parametrize("error", [SystemExit("enough"), Timeout("a lock of its own")])
+def test_whatever_a_job_raises_is_its_own_failure(
+    error: BaseException, store: Store, log: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def do(self: Sum, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+        raise error
+
+    monkeypatch.setattr(Sum, "do", do)
+    assert why(run_here([Sum(1, log)], store, workers=1))[1].startswith(type(error).__name__)
+
+
+def test_a_job_that_is_stopped_gives_its_folder_back(store: Store, log: str) -> None:
+    (entry,) = addressed([Sum(1, log)])
+    executor = ThisProcess(store)
+    executor.submit(entry)
+    events = executor.events()
+    assert next(events).state == "running"
+    executor.close()
+    with store.writing(entry.address):
+        assert list(events) == []
+
+
+def test_an_error_is_written_only_where_a_job_of_this_sweep_failed(store: Store, log: str) -> None:
+    (entry,) = addressed([Sum(1, log)])
+    with store.writing(entry.address) as folder:
+        store.note_error(entry.address, "another process is at it")
+    assert not (folder / ERROR).exists()
+    store.note_error(entry.address, "too hot")
+    assert (folder / ERROR).read_text() == "too hot"
+    (folder / RESULT).write_text("{}")
+    store.note_error(entry.address, "another process was at it")
+    assert not (folder / ERROR).exists()
+
+
 def test_a_sweep_needs_workers(store: Store) -> None:
     with pytest.raises(NGSError, match="0 workers"):
         run_here([], store, workers=0)
@@ -103,6 +147,7 @@ def test_what_another_process_does_is_left_to_it(store: Store, log: str, tmp_pat
         events = list(run_here([Sum(1, log), Sum(2, log)], store, workers=1))
         assert of("done", events) == ends(log) == [2]
         assert "another process is at it" in why(events)[1] and attempts(log, 1) == 1
+        assert not (store.folder(Sum(1, log)) / ERROR).exists()
         other.kill()
     events = list(run_here([Sum(1, log), Sum(2, log)], store, workers=1))
     assert of("done", events) == [1] and of("found", events) == [2]

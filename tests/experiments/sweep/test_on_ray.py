@@ -21,8 +21,9 @@ from ngs.experiments.folder import BEST, CHECKPOINT, CONFIG, EARLY, ENVIRONMENT,
 from ngs.experiments.job import Trained, address
 from ngs.experiments.record import METRICS
 from ngs.experiments.sweep import on_ray
-from ngs.experiments.sweep.on_ray import pack, run_on_ray, unpack
-from ngs.experiments.sweep.store import ERROR, Store
+from ngs.experiments.sweep.local import run_here
+from ngs.experiments.sweep.on_ray import Cluster, pack, run_on_ray, unpack
+from ngs.experiments.sweep.store import ERROR, Store, addressed
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from tests.experiments.sweep.jobs import Sum, attempts, ends
@@ -64,11 +65,70 @@ def test_what_a_killed_worker_did_is_done_elsewhere(store: Store, log: str) -> N
 def test_a_stop_calls_everything_back(store: Store, log: str) -> None:
     sweep = run_on_ray([Sum(1, log), Sum(2, log, seconds=60), Sum(3, log, seconds=60)], store)
     assert next(sweep).state == "done"
-    sweep.close()  # type: ignore[attr-defined]
+    sweep.close()
     stopped = time.monotonic()
     assert sorted(of("done", run_on_ray([Sum(2, log), Sum(3, log)], store))) == [2, 3]
     assert time.monotonic() < stopped + 60 and sorted(ends(log)) == [1, 2, 3]
     assert unfinished(store) == []
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_job_on_the_cluster_is_locked_and_a_result_is_never_replaced(store: Store, log: str) -> None:
+    (entry,) = addressed([Sum(1, log)])
+    cluster = Cluster(ray, store, "auto", per_gpu=1)
+    cluster.submit(entry)
+    assert "another process is at it" in why(run_here([Sum(1, log)], store, workers=1))[1]
+    assert not (store.at(entry.address) / ERROR).exists()
+    (store.at(entry.address) / RESULT).write_text('{"sum": 100}')  # by a machine that sees no locks
+    assert of("found", cluster.events()) == [1]
+    assert json.loads((store.at(entry.address) / RESULT).read_text()) == {"sum": 100}
+    cluster.close()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_another_process_does_is_not_given_out(store: Store, log: str) -> None:
+    with store.writing(address(Sum(1, log))):
+        events = list(run_on_ray([Sum(1, log), Sum(2, log)], store))
+    assert "another process is at it" in why(events)[1] and of("done", events) == ends(log) == [2]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_several_jobs_need_is_packed_once(
+    store: Store, log: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders: list[Path] = []
+
+    def noting(folder: Path) -> on_ray.Files:
+        folders.append(folder)
+        return pack(folder)
+
+    monkeypatch.setattr(on_ray, "pack", noting)
+    one = Sum(1, log)
+    events = list(run_on_ray([Sum(number, log, needs=(one,)) for number in (2, 3, 4)], store))
+    assert sorted(of("done", events)) == [1, 2, 3, 4]
+    assert folders == [store.folder(one)]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_gpus_that_join_the_cluster_are_used(store: Store, log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[dict[str, float]] = []
+
+    class Task:
+        def options(self, **share: float) -> Task:
+            shares.append(share)
+            return self
+
+        def remote(self, *_: object) -> object:
+            return object()
+
+    cluster = Cluster(ray, store, "auto", per_gpu=2)
+    cluster.task = Task()
+    for resources, entry in zip(
+        ({"CPU": 2.0}, {"GPU": 1.0}), addressed([Sum(1, log), Sum(2, log)]), strict=True
+    ):
+        monkeypatch.setattr(ray, "cluster_resources", lambda found=resources: found)
+        cluster.submit(entry)
+    assert shares == [{"num_cpus": 1}, {"num_gpus": 0.5}]
 
 
 @pytest.mark.usefixtures("cluster")
@@ -111,8 +171,9 @@ def test_a_cluster_that_cannot_be_reached_is_named(store: Store, monkeypatch: py
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", refuse)
+    sweep = run_on_ray([], store, cluster="far:1")  # connects when it is iterated
     with pytest.raises(NGSError, match=r"'far:1' \(nobody answers\); start one"):
-        next(run_on_ray([], store, cluster="far:1"))
+        next(sweep)
 
 
 def test_at_least_one_job_has_a_gpu(store: Store) -> None:

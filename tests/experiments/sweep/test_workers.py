@@ -80,6 +80,17 @@ def test_what_fails_does_not_stop_the_others(swept: Swept) -> None:
     assert (swept.store.folder(Sum(4, swept.log)) / ERROR).read_text() == told[4]
 
 
+def test_a_job_that_does_not_reach_its_process_has_failed(store: Store, log: str) -> None:
+    class Local(Sum):
+        """Cannot be pickled."""
+
+    events = list(run_here([Local(1, log), Sum(2, log, exits=True), Sum(3, log)], store, workers=2))
+    told = why(events)
+    assert of("done", events) == [3] and sorted(told) == [1, 2]
+    assert "pickle" in told[1] and told[2].startswith("SystemExit: enough\n")
+    assert (store.folder(Sum(1, log)) / ERROR).read_text() == told[1]
+
+
 def test_workers_tell_where_their_jobs_are(swept: Swept) -> None:
     told = [event.text for event in swept.events if event.entry.job.facts.get("number") == 1]
     assert told[0] == "step 1 of 2"

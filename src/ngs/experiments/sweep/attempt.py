@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Literal, NamedTuple
 
 from ngs.errors import NGSError
@@ -19,21 +19,26 @@ class Event(NamedTuple):
     text: str = ""
 
 
-def attempt(entry: Addressed, store: Store) -> Iterator[Event]:
-    """Do it as it is iterated. The last event is how it ended, when all is written."""
+Events = Generator[Event, None, None]
+
+
+def attempt(entry: Addressed, store: Store) -> Events:
+    """Do the job as it is iterated, unless another process has. The last event says how it ended."""
     try:
         with store.writing(entry.address) as folder:
-            for progress in entry.job.do(folder, [store.at(need) for need in entry.needs]):
-                yield Event(entry, "running", f"step {progress.step} of {progress.steps}")
+            found = store.has(entry.address)
+            if not found:
+                for progress in entry.job.do(folder, [store.at(need) for need in entry.needs]):
+                    yield Event(entry, "running", f"step {progress.step} of {progress.steps}")
         if not store.has(entry.address):
             raise NGSError(f"it ended without writing {RESULT}")
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         yield failed(entry, error)
     else:
-        yield Event(entry, "done")
+        yield Event(entry, "found" if found else "done")
 
 
-def failed(entry: Addressed, error: Exception) -> Event:
-    """It failed: what went wrong in one line, and below it where."""
+def failed(entry: Addressed, error: BaseException) -> Event:
+    """Tell that a job failed: what went wrong in one line, and below it where."""
     where = "".join(traceback.format_exception(error))
     return Event(entry, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}\n\n{where}")

@@ -16,7 +16,7 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.job import Job
-from ngs.experiments.sweep.attempt import Event, attempt
+from ngs.experiments.sweep.attempt import Event, Events, attempt, failed
 from ngs.experiments.sweep.driver import drive
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.gpu import sleep_while_waiting
@@ -24,12 +24,12 @@ from ngs.gpu import sleep_while_waiting
 SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads or a GPU does not work
 PERIOD = 1.0
 """Seconds between looks at where the jobs of other processes are."""
-LONGEST = 64
-"""Bytes that say where a job is, with a zero at the end."""
+PROGRESS_BYTES = 64
+"""Size of the text that says where a job is, with a zero at the end."""
 DIED = "its process crashed or was killed; if memory was short, use fewer workers"
 
 
-def run_here(jobs: Iterable[Job], store: Store, *, workers: int | None = None) -> Iterator[Event]:
+def run_here(jobs: Iterable[Job], store: Store, *, workers: int | None = None) -> Events:
     """Do what is missing of the jobs and of what they need, as it is iterated; tells what happens.
 
     `workers` processes share the cores, and the GPUs in turn; by default there is one for each GPU. One
@@ -40,7 +40,9 @@ def run_here(jobs: Iterable[Job], store: Store, *, workers: int | None = None) -
         raise NGSError(f"a sweep with {workers} workers would never end; give at least 1")
     devices = gpus()
     workers = workers or max(1, len(devices))
-    return drive(jobs, store, ThisProcess(store) if workers == 1 else Workers(store, workers, devices))
+    return drive(
+        jobs, store, lambda: ThisProcess(store) if workers == 1 else Workers(store, workers, devices)
+    )
 
 
 def gpus() -> list[str]:
@@ -57,32 +59,34 @@ class ThisProcess:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.job: Iterator[Event] = iter(())
+        self.job: Events | None = None
 
     def submit(self, entry: Addressed) -> None:
         self.job = attempt(entry, self.store)
 
     def events(self) -> Iterator[Event]:
-        return self.job
+        return self.job or iter(())
 
     def close(self) -> None:
-        pass
+        if self.job:
+            self.job.close()
 
 
 class Workers:
-    """So many processes, which share the cores, and the GPUs in turn."""
+    """Does jobs in `places` processes, which share the cores, and the GPUs in turn."""
 
     def __init__(self, store: Store, places: int, devices: Sequence[str]) -> None:
         self.store, self.places = store, places
-        self.lifeline, self.our_end = SPAWN.Pipe(duplex=False)
+        self.lifeline, self.write_end = SPAWN.Pipe(duplex=False)
         threads = max(1, torch.get_num_threads() // places)
         turns = [devices[place % len(devices)] if devices else None for place in range(places)]
         self.idle = [Worker(self.lifeline, threads, device) for device in turns]
         self.busy: dict[Future[Event], tuple[Worker, Addressed]] = {}
 
     def submit(self, entry: Addressed) -> None:
-        worker = self.idle.pop()
+        worker = self.idle[-1]
         self.busy[worker.submit(entry, self.store)] = worker, entry
+        self.idle.pop()
 
     def events(self) -> Iterator[Event]:
         ended, running = wait(self.busy, timeout=PERIOD, return_when=FIRST_COMPLETED)
@@ -93,24 +97,28 @@ class Workers:
         for future in ended:
             worker, entry = self.busy.pop(future)
             self.idle.append(worker)
-            died = isinstance(future.exception(), BrokenProcessPool)
-            yield Event(entry, "failed", DIED) if died else future.result()
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                worker.pool.shutdown()  # when the process is gone, so is its lock
+                yield Event(entry, "failed", DIED)
+            else:  # any other error kept the job from its process, as where it cannot be pickled
+                yield failed(entry, error) if error else future.result()
 
     def close(self) -> None:
         if self.busy:
-            self.our_end.close()
+            self.write_end.close()
         for worker in [*self.idle, *(worker for worker, _ in self.busy.values())]:
             worker.pool.shutdown()
-        self.our_end.close()
+        self.write_end.close()
         self.lifeline.close()
 
 
 class Worker:
-    """A pool of one process, so that one that dies takes no job but its own along."""
+    """Keeps a pool of one process, so that one that dies takes no job but its own along."""
 
     def __init__(self, lifeline: connection.Connection, threads: int, device: str | None) -> None:
         # Without a lock, which a process that is killed would not give back.
-        self.where: Any = SPAWN.RawArray("c", LONGEST)
+        self.where: Any = SPAWN.RawArray("c", PROGRESS_BYTES)
         self.settings = self.where, lifeline, threads, device
         self.pool = ProcessPoolExecutor(1, SPAWN, _begin, self.settings)
 
@@ -128,7 +136,7 @@ _where: Any = None
 
 
 def _begin(where: Any, lifeline: connection.Connection, threads: int, device: str | None) -> None:
-    """What a worker does first."""
+    """Prepare the process of a worker."""
     global _where
     _where = where
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard speaks to the leading process
@@ -146,8 +154,8 @@ def _end_with(lifeline: connection.Connection) -> None:
 
 
 def _work(entry: Addressed, store: Store) -> Event:
-    """Do it, telling where it is; how it ended."""
+    """Do the job, telling where it is; returns how it ended."""
     for event in attempt(entry, store):
         if event.state == "running":
-            _where.value = event.text.encode()[: LONGEST - 1]
+            _where.value = event.text.encode()[: PROGRESS_BYTES - 1]
     return event

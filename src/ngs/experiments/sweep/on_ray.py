@@ -9,8 +9,9 @@ anew on another, as its checkpoint is gone.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from platform import node
 from tempfile import TemporaryDirectory
@@ -20,7 +21,7 @@ from ngs.errors import NGSError
 from ngs.experiments.folder import CHECKPOINT, RESULT, remove
 from ngs.experiments.job import Job, address
 from ngs.experiments.record import TENSORBOARD
-from ngs.experiments.sweep.attempt import Event, attempt, failed
+from ngs.experiments.sweep.attempt import Event, Events, attempt, failed
 from ngs.experiments.sweep.driver import drive
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.gpu import sleep_while_waiting
@@ -32,9 +33,7 @@ RETRIES = 2
 """How often Ray does a job again whose process or machine died, from its beginning."""
 
 
-def run_on_ray(
-    jobs: Iterable[Job], store: Store, *, cluster: str = "auto", per_gpu: int = 1
-) -> Iterator[Event]:
+def run_on_ray(jobs: Iterable[Job], store: Store, *, cluster: str = "auto", per_gpu: int = 1) -> Events:
     """Do what is missing of the jobs and of what they need, as it is iterated; tells how they end.
 
     Uses the cluster this process is connected to, or else connects to the one at `cluster`. Where the
@@ -46,46 +45,56 @@ def run_on_ray(
         import ray
     except ImportError:
         raise NGSError("Ray is not installed; install the extra: pip install 'ngs[ray]'") from None
-    return drive(jobs, store, Cluster(ray, store, cluster, per_gpu))
+    return drive(jobs, store, lambda: Cluster(ray, store, cluster, per_gpu))
 
 
 class Cluster:
-    """An executor that gives everything to Ray, which does it as soon as there is a place."""
+    """Gives everything to Ray, which does it as soon as there is a place."""
 
-    places = math.inf
+    places = 500  # each holds a lock, which is an open file, and systems often allow 1024
 
     def __init__(self, ray: Any, store: Store, cluster: str, per_gpu: int) -> None:
-        self.ray, self.store = ray, store
+        self.ray, self.store, self.per_gpu = ray, store, per_gpu
         self.connects = not ray.is_initialized()
         if self.connects:
             _connect(ray, cluster)
-        share = {"num_gpus": 1 / per_gpu} if ray.cluster_resources().get("GPU") else {"num_cpus": 1}
-        self.task = ray.remote(**share, max_retries=RETRIES)(do_there)
-        self.out: dict[Any, Addressed] = {}  # by Ray's reference to what comes back
+        self.task = ray.remote(max_retries=RETRIES)(do_there)
+        self.put = cache(lambda need: ray.put(pack(store.at(need))))  # once, whatever needs it
+        # By Ray's reference to what comes back, with the lock of the folder.
+        self.running: dict[Any, tuple[Addressed, ExitStack]] = {}
 
     def submit(self, entry: Addressed) -> None:
-        needed = [pack(self.store.at(need)) for need in entry.needs]
-        self.out[self.task.remote(entry, *needed)] = entry
+        gpus = self.ray.cluster_resources().get("GPU")  # asked anew: the cluster may have grown
+        task = self.task.options(**({"num_gpus": 1 / self.per_gpu} if gpus else {"num_cpus": 1}))
+        with ExitStack() as lock:
+            lock.enter_context(self.store.writing(entry.address))
+            reference = task.remote(entry, *map(self.put, entry.needs))
+            self.running[reference] = entry, lock.pop_all()
 
     def events(self) -> Iterator[Event]:
-        ended, _ = self.ray.wait(list(self.out))
+        ended, _ = self.ray.wait(list(self.running))
         for reference in ended:
-            yield self._receive(self.out.pop(reference), reference)
+            entry, lock = self.running.pop(reference)
+            with lock:
+                event = self._receive(entry, reference)
+            yield event
 
     def _receive(self, entry: Addressed, reference: Any) -> Event:
         try:
             ending: tuple[Event, Files] = self.ray.get(reference)
-            end, files = ending
+            event, files = ending
+            if self.store.has(entry.address):  # done by another process before it was locked
+                return Event(entry, "found")
             if files:
-                with self.store.writing(entry.address) as folder:
-                    unpack(files, folder)
-            return end
+                unpack(files, self.store.at(entry.address))
+            return event
         except (NGSError, self.ray.exceptions.RayError) as error:  # its processes or machines died, or Ray
             return failed(entry, error)
 
     def close(self) -> None:
-        for reference in self.out:
+        for reference, (_, lock) in self.running.items():
             self.ray.cancel(reference, force=True)
+            lock.close()
         if self.connects:
             self.ray.shutdown()
 
@@ -101,7 +110,7 @@ def _connect(ray: Any, cluster: str) -> None:
 
 
 def do_there(entry: Addressed, *needed: Files) -> tuple[Event, Files]:
-    """Do it on a machine that has only what travels with it; how it ended, and the files of its result."""
+    """Do a job on a machine that has only what travels; returns its end and the files of its result."""
     sleep_while_waiting()  # others may share the cores and the GPU
     try:
         if (own := address(entry.job)) != entry.address:
@@ -120,7 +129,7 @@ def do_there(entry: Addressed, *needed: Files) -> tuple[Event, Files]:
 
 
 def pack(folder: Path) -> Files:
-    """The files of a job, without what only serves to go on with it or repeats its record."""
+    """Read the files of a job, but for those that only serve to go on with it or repeat its record."""
     paths = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     kept = [path for path in paths if path.name != CHECKPOINT and path.parts[0] != TENSORBOARD]
     return {path.as_posix(): (folder / path).read_bytes() for path in kept}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ class Addressed:
 
 
 def addressed(jobs: Iterable[Job], done: Callable[[str], bool] = lambda address: False) -> list[Addressed]:
-    """The jobs and all they need: needs before what needs them, each address once.
+    """Collect the jobs and all they need: needs before what needs them, each address once.
 
     A job that is `done`, by its address, needs nothing any more.
     """
@@ -48,7 +48,7 @@ def addressed(jobs: Iterable[Job], done: Callable[[str], bool] = lambda address:
 
 @dataclass(frozen=True)
 class Store:
-    """Results under `root`."""
+    """Keeps results under `root`."""
 
     root: Path
 
@@ -63,23 +63,28 @@ class Store:
 
     @contextmanager
     def writing(self, address: str) -> Iterator[Path]:
-        """The folder, to which no other process may write meanwhile; an NGSError where one does.
+        """Lend the folder, to which no other process may write meanwhile; an NGSError where one does.
 
         The lock is the operating system's: it ends with the process, however that ends.
         """
         try:
-            with FileLock(self.root / LOCKS / address, timeout=0):
-                self.at(address).mkdir(parents=True, exist_ok=True)
-                yield self.at(address)
+            lock = FileLock(self.root / LOCKS / address).acquire(timeout=0)
         except Timeout:
             raise NGSError(
                 f"another process is at it in {self.at(address)}; run this again when that has ended"
             ) from None
+        with lock:
+            self.at(address).mkdir(parents=True, exist_ok=True)
+            yield self.at(address)
 
     def note_error(self, address: str, error: str) -> None:
-        """Keep how it failed, or forget how it once did where that is empty."""
-        if not error:
-            (self.at(address) / ERROR).unlink(missing_ok=True)
-            return
-        with replacing(self.at(address) / ERROR) as temporary:
-            temporary.write_text(error, encoding="utf-8")
+        """Keep how it failed, or forget how it once did where that is empty or a result is there.
+
+        Nothing is written while another process is at it.
+        """
+        with suppress(NGSError), self.writing(address) as folder:
+            if not error or self.has(address):
+                (folder / ERROR).unlink(missing_ok=True)
+                return
+            with replacing(folder / ERROR) as temporary:
+                temporary.write_text(error, encoding="utf-8")
