@@ -35,6 +35,7 @@ OF_ONE_TASK = {
     "Batch.__len__": "the same",
     "Independent": "the same",
     "Autoregressive": "a decoder and a constraint",
+    "_autoregressive": "the same",
     "Listed": "a distribution within a list of sentences",
     # edits and judges
     "Substitute": "edits of formulas",

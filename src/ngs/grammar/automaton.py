@@ -224,5 +224,5 @@ def _check_budget(states: Collection[int], length: int) -> None:
     if len(states) > MOST_STATES:
         raise BudgetError(
             f"the prefixes of sentences of {length} symbols lead to more than {MOST_STATES} states, too many "
-            f"to follow them all; use shorter sentences"
+            f"to follow them all; use shorter sentences (`best` has no such limit)"
         )
