@@ -207,6 +207,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="draws the lamps")
     parser.add_argument("--samples", type=int, default=64, help="rays through each pixel")
     options = parser.parse_args()
+    try:
+        blender()
+    except NGSError as error:
+        parser.error(str(error))
     options.out.mkdir(parents=True, exist_ok=True)
     generator = torch.Generator().manual_seed(options.seed)
     for scene, camera in seen_scenes(options.scenes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngs.experiments.run import TASKS
+from ngs.experiments.run import COURSES
 from ngs.gpu import products_are_rounded, rounded_products
 
 
@@ -20,5 +20,5 @@ def test_rounding_ends_with_what_it_was_for() -> None:
 
 @pytest.mark.parametrize("task, rounded", [("hwf", True), ("clevr", True), ("scenes", False)])
 def test_rendering_wants_every_bit(task: str, rounded: bool) -> None:
-    with TASKS[task].products():
+    with COURSES[task].products():
         assert products_are_rounded() == rounded

@@ -75,8 +75,11 @@ def test_what_is_no_comparison_is_refused(tmp_path) -> None:
     other = made(tmp_path / "b", TrainHWF(seed=1), 0.9, digest="b")
     with pytest.raises(DataError, match="trained on different data"):
         compare([run, other])
+    (other / "environment.json").unlink()
+    with pytest.raises(DataError, match=r"b has no environment\.json, which says where it ran"):
+        compare([other])
     (run / "result.json").write_text("{}")
-    with pytest.raises(DataError, match=r"result\.json is damaged, or of another version"):
+    with pytest.raises(DataError, match=r"result\.json is no result of this version of NGS .*'data'"):
         compare([run])
     (run / "result.json").unlink()
     with pytest.raises(DataError, match="a is not finished; go on with: ngs train hwf --resume"):

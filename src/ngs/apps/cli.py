@@ -38,7 +38,7 @@ COMMANDS = {
 
 
 class Commands(TyperGroup):
-    """Those of the table. What went wrong is told on standard error; errors of ours keep their traceback."""
+    """Those of the table. An NGSError is told on standard error; bugs keep their traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:

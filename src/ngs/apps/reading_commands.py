@@ -143,8 +143,13 @@ def explain(
         tell_correction(plain_console(), reading.log_probs, target, svg)
 
 
-def tell_correction(console: Console, log_probs: Tensor, target: Fraction, svg: Path | None) -> Correction:
-    """What scores [time, symbol] are read as, the search for the answer, and all that gives it."""
+def tell_correction(
+    console: Console, log_probs: Tensor, target: Fraction, svg: Path | None, *, always: bool = False
+) -> Correction:
+    """What scores [time, symbol] are read as, the search for the answer, and all that gives it.
+
+    Where the reading is right, other formulas with the answer are told only if `always`.
+    """
     first = likeliest(log_probs, 1)[0]
     tell(console, f"likeliest symbols  {' '.join(GRAMMAR.decode(log_probs.argmax(-1).tolist()))}")
     tell(console, f"in the grammar     {first}  ({first.probability:.1%})\n")
@@ -152,7 +157,7 @@ def tell_correction(console: Console, log_probs: Tensor, target: Fraction, svg: 
     correction = one_step(GRAMMAR, Arithmetic, log_probs, target, first.sentence)
     console.print(f"one-step back-search towards {shown_value(target)}", style="bold", highlight=False)
     tell(console, as_text(correction))
-    if first.value != target:
+    if first.value != target or always:
         _tell_alternatives(console, log_probs, target, correction)
     if svg is not None:
         write_drawing(svg, as_svg(correction))

@@ -25,7 +25,7 @@ def tour(
     """Read a noisy formula inside a grammar, find out that its answer is wrong, and correct it."""
     console, target = plain_console(), value_of(WRITTEN)
     tell(console, f"written            {' '.join(WRITTEN)}   with the answer {target}")
-    correction = tell_correction(console, misreading(seed), Fraction(target), svg)
+    correction = tell_correction(console, misreading(seed), Fraction(target), svg, always=True)
     if correction.position is not None and correction.sentence is not None:
         right = correction.sentence == WRITTEN
         tell(console, f"\nThe correction {'is' if right else 'is not'} what was written.")

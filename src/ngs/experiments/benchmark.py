@@ -128,7 +128,9 @@ def _parsing_speed(length: int, part: int, device: torch.device, rounds: int) ->
         lambda: independent(GRAMMAR, there).best(),
         "generalized Earley",
         lambda: [parse_aligned(GRAMMAR, row) for row in few],
-        *(device, rounds, part),
+        device,
+        rounds,
+        part,
     )
 
 

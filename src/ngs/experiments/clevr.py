@@ -53,7 +53,8 @@ def part_of(config: TrainCLEVR, questions: Questions, tables: SceneTables, devic
 class CLEVRCourse(AnswersCourse):
     """Learn to turn questions into programs."""
 
-    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    parts_of = staticmethod(parts_of)
+    measure = staticmethod(measure)
     config: TrainCLEVR
     parts: Parts[VisualQuestions, Part]
 

@@ -11,6 +11,7 @@ from typing import Any
 from ngs.errors import DataError, NGSError
 from ngs.experiments.config import Config
 from ngs.experiments.counted import COUNTED
+from ngs.experiments.folder import ENVIRONMENT
 from ngs.experiments.report.outcome import Result, Run, read_run
 from ngs.experiments.results.curves import curves_figure, save, together
 
@@ -110,6 +111,9 @@ def _group(config: Config, runs: Sequence[Run], shared: set[str], goal: float) -
             f"{', '.join(str(run.folder) for run in runs)}: two of these runs have the same settings and "
             f"seed, which is one experiment twice; give one of them"
         )
+    for run in runs:
+        if not run.environment:
+            raise DataError(f"{run.folder} has no {ENVIRONMENT}, which says where it ran; restore it")
     elsewhere = {*shared, *TOLD_ELSEWHERE}
     settings = {name: value for name, value in config.given.items() if name not in elsewhere}
     tested = {name: [result.test.by_name[name] for result in results] for name in COUNTED[config.task].shares}

@@ -63,7 +63,8 @@ def reasoner_of(examples: Examples) -> Reasoner:
 class HWFCourse(AnswersCourse):
     """Learn to read handwritten formulas."""
 
-    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    parts_of = staticmethod(parts_of)
+    measure = staticmethod(measure)
     config: TrainHWF
     parts: Parts[HandwrittenFormulas, Reasoner]
 

@@ -56,7 +56,7 @@ class Progress:
     """what was measured"""
 
 
-TASKS: Mapping[str, type[Course]] = {
+COURSES: Mapping[str, type[Course]] = {
     "hwf": hwf.HWFCourse,
     "clevr": clevr.CLEVRCourse,
     "scenes": scenes.ScenesCourse,
@@ -86,8 +86,8 @@ def train(
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(config.seed)
-    with TASKS[config.task].products(), spared() as spare:
-        course = TASKS[config.task](config, device)
+    with COURSES[config.task].products(), spared() as spare:
+        course = COURSES[config.task](config, device)
         if course.held_out < FEW:
             remark(
                 f"the validation part has fewer than {FEW} examples ({course.held_out}), so which network is "
@@ -295,6 +295,6 @@ def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
     config = load_config(run)
     if data is None:
         check_there(run, config)
-    task = TASKS[config.task]
+    task = COURSES[config.task]
     with task.products():
         return task.evaluate(config, run, data, Accelerator().device)

@@ -119,7 +119,8 @@ def measure(network: nn.Module, pictures: Pictures) -> SceneMarks:
 class ScenesCourse(Course):
     """Learn to see the scene in a picture: first in rendered pictures, then in imported ones among them."""
 
-    parts_of, measure = staticmethod(parts_of), staticmethod(measure)
+    parts_of = staticmethod(parts_of)
+    measure = staticmethod(measure)
     config: TrainScenes
     parts: SceneParts
 

@@ -312,7 +312,7 @@ def test_a_file_that_does_not_add_up_is_refused(
 
 def test_rendered_pictures_are_not_packed(tmp_path: Path) -> None:
     made = rendered_pictures(1, 0, CPU)
-    with pytest.raises(DataError, match="only imported pictures can be packed"):
+    with pytest.raises(DataError, match="only pictures of one import can be packed"):
         picture_packed.write(tmp_path / "x.ngs", PictureData("x", made, made, "0"))
 
 

@@ -31,11 +31,16 @@ def serving(*options: str) -> Iterator[Served]:
     variables = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as server:
         try:
-            said = server.stdout.readline() if server.stdout else ""
-            found = re.search(r"http://[\w.:\[\]]+/", said)
-            if found is None:
-                raise NGSError(f"the server does not say where it is: {said}")
-            yield Served(found[0], server.pid)
+            yield Served(_address(server), server.pid)
         finally:
             server.terminate()
             server.wait(STOP_SECONDS)
+
+
+def _address(server: subprocess.Popen[str]) -> str:
+    said = []
+    for line in server.stdout or ():
+        said.append(line)
+        if found := re.search(r"http://[\w.:\[\]]+/", line):
+            return found[0]
+    raise NGSError(f"the server ended without saying where it is: {''.join(said)}")

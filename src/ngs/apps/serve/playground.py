@@ -24,12 +24,17 @@ class Playground:
     reader: QuestionReader | None = None
     """of questions about scenes"""
     visitors: Visitors = field(default_factory=Visitors)
+    jobs: Slots = field(init=False)
+    """`with playground.jobs: ...` around all that computes"""
+    learners: Slots = field(init=False)
+    """around what learns, before `jobs`"""
+    streams: Slots = field(init=False)
+    """`with playground.streams: ...` while events are sent"""
+    training: FirstTraining = field(init=False)
 
     def __post_init__(self) -> None:
-        self.limits = limits = self.visitors.limits
+        limits = self.visitors.limits
         self.jobs = Slots(limits.jobs, limits.job_wait_seconds)
-        """`with playground.jobs: ...` around all that computes"""
         self.learners = Slots(limits.learners, limits.job_wait_seconds)
-        """around what learns, before `jobs`"""
         self.streams = Slots(limits.streams, 0.0)  # events are sent by the one loop, which never waits
         self.training = FirstTraining(self.networks, self.runs_root)

@@ -63,7 +63,7 @@ def status_router(playground: Playground) -> APIRouter:
             failure=training.failure,
             questions=playground.reader is not None,
             runs=playground.runs_root.is_dir(),
-            limits=asdict(playground.limits),
+            limits=asdict(playground.visitors.limits),
         )
 
     @router.post(

@@ -20,7 +20,7 @@ from ngs.experiments.folder import EARLY, step_of
 from ngs.experiments.job import Job, Trained, finish
 from ngs.experiments.report.corrections import Searches
 from ngs.experiments.report.gallery import SEARCHES
-from ngs.experiments.run import TASKS, Progress
+from ngs.experiments.run import COURSES, Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 
@@ -84,7 +84,7 @@ class Corrections(Job):
 
     def corrected(self, run: Path) -> Searches[Any]:
         searches = SEARCHES[self.config.task]
-        parts = TASKS[self.config.task].parts_of(self.config, torch.device("cpu"))
+        parts = COURSES[self.config.task].parts_of(self.config, torch.device("cpu"))
         readings = searches.reads.read(run, EARLY, self.config, parts, "train", self.number)
         return searches.of(readings, self.chain, self.config.seed)
 

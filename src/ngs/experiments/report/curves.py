@@ -152,8 +152,16 @@ def chart(
         _label(axes, time, share)
         for name, x in moments:
             axes.axvline(x, color=MUTED, linewidth=1, linestyle=(0, (3, 3)))
-            above = ((x, 1), (0, 3), ("data", "axes fraction"), "offset points")
-            axes.annotate(name, *above, ha="right", color=MUTED, fontsize=10)
+            axes.annotate(
+                name,
+                xy=(x, 1),
+                xytext=(0, 3),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                ha="right",
+                color=MUTED,
+                fontsize=10,
+            )
         svg = _as_markup(figure, f"{title}, by {time}")
     named = zip(cycle(SERIES), drawn, strict=False)
     key = [element("span", each.name, style=f"--colour:{VARIABLES[colour]}") for colour, each in named]

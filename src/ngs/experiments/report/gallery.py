@@ -16,7 +16,7 @@ from ngs.experiments.report.corrections import Searches
 from ngs.experiments.report.formula_readings import FormulaSearches
 from ngs.experiments.report.question_readings import QuestionSearches
 from ngs.experiments.report.readings import Readings
-from ngs.experiments.run import TASKS
+from ngs.experiments.run import COURSES
 
 PRACTICE = 300
 """Training examples that are corrected, at most."""
@@ -55,7 +55,7 @@ def gallery(folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
     """
     searches = SEARCHES[config.task]
     readings = searches.reads
-    parts = TASKS[config.task].parts_of(config, torch.device("cpu"))
+    parts = COURSES[config.task].parts_of(config, torch.device("cpu"))
     check_data(folder / BEST, config.data, parts.data.digest)
     exam = readings.read(folder, BEST, config, parts, "test", readings.examined)
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:

@@ -95,8 +95,9 @@ class Result:
                 Shares.of(facts["test"], counted),
                 None if (memory := facts.get("peak_memory_mb")) is None else float(memory),
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise DataError(f"{path} is damaged, or of another version of NGS; train again") from None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise DataError(f"{path} is no result of this version of NGS ({reason}); train again") from None
 
 
 @dataclass(frozen=True)

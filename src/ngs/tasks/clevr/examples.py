@@ -101,8 +101,9 @@ class Part:
         """What learning asks about these questions; by default with the edits of the paper."""
         edits = switches() if edits is None else edits
         same = NounPhrases().to(self.examples.device).meanings
-        asked = self.examples, self.judge, edits
-        return autoregressive_reasoner(GRAMMAR, self.language, *asked, same=same, effort=effort)
+        return autoregressive_reasoner(
+            GRAMMAR, self.language, self.examples, self.judge, edits, same=same, effort=effort
+        )
 
 
 def _examples(questions: Questions) -> Examples:

@@ -68,10 +68,10 @@ class Images:
 
     def contents(self) -> Ragged:
         """The bytes of the files one behind the other, in this order and without others."""
-        (files,) = self.stores
-        if isinstance(files, Tensor):
+        files = self.stores[0]
+        if len(self.stores) > 1 or isinstance(files, Tensor):
             raise DataError(
-                "only imported pictures can be packed; rendered ones are made again from their seed"
+                "only pictures of one import can be packed; rendered ones are made again from their seed"
             )
         if np.array_equal(self.rows, np.arange(len(files))):
             return files
