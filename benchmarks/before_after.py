@@ -154,6 +154,7 @@ def training_steps(torch: Any) -> dict[str, float]:
     from ngs.experiments.clevr import CLEVRCourse
     from ngs.experiments.config import TrainCLEVR, TrainHWF
     from ngs.experiments.hwf import HWFCourse
+
     from ngs.learning.loop import Trainer
 
     found = {}

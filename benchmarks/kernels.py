@@ -24,23 +24,23 @@ from typing import Any
 import torch
 
 from ngs.experiments.catalogue.settings import our_clevr, paper_clevr
-from ngs.experiments.clevr import CLEVRCourse
-from ngs.experiments.config import EMBEDDED
-from ngs.experiments.course import AnswersCourse
 from ngs.experiments.environment import environment
 from ngs.gpu import rounded_products
 from ngs.kernels import DEVICES, NAMES, devices
 from ngs.learning.loop import Trainer
+from ngs.tasks.clevr.preparation import PreparedQuestions
+from ngs.tasks.settings import EMBEDDED
+from ngs.tasks.task import PreparedAnswers
 
 WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
 
 
-def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse]]:
+def runs(clevr: str) -> Iterator[tuple[str, PreparedAnswers]]:
     """Runs that can use kernels, by our settings and by the paper's."""
     device = torch.device("cuda")
-    yield "questions, our settings", CLEVRCourse(our_clevr(data=clevr), device)
-    yield "questions, the paper's", CLEVRCourse(paper_clevr(data=clevr), device)
+    yield "questions, our settings", PreparedQuestions(our_clevr(data=clevr), device)
+    yield "questions, the paper's", PreparedQuestions(paper_clevr(data=clevr), device)
 
 
 @contextmanager
@@ -53,11 +53,11 @@ def kernels(names: tuple[str, ...]) -> Iterator[None]:
         DEVICES.update(before)
 
 
-def milliseconds(course: AnswersCourse, method: str, steps: int) -> float:
+def milliseconds(prepared: PreparedAnswers, method: str, steps: int) -> float:
     """Of one training step, on average over `steps` of them."""
-    course.config = replace(course.config, method=method, steps=WARM_UP + steps)
+    prepared.settings = replace(prepared.settings, method=method, steps=WARM_UP + steps)
     torch.manual_seed(0)
-    trainer = iter(Trainer(course.network(), course.lessons(), course.config.settings))
+    trainer = iter(Trainer(prepared.network(), prepared.lessons(), prepared.settings.settings))
     for number in range(WARM_UP + steps):
         if number == WARM_UP:
             torch.cuda.synchronize()
@@ -101,9 +101,9 @@ def main() -> None:
         sys.exit("There is no GPU here, so kernels cannot be measured.")
     rows = {}
     with rounded_products():  # as in a run
-        for kind, course in courses(given.clevr):
+        for kind, prepared in runs(given.clevr):
             for method in METHODS:
-                row = measured(partial(milliseconds, course), method, given.rounds, given.steps)
+                row = measured(partial(milliseconds, prepared), method, given.rounds, given.steps)
                 rows[f"{kind}, {method}"] = row
                 ratios = ", ".join(f"{way} {ratio:.2f}" for way, ratio in row["ratios"].items())
                 print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {ratios}", flush=True)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from ngs.experiments.environment import peak_memory_mb
-from ngs.experiments.scenes import load_scene_reader
+from ngs.tasks.pictures.preparation import load_scene_reader
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
 from ngs.tasks.pictures.seen_scene import scene_of
 

@@ -14,13 +14,13 @@ import torch
 from accelerate import Accelerator
 
 from ngs.experiments import hwf
-from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import peak_memory_mb
-from ngs.experiments.folder import remove
 from ngs.experiments.run import spared, train
 from ngs.gpu import rounded_products
 from ngs.networks.lenet import NETWORKS, SIDE
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import remove
 
 
 def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> TrainHWF:

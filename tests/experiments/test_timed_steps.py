@@ -8,30 +8,31 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngs.experiments.clevr import CLEVRCourse
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.course import AnswersCourse
-from ngs.experiments.hwf import HWFCourse
 from ngs.experiments.timed_steps import step_times, timed
 from ngs.learning.methods import METHODS
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.preparation import PreparedQuestions
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.preparation import PreparedFormulas
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.task import PreparedAnswers
 
 CPU = torch.device("cpu")
 
 
-def formulas(_: Path) -> HWFCourse:
-    return HWFCourse(TrainHWF(batch_size=4), CPU)
+def formulas(_: Path) -> PreparedFormulas:
+    return PreparedFormulas(TrainHWF(batch_size=4), CPU)
 
 
-def programs(folder: Path) -> CLEVRCourse:
+def programs(folder: Path) -> PreparedQuestions:
     packed.write(folder / "few.ngs", synthetic(scenes=20, per_scene=5, validation_scenes=2))
-    return CLEVRCourse(TrainCLEVR(data=str(folder / "few.ngs"), batch_size=4), CPU)
+    return PreparedQuestions(TrainCLEVR(data=str(folder / "few.ngs"), batch_size=4), CPU)
 
 
 @pytest.mark.parametrize("course", [formulas, programs])
 def test_every_method_is_timed_against_supervision(
-    course: Callable[[Path], AnswersCourse], tmp_path: Path
+    course: Callable[[Path], PreparedAnswers], tmp_path: Path
 ) -> None:
     times = step_times(course(tmp_path), rounds=1)
     assert times["seconds"].keys() == METHODS.keys() and min(times["seconds"].values()) > 0

@@ -3,7 +3,8 @@
 Read first: `cli.py`, the list of commands; each is in the file that its name suggests.
 
     cli.py                 the commands, each imported when it is called
-    train_commands.py      ngs train, evaluate, report, compare
+    train_commands.py      ngs train: a command for each task
+    run_commands.py        ngs evaluate, report, compare: what runs are worth
     reading_commands.py    ngs predict and explain: formulas in pictures
     asking_commands.py     ngs ask: questions about scenes
     seeing_commands.py     ngs see and weights: scenes in pictures

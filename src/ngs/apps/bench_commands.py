@@ -16,12 +16,12 @@ from rich.table import Table
 from ngs.apps.options import device_of
 from ngs.apps.printing import plain_console
 from ngs.experiments import benchmark
-from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import environment
-from ngs.experiments.hwf import HWFCourse
 from ngs.experiments.results.tables import rows_of
 from ngs.experiments.timed_steps import step_times
 from ngs.networks.lenet import NETWORKS
+from ngs.tasks.hwf.preparation import PreparedFormulas
+from ngs.tasks.hwf.settings import TrainHWF
 
 Out = Annotated[Path, typer.Option(help="Folder for what was measured.")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads.")]
@@ -67,7 +67,7 @@ def bench_training(
     """Time a training step of every method against a supervised one in the same run."""
     torch.set_num_threads(threads)
     device = Accelerator().device
-    measured = step_times(HWFCourse(TrainHWF(network=network, batch_size=batch_size), device), rounds)
+    measured = step_times(PreparedFormulas(TrainHWF(network=network, batch_size=batch_size), device), rounds)
     settings = {"network": network, "batch_size": batch_size, "rounds": rounds}
     results = {"environment": environment(device, _command()), **settings, **measured}
     _tell(out / "training.json", results, [_steps("Training steps", results["seconds"])])

@@ -14,8 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import NGSError
-from ngs.experiments.clevr import CLEVRCourse
-from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.timed_steps import step_times, timed, training_steps
 from ngs.grammar.library import arithmetic
@@ -42,8 +40,10 @@ from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import execute
 from ngs.tasks.clevr.packed import load
+from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.clevr.settings import TrainCLEVR
 
 GRAMMAR = arithmetic()
 Results = dict[str, Any]
@@ -306,7 +306,9 @@ def clevr_speed(
         "execution": executed,
         "questions_understood_per_second": len(words) / spent["understood"],
         "questions_made_per_second": made,
-        "training_step_seconds": step_times(CLEVRCourse(TrainCLEVR(data=data), device), rounds)["seconds"],
+        "training_step_seconds": step_times(PreparedQuestions(TrainCLEVR(data=data), device), rounds)[
+            "seconds"
+        ],
         "targets": targets,
     }
 

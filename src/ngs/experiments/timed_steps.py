@@ -17,12 +17,12 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from ngs.experiments.course import AnswersCourse
 from ngs.experiments.environment import peak_memory_mb
 from ngs.gpu import rounded_products
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import METHODS, MakeMethod, Objective
 from ngs.search.reasoner import Reasoner
+from ngs.tasks.task import PreparedAnswers
 
 Actions = Mapping[str, Callable[[], object]]
 WARM_UP = 10
@@ -64,15 +64,15 @@ def timed(actions: Actions, rounds: int, device: torch.device, warm_up: int = 2)
 
 
 @rounded_products()
-def step_times(course: AnswersCourse, rounds: int) -> dict[str, Any]:
+def step_times(prepared: PreparedAnswers, rounds: int) -> dict[str, Any]:
     """Median seconds of a step of each method, against a supervised one, and the memory before and after.
 
     The network is trained throughout, so the steps are those of a real run: first of a network that knows
     nothing, then of one that does.
     """
-    config, device = course.config, course.device
+    config, device = prepared.settings, prepared.device
     methods = {name: replace(config, method=name).make_method() for name in METHODS}
-    steps = training_steps(methods, course.reasoner, course.network, config.settings, WARM_UP + rounds)
+    steps = training_steps(methods, prepared.reasoner, prepared.network, config.settings, WARM_UP + rounds)
     timed(steps, WARM_UP, device, warm_up=0)
     before = _memory_mb(device)
     seconds = timed(steps, rounds, device, warm_up=0)

@@ -24,10 +24,12 @@ from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import ALIVE_SECONDS, RunFolder, run_folder, thinned
 from ngs.apps.serve.visitors import Visitors
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.folder import CHECKPOINT, CONFIG, REPORT, RESULT
-from ngs.experiments.record import METRICS, Record
+from ngs.experiments.record import Record
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
 from tests.apps.serve.client import connected
+from tests.experiments.training import as_facts
 
 QUICK = Pace(poll=0.01, keep_alive=60.0, longest=60.0)
 HOSTILE = [
@@ -62,7 +64,7 @@ def made(root: Path, name: str, rows: int = 0, config: Mapping[str, Any] | None 
     """The folder of a run that wrote some rows."""
     folder = root / name
     folder.mkdir(parents=True)
-    facts = TrainHWF(method="m-bs", steps=100).as_facts() if config is None else config
+    facts = as_facts(TrainHWF(method="m-bs", steps=100)) if config is None else config
     (folder / CONFIG).write_text(json.dumps(facts))
     (folder / METRICS).write_text("".join(json.dumps(row(10 * k)) + "\n" for k in range(1, rows + 1)))
     return folder
@@ -134,7 +136,7 @@ def test_runs_are_listed_with_their_states(tmp_path) -> None:
     finish(made(tmp_path, "finished", 3))
     made(tmp_path, "running", 3)
     age(made(tmp_path, "stopped", 3))
-    finish(made(tmp_path, "asked", 1, TrainCLEVR(steps=7).as_facts()), "answers")
+    finish(made(tmp_path, "asked", 1, as_facts(TrainCLEVR(steps=7))), "answers")
     (tmp_path / "finished" / REPORT).write_text("<p>")
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("no run")
@@ -207,7 +209,7 @@ def test_foreign_folders_are_skipped_and_named(config, tmp_path) -> None:
 def test_names_that_are_no_text_are_shown_all_the_same(tmp_path) -> None:
     for name in (b"good\xff", b"bad\xff"):
         os.mkdir(os.fsencode(tmp_path) + b"/" + name)
-    (tmp_path / os.fsdecode(b"good\xff") / CONFIG).write_text(json.dumps(TrainHWF().as_facts()))
+    (tmp_path / os.fsdecode(b"good\xff") / CONFIG).write_text(json.dumps(as_facts(TrainHWF())))
     (tmp_path / os.fsdecode(b"bad\xff") / CONFIG).write_text("{")
     listed = client_of(tmp_path).get("/api/runs").json()
     assert listed["runs"] == [] and [each["name"] for each in listed["skipped"]] == [
