@@ -10,10 +10,7 @@ are printed line by line, and as JSON at the end.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,13 +18,14 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+import measuring
 import torch
+from torch.utils.benchmark import timer
 
 from ngs.experiments.catalogue.settings import our_clevr, paper_clevr
 from ngs.experiments.clevr import CLEVRCourse
 from ngs.experiments.config import EMBEDDED
 from ngs.experiments.course import AnswersCourse
-from ngs.experiments.environment import environment
 from ngs.gpu import rounded_products
 from ngs.kernels import DEVICES, NAMES, devices
 from ngs.learning.loop import Trainer
@@ -54,17 +52,16 @@ def kernels(names: tuple[str, ...]) -> Iterator[None]:
 
 
 def milliseconds(course: AnswersCourse, method: str, steps: int) -> float:
-    """Of one training step, on average over `steps` of them."""
+    """Of one training step, on average over `steps` of them, launched as in a run: none is waited for."""
     course.config = replace(course.config, method=method, steps=WARM_UP + steps)
     torch.manual_seed(0)
     trainer = iter(Trainer(course.network(), course.lessons(), course.config.settings))
-    for number in range(WARM_UP + steps):
-        if number == WARM_UP:
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
+    for _ in range(WARM_UP):
         next(trainer)
-    torch.cuda.synchronize()
-    return 1000 * (time.perf_counter() - begin) / steps
+    begin = timer()
+    for _ in range(steps):
+        next(trainer)
+    return 1000 * (timer() - begin) / steps
 
 
 Train = Callable[[str, int], float]
@@ -92,11 +89,10 @@ def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--clevr", default=EMBEDDED)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--rounds", type=int, default=2)
-    given = parser.parse_args()
+    options = measuring.parser(__doc__, rounds=2)
+    options.add_argument("--clevr", default=EMBEDDED)
+    options.add_argument("--steps", type=int, default=60)
+    given = measuring.asked(options)
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here, so kernels cannot be measured.")
     rows = {}
@@ -107,7 +103,7 @@ def main() -> None:
                 rows[f"{kind}, {method}"] = row
                 ratios = ", ".join(f"{way} {ratio:.2f}" for way, ratio in row["ratios"].items())
                 print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {ratios}", flush=True)
-    print(json.dumps({"environment": environment(torch.device("cuda"), sys.argv), "runs": rows}))
+    measuring.tell(given, runs=rows)
 
 
 if __name__ == "__main__":

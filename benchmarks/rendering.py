@@ -1,4 +1,4 @@
-"""Pictures of 480x320 a second: `python benchmarks/rendering.py --device cpu --threads 2`.
+"""Pictures of 480x320 a second: `python benchmarks/rendering.py --device cpu --batch 16`.
 
 Sampled scenes from drawn cameras, in batches as training asks for them. Seconds of the processor are told
 as well: on a machine that others use too they say more than the clock.
@@ -6,10 +6,9 @@ as well: on a machine that others use too they say more than the clock.
 
 from __future__ import annotations
 
-import argparse
-from statistics import median
-from time import perf_counter, process_time
+from time import process_time
 
+import measuring
 import numpy as np
 import torch
 
@@ -19,28 +18,23 @@ from ngs.tasks.pictures.rendering.renderer import render
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--batch", type=int, default=8, help="pictures rendered by one call")
-    parser.add_argument("--rounds", type=int, default=5, help="calls that are timed, after one that is not")
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    cuda = options.device.startswith("cuda")
-    sampled = scenes(options.batch, np.random.default_rng(0))
-    cameras = drawn_cameras(options.batch, torch.Generator().manual_seed(0)).to(options.device)
-    generator = torch.Generator(options.device).manual_seed(0)
-    clock, processor = [], []
-    for _ in range(options.rounds + 1):
-        started = perf_counter(), process_time()
+    options = measuring.parser(__doc__, rounds=5)
+    options.add_argument("--batch", type=int, default=8, help="pictures rendered by one call")
+    given = measuring.asked(options)
+    sampled = scenes(given.batch, np.random.default_rng(0))
+    cameras = drawn_cameras(given.batch, torch.Generator().manual_seed(0)).to(given.device)
+    generator = torch.Generator(given.device).manual_seed(0)
+    spent: list[float] = []
+
+    def work() -> None:
+        begin = process_time()
         render(sampled, cameras, generator)
-        if cuda:
-            torch.cuda.synchronize()
-        clock.append(perf_counter() - started[0])
-        processor.append(process_time() - started[1])
-    print(f"{options.batch / median(clock[1:]):.1f} pictures a second on {options.device}", end="")
-    print(f", {median(processor[1:]) / options.batch:.3f} s of a processor's core for each", end="")
-    print(f", {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB of the GPU" if cuda else "")
+        spent.append((process_time() - begin) / given.batch)
+
+    speed = measuring.per_second(given.batch, work, given.rounds)
+    measuring.tell(
+        given, batch=given.batch, pictures_per_second=speed, core_seconds=float(np.median(spent[1:]))
+    )
 
 
 if __name__ == "__main__":
