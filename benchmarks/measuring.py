@@ -18,6 +18,9 @@ from ngs.apps.options import device_of
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.timed_steps import timed
 
+WARM_UP = 1
+"""Times that work is done before it is timed."""
+
 
 def parser(doc: str | None, rounds: int) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -38,7 +41,7 @@ def asked(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 def per_second(number: int, work: Callable[[], object], rounds: int) -> float:
     """How many of `number` things that `work` does are done in a second."""
-    return float(number / timed({"work": work}, rounds, warm_up=1)["work"].median)
+    return float(number / timed({"work": work}, rounds, WARM_UP)["work"].median)
 
 
 def tell(given: argparse.Namespace, **figures: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any
@@ -45,126 +44,101 @@ FEW = 8
 WARM_UP = 2
 
 
-@dataclass(frozen=True)
-class Row:
-    """Work on a number of things, and the reference that does some of them."""
-
-    name: str
-    fast: Callable[[], object]
-    reference: str
-    slow: Callable[[], object]
-    number: int = BATCH
-    part: int = FEW
-    """how many of them the reference does"""
-
-    def measured(self, rounds: int) -> dict[str, Any]:
-        found = timed({"fast": self.fast, "slow": self.slow}, rounds, WARM_UP)
-        seconds, whole = found["fast"].median, found["slow"].median * self.number / self.part
-        return {
-            "name": self.name,
-            "per_second": self.number / seconds,
-            "seconds": seconds,
-            "reference": self.reference,
-            "reference_seconds": whole,
-            "times_as_fast": whole / seconds,
-            "steady": all(each.meets_confidence() for each in found.values()),
-        }
+Work = Callable[[], object]
+Speed = dict[str, Any]
 
 
-def table_row() -> Row:
+def compared(
+    rounds: int, name: str, fast: Work, reference: str, slow: Work, number: int = BATCH, part: int = FEW
+) -> Speed:
+    """How soon `fast` has done a number of things, and how soon `slow` would have, which does a part of them."""
+    spent = timed({"fast": fast, "slow": slow}, rounds, WARM_UP)
+    seconds, whole = spent["fast"].median, spent["slow"].median * number / part
+    return {
+        "name": name,
+        "per_second": number / seconds,
+        "seconds": seconds,
+        "reference": reference,
+        "reference_seconds": whole,
+        "times_as_fast": whole / seconds,
+        "steady": all(each.meets_confidence() for each in spent.values()),
+    }
+
+
+def unsure(length: int) -> tuple[Tensor, list[Fraction]]:
+    """Log-probabilities as of an unsure network, and for each example the answer of a likely formula."""
+    generator = torch.Generator().manual_seed(0)
+    scores = (3 * torch.randn(BATCH, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
+    drawn = independent(GRAMMAR, scores).sample(generator)
+    values = [evaluate(drawn.tree(b), Arithmetic) for b in range(BATCH)]
+    return scores, [Fraction(0) if value is UNDEFINED else value for value in values]
+
+
+def table_speed(rounds: int) -> Speed:
     """All values of formulas by arrays, against asking the functions for every pair of values."""
     form, algebra = normal_form(GRAMMAR), interpret(GRAMMAR, Arithmetic)
-    by_arrays = partial(compile_tables, form, algebra, LENGTH, BUDGET, at_once=partial(at_once, algebra))
     by_pairs = partial(compile_tables, form, algebra, LENGTH, BUDGET)
+    by_arrays = partial(by_pairs, at_once=partial(at_once, algebra))
     entries = by_arrays().entries
-    return Row("table entries", by_arrays, "pair by pair", by_pairs, entries, entries)
+    return compared(rounds, "table entries", by_arrays, "pair by pair", by_pairs, entries, entries)
 
 
-def unsure_scores(length: int) -> Tensor:
-    """Log-probabilities as of an unsure network."""
-    generator = torch.Generator().manual_seed(0)
-    return (3 * torch.randn(BATCH, length, len(GRAMMAR.symbols), generator=generator)).log_softmax(-1)
-
-
-def likely_answers(scores: Tensor) -> list[Fraction]:
-    """An answer for each example that some likely formula gives."""
-    drawn = independent(GRAMMAR, scores).sample(torch.Generator().manual_seed(0))
-    values = [evaluate(drawn.tree(b), Arithmetic) for b in range(BATCH)]
-    return [Fraction(0) if value is UNDEFINED else value for value in values]
-
-
-def parsing_row(length: int, device: torch.device) -> Row:
-    scores = unsure_scores(length)
+def parsing_speed(length: int, device: torch.device, rounds: int) -> Speed:
+    scores, _ = unsure(length)
     there, few = scores.to(device), scores[:FEW].double()
 
-    def best() -> object:
+    def chart() -> object:
         return independent(GRAMMAR, there).best()
 
-    def parse() -> object:
+    def earley() -> object:
         return [parse_aligned(GRAMMAR, row) for row in few]
 
-    return Row(f"best parse, length {length}", best, "generalized Earley", parse)
+    return compared(rounds, f"best parse, length {length}", chart, "generalized Earley", earley)
 
 
-def search_rows(device: torch.device) -> Iterator[Row]:
+def search_speeds(device: torch.device, rounds: int) -> Iterator[Speed]:
     """1-BS and m-BS."""
-    scores = unsure_scores(LENGTH)
-    answers = likely_answers(scores)
+    scores, answers = unsure(LENGTH)
     p = independent(GRAMMAR, scores.to(device))
-    start = p.best()
-    reasons = reasoner(GRAMMAR, Arithmetic, Examples.of(list(p.log_probs), answers))
-    given = start.symbols, p.score, reasons.edits, reasons.judge
+    start, reasons = p.best(), reasoner(GRAMMAR, Arithmetic, Examples.of(list(scores), answers).to(device))
+    batch = start.symbols, p.score, reasons.edits, reasons.judge
     alone = [(GRAMMAR, Arithmetic, scores[b], answers[b], start[b]) for b in range(FEW)]
-    chain, generators = ChainSettings(steps=5), [torch.Generator(d).manual_seed(0) for d in (device, "cpu")]
 
-    def one_by_one(search: Callable[..., object]) -> Callable[[], object]:
+    def each_by(search: Callable[..., object]) -> Work:
         return lambda: [search(*one) for one in alone]
 
-    reference = partial(multi_step, generator=generators[1])
-    yield Row("1-BS", partial(back_search, *given), "Algorithm 1", one_by_one(one_step))
-    many = partial(sample_corrections, *given, chain, generators[0])
-    yield Row("m-BS(5)", many, "Algorithm 2", one_by_one(reference))
+    yield compared(rounds, "1-BS", partial(back_search, *batch), "Algorithm 1", each_by(one_step))
+    chain, generators = ChainSettings(steps=5), [torch.Generator(d).manual_seed(0) for d in (device, "cpu")]
+    many = partial(sample_corrections, *batch, chain, generators[0])
+    by_one = partial(multi_step, chain=chain, generator=generators[1])
+    yield compared(rounds, "m-BS(5)", many, "Algorithm 2", each_by(by_one))
 
 
-def posterior_row(device: torch.device) -> Row:
-    """Posteriors and their gradients."""
-    scores = unsure_scores(LENGTH)
-    there, answers = scores.to(device), likely_answers(scores)
+def posterior_speed(device: torch.device, rounds: int) -> Speed:
+    """Posteriors with their gradients."""
+    scores, answers = unsure(LENGTH)
+    there = scores.to(device)
 
-    def learn(first: int, number: int) -> None:
-        part = slice(first, first + number)
-        log_probs = there[part].clone().requires_grad_()
-        log_z = posterior(GRAMMAR, Arithmetic, log_probs, None, answers[part]).log_z
-        log_z.sum().backward()  # type: ignore[no-untyped-call]
+    def learn(*parts: slice) -> None:
+        for part in parts:
+            log_probs = there[part].clone().requires_grad_()
+            log_z = posterior(GRAMMAR, Arithmetic, log_probs, None, answers[part]).log_z
+            log_z.sum().backward()  # type: ignore[no-untyped-call]
 
-    def each() -> None:
-        for b in range(FEW):
-            learn(b, 1)
-
-    return Row("posterior", partial(learn, 0, BATCH), "one by one", each)
+    each = partial(learn, *(slice(b, b + 1) for b in range(FEW)))
+    return compared(rounds, "posterior", partial(learn, slice(BATCH)), "one by one", each)
 
 
-def training_row(device: torch.device, rounds: int) -> Row:
+def training_speed(device: torch.device, rounds: int) -> Speed:
     """A step of a small network that learns from answers, against one that learns from labels."""
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(BATCH, LENGTH, 1, SIDE, SIDE, generator=generator)
     labels = torch.randint(len(GRAMMAR.symbols), (BATCH, LENGTH), generator=generator).tolist()
-    examples = Examples.of(list(images), likely_answers(unsure_scores(LENGTH)), labels).to(device)
+    examples = Examples.of(list(images), unsure(LENGTH)[1], labels).to(device)
     methods = {name: METHODS[name] for name in ("posterior", "supervised")}
-    network = partial(LeNet, len(GRAMMAR.symbols))
-    reasons = reasoner(GRAMMAR, Arithmetic, examples)
+    network, reasons = partial(LeNet, len(GRAMMAR.symbols)), reasoner(GRAMMAR, Arithmetic, examples)
     steps = training_steps(methods, reasons, network, Settings(BATCH), WARM_UP + rounds)
-    return Row("training", steps["posterior"], "the same from labels", steps["supervised"], part=BATCH)
-
-
-def bench_rows(device: torch.device, rounds: int) -> Iterator[Row]:
-    """What is timed, in turn with its reference; formulas have seven symbols unless a row says so."""
-    yield table_row()
-    yield parsing_row(LENGTH, device)
-    yield parsing_row(19, device)
-    yield from search_rows(device)
-    yield posterior_row(device)
-    yield training_row(device, rounds)
+    return compared(rounds, "training", steps["posterior"], "from labels", steps["supervised"], part=BATCH)
 
 
 @rounded_products()
@@ -177,15 +151,21 @@ def bench(
     """Time batches of formulas against their references on this machine, in less than a minute."""
     torch.set_num_threads(threads)
     there = device_of(device)
-    measured = [row.measured(rounds) for row in bench_rows(there, rounds)]
+    speeds = [
+        table_speed(rounds),
+        *(parsing_speed(length, there, rounds) for length in (LENGTH, 19)),
+        *search_speeds(there, rounds),
+        posterior_speed(there, rounds),
+        training_speed(there, rounds),
+    ]
     if as_json:
         facts = environment(there, ["ngs", *sys.argv[1:]])
-        print_json({"environment": facts, "rounds": rounds, "batch": BATCH, "rows": measured})
+        print_json({"environment": facts, "rounds": rounds, "batch": BATCH, "speeds": speeds})
         return
-    title = f"{BATCH} formulas of length {LENGTH} on {there}, {threads} threads"
+    title = f"{BATCH} formulas of length {LENGTH}; {there}, threads: {threads}"
     table = Table("", "a second", "times as fast as", "", title=title, title_justify="left")
-    for row in measured:
-        times = f"{row['times_as_fast']:.1f}{'' if row['steady'] else ' ?'}"
-        table.add_row(row["name"], f"{row['per_second']:,.0f}", times, row["reference"])
+    for speed in speeds:
+        times = f"{speed['times_as_fast']:.1f}{'' if speed['steady'] else ' ?'}"
+        table.add_row(speed["name"], f"{speed['per_second']:,.0f}", times, speed["reference"])
     plain_console().print(table)
     plain_console().print("?: the middle half of the rounds spans more than a tenth of their median")
