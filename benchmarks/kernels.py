@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -32,13 +33,6 @@ from ngs.learning.loop import Trainer
 
 WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
-
-
-def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse]]:
-    """Runs that can use kernels, by our settings and by the paper's."""
-    device = torch.device("cuda")
-    yield "questions, our settings", CLEVRCourse(our_clevr(data=clevr), device)
-    yield "questions, the paper's", CLEVRCourse(paper_clevr(data=clevr), device)
 
 
 @contextmanager
@@ -64,12 +58,11 @@ def milliseconds(course: AnswersCourse, method: str, steps: int) -> float:
     return 1000 * (timer() - begin) / steps
 
 
-Train = Callable[[str, int], float]
-"""(method, steps) -> milliseconds of a step, with the kernels that are on."""
+def measured(train: Callable[[], float], rounds: int) -> Any:
+    """Median milliseconds of a step in each way, and how many times longer it takes without each kernel.
 
-
-def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
-    """Median milliseconds of a step in each way, and how many times longer it takes without each kernel."""
+    `train` trains with the kernels that are on, and returns the milliseconds of a step.
+    """
     ways: Mapping[str, tuple[str, ...]] = {
         "with all": NAMES,
         "with none": (),
@@ -79,7 +72,7 @@ def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
     for _ in range(rounds):
         for way, names in ways.items():
             with kernels(names):
-                spent[way].append(train(method, steps))
+                spent[way].append(train())
     found = {way: median(each) for way, each in spent.items()}
     return {
         "milliseconds": found,
@@ -95,14 +88,14 @@ def main() -> None:
     given = measuring.asked(options)
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here, so kernels cannot be measured.")
+    runs = {"our settings": our_clevr, "the paper's": paper_clevr}
+    courses = {kind: CLEVRCourse(config(data=given.clevr), given.device) for kind, config in runs.items()}
     rows = {}
     with rounded_products():  # as in a run
-        for kind, course in courses(given.clevr):
-            for method in METHODS:
-                row = measured(partial(milliseconds, course), method, given.rounds, given.steps)
-                rows[f"{kind}, {method}"] = row
-                ratios = ", ".join(f"{way} {ratio:.2f}" for way, ratio in row["ratios"].items())
-                print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {ratios}", flush=True)
+        for kind, method in product(courses, METHODS):
+            row = measured(partial(milliseconds, courses[kind], method, given.steps), given.rounds)
+            rows[f"questions, {kind}, {method}"] = row
+            print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {row['ratios']}", flush=True)
     measuring.tell(given, runs=rows)
 
 

@@ -190,8 +190,6 @@ def main() -> None:
         "curve": curve,
         "peak_memory_mb": peak / (2**20 if sys.platform == "darwin" else 2**10),
         "peak_gpu_mb": torch.cuda.max_memory_allocated() / 2**20 if device.type == "cuda" else None,
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
-        "torch": torch.__version__,
     }
     options.out.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 

@@ -29,7 +29,7 @@ from ngs.experiments.results.tables import rows_of
 from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
 from ngs.tasks.hwf.packed import load
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 GOAL = 0.985
 ABLKIT = "1.0.0"
 INSTALL = f"pip install --target FOLDER --no-deps ablkit=={ABLKIT} zoopt==0.4.2 termcolor==3.3.0"
@@ -42,24 +42,24 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Contestant:
-    """How to start one: the command without DATA, OUT and the seed, and the environment variables."""
+    """A script beside this one: what it is given before and after OUT and the seed, and its PYTHONPATH."""
 
     name: str
-    file: str
-    command: list[str]
-    variables: dict[str, str]
+    script: Path
     data: str
+    path: str
     options: list[str]
 
-    def run(self, seed: int, out: Path) -> Run:
+    def run(self, seed: int, out: Path, threads: int) -> Run:
         """Train and test with one seed, in a new process."""
-        told = out / f"{self.file}-{seed}.json"
+        told = out / f"{self.script.stem}-{seed}.json"
+        variables = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": self.path}
         began, begin = time.time(), time.perf_counter()
-        words = [*self.command, self.data, str(told), "--seed", str(seed), "--began", str(began)]
-        words += self.options
-        with (out / f"{self.file}-{seed}.log").open("w") as log:
+        words = [sys.executable, str(self.script), self.data, str(told), "--seed", str(seed)]
+        words += ["--began", str(began), *self.options]
+        with told.with_suffix(".log").open("w") as log:
             # In `out`: ABLkit keeps its own logs in the folder it is started from.
-            done = subprocess.run(words, env=self.variables, cwd=out, stdout=log, stderr=subprocess.STDOUT)
+            done = subprocess.run(words, env=variables, cwd=out, stdout=log, stderr=subprocess.STDOUT)
         seconds = time.perf_counter() - begin
         if done.returncode:
             sys.exit(f"{self.name}, seed {seed}, failed with {done.returncode}; see {log.name}")
@@ -159,31 +159,17 @@ def verdict(runs: Mapping[str, Sequence[Run]]) -> list[str]:
 
 
 def contestants(options: argparse.Namespace, out: Path) -> list[Contestant]:
-    variables = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
     # They run in another folder, where a relative path leads elsewhere.
     paths = [str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    ours = {**variables, "PYTHONPATH": os.pathsep.join(paths)}
-    peers = {**variables, "PYTHONPATH": str(options.site.resolve())}
-    lengths = ["--lengths", *map(str, options.lengths)] if options.lengths else []
-    cold = ["--cold"] if options.cold else []
     data = str(Path(options.data).resolve()) if Path(options.data).exists() else options.data
-    own = Contestant(
-        "NGS",
-        "ngs",
-        [sys.executable, str(HERE.resolve() / "ngs_hwf.py")],
-        ours,
-        data,
-        ["--steps", str(options.steps), *lengths, *cold],
-    )
-    peer = Contestant(
-        f"ABLkit {ABLKIT}",
-        "ablkit",
-        [sys.executable, str(HERE.resolve() / "ablkit_hwf.py")],
-        peers,
-        str(out / "formulas.npz"),
-        cold,
-    )
-    return [own, peer]
+    cold = ["--cold"] if options.cold else []
+    lengths = ["--lengths", *map(str, options.lengths)] if options.lengths else []
+    ours = ["--steps", str(options.steps), *lengths, *cold]
+    site = str(options.site.resolve())
+    return [
+        Contestant("NGS", HERE / "ngs_hwf.py", data, os.pathsep.join(paths), ours),
+        Contestant(f"ABLkit {ABLKIT}", HERE / "ablkit_hwf.py", str(out / "formulas.npz"), site, cold),
+    ]
 
 
 def checked(options: argparse.Namespace) -> HandwrittenFormulas:
@@ -229,7 +215,7 @@ def main() -> None:
     runs: dict[str, list[Run]] = {contestant.name: [] for contestant in entered}
     for seed in range(options.seeds):
         for contestant in entered:
-            runs[contestant.name].append(contestant.run(seed, out))
+            runs[contestant.name].append(contestant.run(seed, out, options.threads))
             facts = {"goal": GOAL, **asked, **machine, "runs": runs}
             (out / "results.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
             # After each of them: it may be stopped.

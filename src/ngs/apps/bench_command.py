@@ -16,23 +16,17 @@ from torch import Tensor
 from ngs.apps.options import device_of
 from ngs.apps.printing import plain_console, print_json
 from ngs.experiments.environment import environment
-from ngs.experiments.timed_steps import timed, training_steps
+from ngs.experiments.jobs.workloads import FormulaLength
+from ngs.experiments.timed_steps import timed
 from ngs.gpu import rounded_products
 from ngs.grammar.library import arithmetic
-from ngs.grammar.normal_form import normal_form
 from ngs.learning.examples import Examples
-from ngs.learning.loop import Settings
-from ngs.learning.methods import METHODS
-from ngs.networks.lenet import SIDE, LeNet
 from ngs.parsing.earley import parse_aligned
 from ngs.parsing.independent import independent
-from ngs.parsing.tables import compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.elementwise import at_once
 from ngs.reasoning.operation import UNDEFINED
-from ngs.reasoning.semantics import evaluate, interpret
+from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import ChainSettings, back_search, sample_corrections
-from ngs.search.compiled import BUDGET
 from ngs.search.multi_step import multi_step
 from ngs.search.one_step import one_step
 from ngs.search.reasoner import reasoner
@@ -48,15 +42,13 @@ Work = Callable[[], object]
 Speed = dict[str, Any]
 
 
-def compared(
-    rounds: int, name: str, fast: Work, reference: str, slow: Work, number: int = BATCH, part: int = FEW
-) -> Speed:
-    """How soon `fast` has done a number of things, and how soon `slow` would have, which does a part of them."""
+def compared(rounds: int, name: str, fast: Work, reference: str, slow: Work, part: int = FEW) -> Speed:
+    """How soon a batch is done by `fast`, and how soon it would be by `slow`, which does a part of it."""
     spent = timed({"fast": fast, "slow": slow}, rounds, WARM_UP)
-    seconds, whole = spent["fast"].median, spent["slow"].median * number / part
+    seconds, whole = spent["fast"].median, spent["slow"].median * BATCH / part
     return {
         "name": name,
-        "per_second": number / seconds,
+        "per_second": BATCH / seconds,
         "seconds": seconds,
         "reference": reference,
         "reference_seconds": whole,
@@ -72,15 +64,6 @@ def unsure(length: int) -> tuple[Tensor, list[Fraction]]:
     drawn = independent(GRAMMAR, scores).sample(generator)
     values = [evaluate(drawn.tree(b), Arithmetic) for b in range(BATCH)]
     return scores, [Fraction(0) if value is UNDEFINED else value for value in values]
-
-
-def table_speed(rounds: int) -> Speed:
-    """All values of formulas by arrays, against asking the functions for every pair of values."""
-    form, algebra = normal_form(GRAMMAR), interpret(GRAMMAR, Arithmetic)
-    by_pairs = partial(compile_tables, form, algebra, LENGTH, BUDGET)
-    by_arrays = partial(by_pairs, at_once=partial(at_once, algebra))
-    entries = by_arrays().entries
-    return compared(rounds, "table entries", by_arrays, "pair by pair", by_pairs, entries, entries)
 
 
 def parsing_speed(length: int, device: torch.device, rounds: int) -> Speed:
@@ -130,14 +113,9 @@ def posterior_speed(device: torch.device, rounds: int) -> Speed:
 
 
 def training_speed(device: torch.device, rounds: int) -> Speed:
-    """A step of a small network that learns from answers, against one that learns from labels."""
-    generator = torch.Generator().manual_seed(0)
-    images = torch.rand(BATCH, LENGTH, 1, SIDE, SIDE, generator=generator)
-    labels = torch.randint(len(GRAMMAR.symbols), (BATCH, LENGTH), generator=generator).tolist()
-    examples = Examples.of(list(images), unsure(LENGTH)[1], labels).to(device)
-    methods = {name: METHODS[name] for name in ("posterior", "supervised")}
-    network, reasons = partial(LeNet, len(GRAMMAR.symbols)), reasoner(GRAMMAR, Arithmetic, examples)
-    steps = training_steps(methods, reasons, network, Settings(BATCH), WARM_UP + rounds)
+    """A step of the small network that learns from answers, against one that learns from labels."""
+    methods = ("posterior", "supervised")
+    _, steps = FormulaLength(BATCH).at(LENGTH, methods, WARM_UP + rounds, device)
     return compared(rounds, "training", steps["posterior"], "from labels", steps["supervised"], part=BATCH)
 
 
@@ -152,7 +130,6 @@ def bench(
     torch.set_num_threads(threads)
     there = device_of(device)
     speeds = [
-        table_speed(rounds),
         *(parsing_speed(length, there, rounds) for length in (LENGTH, 19)),
         *search_speeds(there, rounds),
         posterior_speed(there, rounds),
