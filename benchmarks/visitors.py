@@ -90,9 +90,6 @@ def written(formula: str, rng: random.Random) -> list[Stroke]:
     ]
 
 
-# Starts
-
-
 def started(run: str) -> dict[str, float]:
     """Seconds from the start of the process until the page is there, and until a drawing is read."""
     begin = time.monotonic()
@@ -104,12 +101,18 @@ def started(run: str) -> dict[str, float]:
         return {"page": round(page, 2), "read": round(time.monotonic() - begin, 2)}
 
 
+def in_ms(seconds: Iterable[float]) -> dict[str, float]:
+    all_ms = [1000 * each for each in seconds]
+    if len(all_ms) < 2:
+        return {"number": len(all_ms)}
+    cuts = quantiles(all_ms, n=100, method="inclusive")
+    return {"number": len(all_ms), "p50": cuts[49], "p95": cuts[94], "longest": max(all_ms)}
+
+
 def all_starts(given: argparse.Namespace) -> dict[str, Any]:
     starts = [started(given.run) for _ in range(given.starts)]
     return {"start_seconds": starts, "page_seconds": median(each["page"] for each in starts)}
 
-
-# Strokes in a browser
 
 WATCH = """() => {
     const [canvas, result] = ["canvas", "result"].map((id) => document.getElementById(id));
@@ -156,9 +159,6 @@ def in_a_browser(server: Served, given: argparse.Namespace) -> dict[str, Any]:
         waits = in_ms(each / 1000 for each in drawn(page, given.strokes, random.Random(given.seed)))
         browser.close()
     return {"stroke_ms": waits, "stroke_ms_p95": waits["p95"]}
-
-
-# Many visitors
 
 
 async def asked(client: httpx2.AsyncClient, path: str, body: dict[str, Any], seen: Seen) -> float:
@@ -229,17 +229,6 @@ def many_visit(server: Served, given: argparse.Namespace) -> dict[str, Any]:
         "answer_ms_p95": read["p95"],
         "growth_mb": round(lowest[2] - lowest[1], 1),
     }
-
-
-# All of it
-
-
-def in_ms(seconds: Iterable[float]) -> dict[str, float]:
-    all_ms = [1000 * each for each in seconds]
-    if len(all_ms) < 2:
-        return {"number": len(all_ms)}
-    cuts = quantiles(all_ms, n=100, method="inclusive")
-    return {"number": len(all_ms), "p50": cuts[49], "p95": cuts[94], "longest": max(all_ms)}
 
 
 def main() -> None:

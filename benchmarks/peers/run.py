@@ -26,7 +26,7 @@ from ngs.errors import NGSError
 from ngs.experiments.comparison import Spread
 from ngs.experiments.environment import environment
 from ngs.experiments.results.tables import rows_of
-from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 from ngs.tasks.hwf.packed import load
 
 HERE = Path(__file__).resolve().parent
@@ -68,19 +68,11 @@ class Contestant:
 
 def write_formulas(data: HandwrittenFormulas, path: Path) -> None:
     """The data set for somebody who has NumPy and nothing of ours."""
-
-    def part(name: str, formulas: Formulas) -> dict[str, Any]:
-        values = np.array([float(answer) for answer in formulas.answers])
-        return {f"{name}_where": formulas.where.numpy(), f"{name}_values": values}
-
-    symbols = np.array(GRAMMAR.decode(data.columns.tolist()))
-    np.savez(
-        path,
-        images=data.images.numpy(),
-        symbols=symbols,
-        **part("train", data.train),
-        **part("test", data.test),
-    )
+    arrays = {"images": data.images.numpy(), "symbols": np.array(GRAMMAR.decode(data.columns.tolist()))}
+    for name, formulas in (("train", data.train), ("test", data.test)):
+        arrays[f"{name}_where"] = formulas.where.numpy()
+        arrays[f"{name}_values"] = np.array([float(answer) for answer in formulas.answers])
+    np.savez(path, **arrays)
 
 
 def seconds_to_goal(run: Run) -> float | None:
