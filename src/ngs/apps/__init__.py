@@ -11,7 +11,7 @@ Read first: `cli.py`, the list of commands; each is in the file that its name su
     data_commands.py       ngs data: import and inspect data sets
     render_commands.py     ngs data render: pictures of our own
     reproduce_commands.py  ngs reproduce and results: the experiments of the catalogue
-    bench_commands.py      ngs bench and its like: how fast it is here
+    bench_command.py       ngs bench: how fast this machine is
     serve                  ngs serve: the playground
     tour.py                ngs tour: the whole loop of the paper on one formula
     formula_reading.py     what a network makes of the symbols of a formula

@@ -30,9 +30,7 @@ COMMANDS = {
     "results": "reproduce_commands.results",
     "serve": "serve.command.serve",
     "data": "data_commands.data_app",
-    "bench": "bench_commands.bench",
-    "bench-training": "bench_commands.bench_training",
-    "bench-clevr": "bench_commands.bench_clevr",
+    "bench": "bench_command.bench",
 }
 """By name, where in `ngs.apps` each is."""
 

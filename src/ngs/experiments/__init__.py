@@ -15,8 +15,7 @@ itself what it needs and how it is shown (`ngs.tasks.trainable`).
     catalogue          the experiments of the results page, as data
     results            their outcomes as tables and figures
     report             the HTML report of one run
-    benchmark.py       how fast the core and the parts of CLEVR are
-    timed_steps.py     training steps that are timed
+    timed_steps.py     things timed in turn, training steps among them
     tensor_memory.py   peak memory of tensors
     power_law.py       exponents of growth, by least squares
 
