@@ -94,7 +94,7 @@ def test_the_layout_is_found_where_it_lies(tmp_path, folder) -> None:
         (sound_files() | {TRAIN: b"\n[\xff]"}, f"{TRAIN}, line 2: no UTF-8 text"),
         (
             sound_files() | {TEST: b'[\n{"id"\n: }]'},
-            f"{TEST}, line 3, entry 1: no proper JSON, Expecting value",
+            f"{TEST}, line 3, column 3: no proper JSON, Expecting value",
         ),
         (sound_files() | {TEST: b"[]"}, f"no sound formula in {TEST}; at least one is needed"),
     ],

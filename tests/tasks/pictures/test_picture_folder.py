@@ -199,7 +199,6 @@ def test_an_image_of_another_size_is_refused(folder: Path) -> None:
         (lambda scene: scene.update(camera_location=[1, 2, -3]), "the last above 0"),
         (lambda scene: scene.update(camera_location=[1e9, 2, 3]), "numbers up to 1000 are needed"),
         (lambda scene: scene.update(camera_location=[True, 2, 3]), "camera_location[0] is True; a number"),
-        (lambda scene: scene.update(camera_location=[7, 10**400, 3]), "camera_location[1] is 1"),
         (lambda scene: scene.update(camera_location=[0, 0, 10]), "above the origin that it looks at"),
         (lambda scene: scene.update(camera_location=[0.5, -0.5, 10]), "1 or more aside"),
         (lambda scene: scene.update(camera_location=[-7, 6, 5]), "pixels from where their pixel_coords say"),
