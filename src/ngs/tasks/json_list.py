@@ -6,9 +6,10 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from itertools import chain, count, takewhile
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import ijson
 
@@ -19,8 +20,8 @@ LARGEST = 1 << 26
 """Bytes that are read for one element: a small file can unpack to more than there is memory."""
 
 DEEPEST = 50
-"""Brackets within brackets; official files have 5. Of ijson only `basic_parse` is used, which keeps no path to
-each value: the paths into 100,000 brackets fill the memory."""
+"""Brackets within brackets; official files have 5. Of ijson only `basic_parse` is used, which keeps no path
+to each value: the paths into 100,000 brackets fill the memory."""
 
 _DEEPER = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}
 
@@ -56,7 +57,7 @@ def whole(path: Path) -> Any:
         return value
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     if path.suffix == ".gz" and not compressed:
@@ -67,7 +68,7 @@ def _opened(path: Path) -> IO[bytes]:
 class _Source:
     """A file that is read as far as it is needed."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: gzip.GzipFile | BufferedReader) -> None:
         self.file, self.left, self.ended = file, LARGEST, False
         self.events = self._events()
 

@@ -199,7 +199,10 @@ def test_a_malformed_scene_is_named(tmp_path, place, new, message) -> None:
 
 
 def test_a_number_of_more_than_64_bits_is_named() -> None:
-    place, message = "objects[1].pixel_coords", r"objects\[1\]\.pixel_coords\[2\] is 1000.*; a number of 64 bits"
+    place, message = (
+        "objects[1].pixel_coords",
+        r"objects\[1\]\.pixel_coords\[2\] is 1000.*; a number of 64 bits",
+    )
     with pytest.raises(DataError, match=message):
         as_scene(spoiled(sound_scene(), place, [1, 2, 10**400]))
 

@@ -204,7 +204,9 @@ masks = arrays.arrays(np.bool_, st.tuples(st.integers(1, 9), st.integers(1, 9)))
 @given(masks)
 def test_pieces_hold_all_ink_and_touch_nowhere(mask) -> None:
     pieces = [{*map(tuple, piece.tolist())} for piece in connected(mask)]
-    assert sorted(pixel for piece in pieces for pixel in piece) == sorted(zip(*np.nonzero(mask.T), strict=True))
+    assert sorted(pixel for piece in pieces for pixel in piece) == sorted(
+        zip(*np.nonzero(mask.T), strict=True)
+    )
     for one, other in combinations(pieces, 2):
         assert all(max(abs(x - u), abs(y - v)) > 1 for x, y in one for u, v in other)
 

@@ -225,7 +225,7 @@ class VisualQuestions:
             hasher.update(repr(scene_content(scene)).encode())
         for part in (self.train, self.validation):
             hasher.update(repr((part.known, part.lexicon)).encode())
-            for tensor in tensors_of(part).values():
+            for tensor in flattened(columns_of(part)).values():
                 hasher.update(tensor.contiguous().numpy().reshape(-1).view("uint8").data)
         return hasher.hexdigest()
 
@@ -236,10 +236,10 @@ def divided(questions: Questions, share: float, seed: int) -> tuple[Questions, Q
     return questions.select(chosen), questions.select(rest)
 
 
-def tensors_of(questions: Questions) -> dict[str, Tensor]:
+def columns_of(questions: Questions) -> dict[str, Tensor | Ragged]:
     """All that questions hold besides their lexicon."""
     names = ("scenes", "answers", "numbers", "spelling", "programs", "modules", "keywords")
-    return flattened({name: getattr(questions, name) for name in names})
+    return {name: getattr(questions, name) for name in names}
 
 
 def scene_content(scene: Scene) -> tuple[object, ...]:

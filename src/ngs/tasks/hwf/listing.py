@@ -1,4 +1,4 @@
-"""A published list of formulas: JSON whose entries keep their places, so that each fault is found at its line."""
+"""A published list of formulas: JSON read entry by entry, so that each fault is found at its line."""
 
 from __future__ import annotations
 
