@@ -22,7 +22,8 @@ from ngs.errors import DataError
 from ngs.learning import tensor_file
 from ngs.learning.packed_file import Format
 from ngs.tasks.hwf import packed
-from ngs.tasks.hwf.dataset import HandwrittenFormulas
+from ngs.tasks.hwf.dataset import HandwrittenFormulas, divided
+from ngs.tasks.hwf.embedded import embedded
 from tests.tasks.hwf.datasets import dataset, datasets, same
 
 
@@ -55,6 +56,20 @@ def test_the_same_data_makes_the_same_file(tmp_path, data) -> None:
     for name in "abcdefgh":
         packed.write(tmp_path / name, data)
     assert len({(tmp_path / name).read_bytes() for name in "abcdefgh"}) == 1
+
+
+def test_a_packed_file_is_loaded_by_its_path(tmp_path, data) -> None:
+    packed.write(tmp_path / "x.ngs", data)
+    assert same(packed.load(str(tmp_path / "x.ngs")), data)
+
+
+def test_each_length_is_divided_by_the_same_share_in_the_order_of_published_results() -> None:
+    formulas = embedded(train=200, test=1).train
+    first, rest = divided(formulas, 0.25, seed=0)
+    lengths = {n: int((formulas.lengths == n).sum()) for n in (1, 3, 5, 7)}
+    assert {n: int((first.lengths == n).sum()) for n in lengths} == {n: c // 4 for n, c in lengths.items()}
+    assert sorted(first.names + rest.names) == sorted(formulas.names)
+    assert first.names[:3] == ("train 13", "train 16", "train 19")
 
 
 def test_names_may_be_anything(tmp_path, data) -> None:

@@ -138,15 +138,9 @@ class Questions:
     def select(self, questions: Sequence[int] | Tensor) -> Questions:
         """Some of the questions, in the order in which they are named."""
         rows = torch.as_tensor(questions, dtype=torch.long)
+        columns = columns_of(self).items()
         return replace(
-            self,
-            spelling=self.spelling.select(rows),
-            scenes=self.scenes[rows],
-            answers=self.answers[rows],
-            programs=self.programs.select(rows),
-            modules=self.modules.select(rows),
-            keywords=self.keywords.select(rows),
-            numbers=self.numbers[rows],
+            self, **{name: c.select(rows) if isinstance(c, Ragged) else c[rows] for name, c in columns}
         )
 
     def numbered_by(self, vocabulary: tuple[str, ...]) -> Questions:
