@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -138,10 +139,11 @@ class Questions:
     def select(self, questions: Sequence[int] | Tensor) -> Questions:
         """Some of the questions, in the order in which they are named."""
         rows = torch.as_tensor(questions, dtype=torch.long)
-        columns = columns_of(self).items()
-        return replace(
-            self, **{name: c.select(rows) if isinstance(c, Ragged) else c[rows] for name, c in columns}
-        )
+        chosen: dict[str, Any] = {
+            name: column.select(rows) if isinstance(column, Ragged) else column[rows]
+            for name, column in columns_of(self).items()
+        }
+        return replace(self, **chosen)
 
     def numbered_by(self, vocabulary: tuple[str, ...]) -> Questions:
         """The same questions for a network that knows these words."""
