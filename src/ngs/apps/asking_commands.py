@@ -16,7 +16,6 @@ from ngs.errors import NGSError
 from ngs.experiments.clevr import load_reader
 from ngs.experiments.config import TrainCLEVR, config_of, read_facts
 from ngs.experiments.folder import CONFIG
-from ngs.experiments.report.programs import about_objects
 from ngs.experiments.scenes import load_scene_reader
 from ngs.reasoning.operation import UNDEFINED, Special
 from ngs.tasks.clevr.correction import correct
@@ -26,6 +25,7 @@ from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
+from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
 from ngs.tasks.pictures.picture_file import read_picture

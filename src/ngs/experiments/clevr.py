@@ -12,15 +12,18 @@ from ngs.errors import NGSError
 from ngs.experiments.config import LANGUAGES, UNIQUE, TrainCLEVR
 from ngs.experiments.course import AnswersCourse, Parts, cut
 from ngs.experiments.folder import BEST, check_data, config_for, read_network
+from ngs.learning.metrics import read_all
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
 from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions, divided
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.packed import load
-from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.program import GRAMMAR, MODULES
 from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.report.readings import QuestionReadings
 from ngs.tasks.clevr.scores import ProgramScores, measure
+from ngs.tasks.report.readings import some_of
 
 KNOWN = {"modules": list(MODULES)}
 """What a network that reads questions must know."""
@@ -97,6 +100,21 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     vocabulary = tuple(facts["vocabulary"])
     language, unique = LANGUAGES[config.grammar](), UNIQUE[config.unique]
     return QuestionReader(network, vocabulary, language, unique, config.moves)
+
+
+def readings(
+    run: Path, file: str, config: TrainCLEVR, parts: Parts[Any, Any], part: str, limit: int | None
+) -> QuestionReadings:
+    """What a network of a run makes of at most `limit` questions of a part; the same ones each time."""
+    every: Part = getattr(parts, part)
+    chosen = some_of(len(every.questions), limit)
+    made = part_of(config, every.questions.select(chosen), every.judge.tables, torch.device("cpu"))
+    reader, reasoner = load_reader(run, file), made.reasoner(config.edits)
+    reading, scenes, unread = read_all(reader.network, reasoner), parts.data.scenes, len(every.not_understood)
+    of = len(every.questions)
+    return QuestionReadings(
+        GRAMMAR, reasoner, reader.network, reading, of, chosen, reader, made, scenes, unread
+    )
 
 
 def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:

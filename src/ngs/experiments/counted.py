@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ngs.tasks.clevr.scenes import ATTRIBUTES
-
-
-class Counted(NamedTuple):
-    """What a task counts in its scores."""
-
-    shares: tuple[str, ...]
-    """of right answers, by which networks are chosen and compared; then those that only labels can tell"""
-    groups: tuple[str, ...]
-    """what the same is counted by"""
-
-    @property
-    def answers(self) -> str:
-        return self.shares[0]
-
+from ngs.tasks.report.shares import Counted
 
 COUNTED: Mapping[str, Counted] = {
     "hwf": Counted(("calculation", "formula", "symbol"), ("by_length",)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from torch import nn
 
 from ngs.experiments.config import TrainScenes
 from ngs.experiments.course import Course, Parts, cut
-from ngs.experiments.folder import check_data, config_for, network_of, read_network
+from ngs.experiments.folder import BEST, check_data, config_for, network_of, read_network, step_of
 from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
@@ -28,9 +27,10 @@ from ngs.tasks.pictures.rendered_pictures import (
     rendered_pictures,
     rendered_test_pictures,
 )
+from ngs.tasks.pictures.report.gallery import SceneGallery
 from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
-from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
+from ngs.tasks.pictures.scene_scores import SceneMarks, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import SceneReader
 
 KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
@@ -80,34 +80,6 @@ def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str,
     if source is None:
         check_data(network_of(run), read, _digest(config, data))
     return (RENDERED, rendered_test_pictures(device)) if data is None else (data.name, data.test)
-
-
-@dataclass(frozen=True)
-class SceneMarks:
-    """The scores of all pictures, and of those with each number of objects."""
-
-    total: SceneScores
-    by_objects: Mapping[int, SceneScores]
-
-    @classmethod
-    def of(cls, found: Sequence[PictureOutcome]) -> SceneMarks:
-        numbers = sorted({len(each.scene.things) for each in found})
-        groups = {n: [each for each in found if len(each.scene.things) == n] for n in numbers}
-        return cls(scores_of(found), {n: scores_of(group) for n, group in groups.items()})
-
-    @property
-    def accuracy(self) -> float:
-        """The share of objects that are found with all attributes right."""
-        return self.total.accuracy
-
-    def as_facts(self) -> dict[str, object]:
-        """For JSON; the examples are objects."""
-
-        def facts(scores: SceneScores) -> dict[str, object]:
-            return {"examples": scores.objects, **scores.as_facts()}
-
-        by_objects = {str(number): facts(scores) for number, scores in self.by_objects.items()}
-        return {**facts(self.total), "by_objects": by_objects}
 
 
 def measure(network: nn.Module, pictures: Pictures) -> SceneMarks:
@@ -174,6 +146,13 @@ def load_scene_reader(run: Path) -> SceneReader:
     config = config_for(run, TrainScenes)
     network, _ = read_network(network_of(run), config.task, KNOWN, _made)
     return SceneReader(network)
+
+
+def gallery(folder: Path, config: TrainScenes) -> SceneGallery:
+    """Look at the test part anew, with the best network of a run."""
+    name, pictures = test_part(folder, None, torch.device("cpu"))
+    step = step_of(folder / BEST, config.task)
+    return SceneGallery.of(name, step, load_scene_reader(folder).network, pictures)
 
 
 def _made(facts: Any) -> SceneNetwork:

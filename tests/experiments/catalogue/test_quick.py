@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ngs.experiments.report.formula_readings import FormulaSearches
+from ngs.experiments.report.question_readings import QuestionSearches
 
 from ngs.experiments.catalogue.examples import PLACE
 from ngs.experiments.catalogue.experiment import Experiment, jobs_of
@@ -15,8 +17,6 @@ from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.catalogue.page import IMAGES, records, write_page
 from ngs.experiments.job import address
-from ngs.experiments.report.formula_readings import FormulaSearches
-from ngs.experiments.report.question_readings import QuestionSearches
 from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
 from ngs.experiments.results.tables import Section
 from ngs.experiments.sweep.local import run_here

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from ngs.experiments.report.formula_readings import FormulaSearches
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF, read_facts
 from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Trained, address
 from ngs.experiments.jobs.corrections import Corrections, counted, examples_of, kinds_of
-from ngs.experiments.report.formula_readings import FormulaSearches
 from ngs.experiments.run import train
 from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse, recognises

@@ -8,9 +8,9 @@ from itertools import product
 from math import exp
 
 import pytest
-
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
 from ngs.experiments.report.formula_readings import POSTERIOR, FormulaSearches
+
 from ngs.experiments.report.gallery import Gallery
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from ngs.experiments.report.programs import Working, about_objects, differing, program_table
+
 from ngs.tasks.clevr.execution import trace
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.scenes import RELATIONS, Scene, Thing

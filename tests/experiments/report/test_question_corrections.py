@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
+from ngs.experiments.report.question_readings import QuestionReadings, QuestionSearches
 
 from ngs.experiments.clevr import load_reader
 from ngs.experiments.folder import EARLY
-from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
-from ngs.experiments.report.question_readings import QuestionReadings, QuestionSearches
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.equivalence import equivalent
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from ngs.experiments.report.question_readings import QuestionReadings
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR
@@ -18,7 +19,6 @@ from ngs.experiments.record import METRICS, read_rows
 from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
-from ngs.experiments.report.question_readings import QuestionReadings
 from ngs.experiments.report.setup import commands
 from ngs.learning import tensor_file
 from ngs.tasks.clevr import packed

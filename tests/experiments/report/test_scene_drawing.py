@@ -10,8 +10,8 @@ from math import dist
 
 import numpy as np
 import pytest
-
 from ngs.experiments.report.scene_drawing import drawing, seen_from_above
+
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.scenes import ATTRIBUTES, COLORS, Scene
 from tests.experiments.report.documents import Document

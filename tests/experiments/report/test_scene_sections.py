@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery, confusion, faults, scene_gallery
+from ngs.experiments.report.scene_sections import figure, told_faults
 
 from ngs.experiments.folder import BEST, RESULT
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
-from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery, confusion, faults, scene_gallery
-from ngs.experiments.report.scene_sections import figure, told_faults
 from ngs.experiments.run import train
 from ngs.experiments.scenes import SceneMarks
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
+from ngs.experiments.report.formula_readings import FormulaReadings
 from torch import Tensor, nn
 
-from ngs.experiments.report.formula_readings import FormulaReadings
 from ngs.learning.examples import Examples
 from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse

@@ -18,11 +18,12 @@ from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.folder import EARLY, step_of
 from ngs.experiments.job import Job, Trained, finish
-from ngs.experiments.report.corrections import Searches
-from ngs.experiments.report.gallery import SEARCHES
+from ngs.experiments.report.gallery import ReadAgain
+from ngs.experiments.report.page import PAGES
 from ngs.experiments.run import COURSES, Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
+from ngs.tasks.report.searches import Searches
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,14 @@ class Corrections(Job):
 
     @property
     def noun(self) -> str:
-        return SEARCHES[self.config.task].reads.noun
+        return self.again.report.examples
+
+    @property
+    def again(self) -> ReadAgain:
+        """How its run is read again."""
+        again = PAGES[self.config.task].read
+        assert isinstance(again, ReadAgain), "a job is about a task that is learned from answers"
+        return again
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -83,10 +91,9 @@ class Corrections(Job):
         yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> Searches[Any]:
-        searches = SEARCHES[self.config.task]
         parts = COURSES[self.config.task].parts_of(self.config, torch.device("cpu"))
-        readings = searches.reads.read(run, EARLY, self.config, parts, "train", self.number)
-        return searches.of(readings, self.chain, self.config.seed)
+        readings = self.again.readings(run, EARLY, self.config, parts, "train", self.number)
+        return self.again.report.searches.of(readings, self.chain, self.config.seed)
 
 
 def kinds_of(found: Searches[Any]) -> list[str]:
@@ -100,7 +107,7 @@ def counted(kinds: Sequence[str], found: Sequence[str]) -> dict[str, dict[str, f
     return {kind: {"count": counts[kind], "share": counts[kind] / of if of else None} for kind in kinds}
 
 
-def examples_of(found: Searches[Any], limit: int, folder: Path) -> Iterator[dict[str, Any]]:
+def examples_of(found: Any, limit: int, folder: Path) -> Iterator[dict[str, Any]]:
     """At most `limit` of each kind; each is drawn into `folder`."""
     kinds = kinds_of(found)
     for kind in found.kinds:

@@ -1,73 +1,44 @@
-"""What the networks of a run misread, and what back-search makes of it, for a page to show."""
+"""Test and training examples of a run read anew, for its page and for experiments with corrections."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.course import Marks
 from ngs.experiments.folder import BEST, EARLY, check_data, step_of
-from ngs.experiments.report.corrections import Searches
-from ngs.experiments.report.formula_readings import FormulaSearches
-from ngs.experiments.report.question_readings import QuestionSearches
-from ngs.experiments.report.readings import Readings
 from ngs.experiments.run import COURSES
+from ngs.tasks.report.readings import Readings
+from ngs.tasks.report.report import AnswersReport, Gallery
 
 PRACTICE = 300
 """Training examples that are corrected, at most."""
-SEARCHES: Mapping[str, type[Searches[Any]]] = {"hwf": FormulaSearches, "clevr": QuestionSearches}
-"""By the task of a run."""
 
 
-@dataclass(frozen=True, eq=False)
-class Gallery:
-    data: str
-    """the name of the data set"""
-    step: int
-    """of the best network"""
-    exam: Any
-    """`Readings` of the test part by it"""
-    wrong: tuple[Any, ...]
-    lucky: tuple[Any, ...]
-    """some of its mistakes, and some of its right answers for wrong reasons"""
-    early_step: int
-    """of a network that has much to learn"""
-    practice: Readings
-    """of training examples by it"""
-    corrections: Any
-    """`Searches` from there; None where there was nothing to correct"""
+@dataclass(frozen=True)
+class ReadAgain:
+    """How the networks of runs that learned from answers read their data again, on the CPU."""
 
-    @property
-    def scores(self) -> Marks:
-        scores: Marks = self.exam.scores
-        return scores
+    report: type[AnswersReport]
+    readings: Callable[..., Readings]
+    """what a network of a run reads in at most so many examples of a part"""
 
+    def __call__(self, folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
+        """What the networks of a run misread, and what back-search makes of it.
 
-def gallery(folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
-    """Read test and training examples anew, with the networks of a run.
-
-    Training examples by the network of the first validation; by the best if that has nothing to learn.
-    """
-    searches = SEARCHES[config.task]
-    readings = searches.reads
-    parts = COURSES[config.task].parts_of(config, torch.device("cpu"))
-    check_data(folder / BEST, config.data, parts.data.digest)
-    exam = readings.read(folder, BEST, config, parts, "test", readings.examined)
-    for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
-        practice = readings.read(folder, name, config, parts, "train", PRACTICE)
-        if practice.wrong:
-            break
-    return Gallery(
-        parts.data.name,
-        step_of(folder / BEST, config.task),
-        exam,
-        *exam.mistakes(*readings.places),
-        step_of(folder / name, config.task),
-        practice,
-        searches.of(practice, config.chain, config.seed) if practice.wrong else None,
-    )
+        Training examples by the network of the first validation; by the best if that has nothing to learn.
+        """
+        parts = COURSES[config.task].parts_of(config, torch.device("cpu"))
+        check_data(folder / BEST, config.data, parts.data.digest)
+        exam = self.readings(folder, BEST, config, parts, "test", self.report.examined)
+        for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
+            practice = self.readings(folder, name, config, parts, "train", PRACTICE)
+            if practice.wrong:
+                break
+        found = self.report.searches.of(practice, config.chain, config.seed) if practice.wrong else None
+        best, early = (step_of(folder / each, config.task) for each in (BEST, name))
+        mistakes = exam.mistakes(*self.report.places)
+        return Gallery(parts.data.name, best, exam, *mistakes, early, practice, found)

@@ -7,23 +7,42 @@ on the CPU, and judged by the labels, which learning from answers never saw.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from string import Template
+from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
+from ngs.experiments import clevr, hwf, scenes
+from ngs.experiments.counted import COUNTED
 from ngs.experiments.folder import BEST, REPORT, check_there
-from ngs.experiments.report.formula_sections import FormulaPage
-from ngs.experiments.report.gallery import Gallery
-from ngs.experiments.report.markup import element, joined
+from ngs.experiments.report.curves import COLOURS, POINTS, charts
+from ngs.experiments.report.gallery import ReadAgain
 from ngs.experiments.report.outcome import Run, read_run
-from ngs.experiments.report.question_sections import QuestionPage
-from ngs.experiments.report.scene_gallery import SceneGallery
-from ngs.experiments.report.scene_sections import ScenePage
-from ngs.experiments.report.sections import TaskPage
+from ngs.experiments.report.setup import setup
 from ngs.learning.whole_file import replacing
+from ngs.tasks.clevr.report.report import QuestionReport
+from ngs.tasks.hwf.report.report import FormulaReport
+from ngs.tasks.pictures.report.report import SceneReport
+from ngs.tasks.report.report import Report, Told
+from ngs.tasks.report.sections import Section, render
+from ngs.tasks.report.shares import Shares
 
-PAGES: Mapping[str, type[TaskPage]] = {"hwf": FormulaPage, "clevr": QuestionPage, "scenes": ScenePage}
+
+class Page(NamedTuple):
+    """How a page is made about the runs of a task."""
+
+    report: type[Report]
+    read: Callable[[Path, Any], Any]
+    """what the networks in a folder with some configuration make of the data, read anew"""
+
+
+PAGES: Mapping[str, Page] = {
+    "hwf": Page(FormulaReport, ReadAgain(FormulaReport, hwf.readings)),
+    "clevr": Page(QuestionReport, ReadAgain(QuestionReport, clevr.readings)),
+    "scenes": Page(SceneReport, scenes.gallery),
+}
 """By the task of a run."""
 
 
@@ -40,19 +59,38 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
     return path
 
 
-def page(run: Run, shown: Gallery | SceneGallery | None) -> str:
-    """The whole document; without a gallery where there is no network yet."""
-    report = PAGES[run.config.task](run, shown)
-    below = list(report.sections())
-    contents = [element("a", title, href=f"#{name}") for name, title, _ in below]
-    parts = [
-        element("header", *report.head(), element("nav", *contents, class_="contents")),
-        *(element("section", element("h2", title), *inside, id=name) for name, title, inside in below),
-        element("footer", "Made by ", element("code", shlex.join(["ngs", "report", str(run.folder)]))),
-    ]
-    static = files("ngs.experiments.report").joinpath("data")
-    return Template(static.joinpath("report.html").read_text(encoding="utf-8")).substitute(
-        title=joined(f"{run.config.method} on {report.data}"),
-        style=static.joinpath("report.css").read_text(encoding="utf-8"),
-        body="\n".join(parts),
+def page(run: Run, shown: Any) -> str:
+    """The whole document; `shown` is what the task's networks make of the data, None if there are none."""
+    report = PAGES[run.config.task].report(told(run, shown), shown)
+    return render(
+        "experiments/report/page.html",
+        run=run,
+        report=report,
+        sections=list(_sections(run, report)),
+        style=Markup(files("ngs.experiments.report").joinpath("page.css").read_text(encoding="utf-8")),
+        command=shlex.join(["ngs", "report", str(run.folder)]),
     )
+
+
+def told(run: Run, shown: Any) -> Told:
+    """What the report of a task is told of a run."""
+    result = run.result
+    if shown is None:
+        return Told(run.config, None)
+    now = Shares.of(shown.scores.as_facts(), COUNTED[run.config.task])
+    if result is None:
+        return Told(run.config, now, now=now)
+    return Told(run.config, result.test, result.validation, now, result.tolerance)
+
+
+def _sections(run: Run, report: Report) -> Iterator[Section]:
+    """What counts about the network, how it learned, more about the network, what ran."""
+    there = report.shown is not None
+    if there:
+        yield report.accuracy()
+    drawn = list(charts(run.rows, run.result.chosen_step if run.result else None, report.curves))
+    values = {"charts": drawn, "colours": COLOURS, "records": len(run.rows), "most": POINTS}
+    yield report.section("curves", "How it learned", "experiments/report/curves.html", **values)
+    if there:
+        yield from report.more()
+    yield setup(run)

@@ -6,44 +6,34 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ngs.experiments.report.markup import Html, element, table_line
 from ngs.experiments.report.outcome import Run
+from ngs.tasks.report.sections import Section, render
 
 
-def setup(run: Run) -> Iterator[Html]:
+def setup(run: Run) -> Section:
     """Configuration, environment, and what to type for the same again."""
     given = run.config.given
-    tables = [
-        _facts_table("configuration", vars(run.config), given),
-        _facts_table("environment", dict(_flat(run.environment)), {}),
-    ]
-    yield element("div", *(element("div", table, class_="card") for table in tables), class_="pair")
-    yield element("h3", "Run it again")
-    yield element("pre", element("code", "\n".join(commands(run.config.task, given))))
+    settings = {key: _told(value) for key, value in vars(run.config).items()}
+    tables = [("configuration", settings, given), ("environment", dict(_flat(run.environment)), {})]
+    again = commands(run.config.task, given)
+    return Section(
+        "setup", "What ran", render("experiments/report/setup.html", tables=tables, commands=again)
+    )
 
 
-def _facts_table(name: str, facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
-    lines = [
-        table_line(key.replace("_", " "), [_fact(value)], "given" if key in given else None)
-        for key, value in facts.items()
-    ]
-    more = [element("small", " bold: not the default")] * bool(given)
-    return element("table", element("caption", name, *more), element("tbody", *lines), class_="numbers facts")
-
-
-def _fact(value: Any) -> str:
+def _told(value: Any) -> str:
     if value is None or value == ():
         return "–"
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The packages one by one, and the command as one would type it."""
     for name, value in facts.items():
         if isinstance(value, dict):
-            yield from ((str(key), part) for key, part in value.items())
+            yield from ((str(key), _told(part)) for key, part in value.items())
         else:
-            yield name, shlex.join(map(str, value)) if isinstance(value, list) else value
+            yield name, shlex.join(map(str, value)) if isinstance(value, list) else _told(value)
 
 
 def commands(task: str, given: Mapping[str, Any]) -> Iterator[str]:

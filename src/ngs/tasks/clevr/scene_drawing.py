@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import cos, hypot, pi, radians, sin
+from typing import Any
 
-from ngs.experiments.report.markup import Html, element
+from markupsafe import Markup
+
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scene_sampling import CAMERA, RADIUS
 from ngs.tasks.clevr.scenes import COLORS, Scene, Thing
+from ngs.tasks.report.sections import render
 
 Point = tuple[float, float]
 
@@ -27,24 +30,18 @@ CORNERS = {"cube": 4, "cylinder": 6}
 """Cylinders get corners: from above they would look like spheres, which have none."""
 
 
-def drawing(scene: Scene, rings: Mapping[str, frozenset[int]]) -> Html:
+def drawing(scene: Scene, rings: Mapping[str, frozenset[int]]) -> Markup:
     """The scene; `rings` are objects to be marked, each kind of ring by the name of its class."""
     places = seen_from_above(scene)
     left, right = min(x for x, _ in places) - MARGIN, max(x for x, _ in places) + MARGIN
     top, bottom = min(y for _, y in places) - MARGIN, max(y for _, y in places) + MARGIN + LABEL
-    names = ", ".join(f"{k}: {description(thing)}" for k, thing in enumerate(scene.things, 1))
-    things = [_thing(scene, k, (x - left, y - top), rings) for k, (x, y) in enumerate(places)]
-    width, height = _pixels(right - left), _pixels(bottom - top)
-    return element(
-        "svg",
-        *things,
-        element("text", "front", x=_pixels((right - left) / 2), y=_pixels(bottom - top - 0.12)),
-        class_="scene",
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        role="img",
-        **{"aria-label": f"scene from above; {names}"},
+    return render(
+        "tasks/clevr/report/scene.svg",
+        things=[_thing(scene, k, (x - left, y - top), rings) for k, (x, y) in enumerate(places)],
+        width=_pixels(right - left),
+        height=_pixels(bottom - top),
+        middle=_pixels((right - left) / 2),
+        baseline=_pixels(bottom - top - 0.12),
     )
 
 
@@ -67,34 +64,30 @@ def _along(position: tuple[float, ...], axis: Point) -> float:
     return position[0] * axis[0] + position[1] * axis[1]
 
 
-def _thing(scene: Scene, k: int, place: Point, rings: Mapping[str, frozenset[int]]) -> Html:
+def _thing(scene: Scene, k: int, place: Point, rings: Mapping[str, frozenset[int]]) -> dict[str, Any]:
     """Object k with its number; metal shines."""
     thing = scene.things[k]
     radius = RADIUS[thing.size]
-    x, y = map(_pixels, place)
     around = [class_ for class_, objects in rings.items() if k in objects]
-    radii = [_pixels(radius + FIRST_RING + j * NEXT_RING) for j in range(len(around))]
-    drawn = [
-        element("title", f"{k + 1}: {description(thing)}"),
-        *(element("circle", cx=x, cy=y, r=r, class_=f"ring {c}") for r, c in zip(radii, around, strict=True)),
-        _outline(scene, thing, place, radius, class_="thing", fill=COLORS[thing.color]),
-        *[_outline(scene, thing, place, 0.72 * radius, class_="shine")] * (thing.material == "metal"),
-        element("text", str(k + 1), x=x, y=y, dy=".35em", class_="number"),
-    ]
-    return element("g", *drawn)
+    outlines = {"thing": radius, "shine": 0.72 * radius} if thing.material == "metal" else {"thing": radius}
+    return {
+        "number": k + 1,
+        "words": description(thing),
+        "fill": COLORS[thing.color],
+        "place": list(map(_pixels, place)),
+        "rings": {c: _pixels(radius + FIRST_RING + j * NEXT_RING) for j, c in enumerate(around)},
+        "outlines": {c: (_pixels(r), _corners(scene, thing, place, r)) for c, r in outlines.items()},
+    }
 
 
-def _outline(scene: Scene, thing: Thing, place: Point, radius: float, **attributes: str) -> Html:
-    """A circle or a polygon of this radius, turned as the object is."""
-    x, y = place
-    if thing.shape not in CORNERS:
-        return element("circle", cx=_pixels(x), cy=_pixels(y), r=_pixels(radius), **attributes)
-    right, front = _axes(scene)
-    corners = CORNERS[thing.shape]
+def _corners(scene: Scene, thing: Thing, place: Point, radius: float) -> str:
+    """The corners of a polygon of this radius, turned as the object is; none of what is round."""
+    (x, y), (right, front) = place, _axes(scene)
+    corners = CORNERS.get(thing.shape, 0)
     angles = [radians(thing.rotation) + pi * (2 * k + 1) / corners for k in range(corners)]
     directions = [(cos(angle), sin(angle)) for angle in angles]
     points = [(x + radius * _along(d, right), y + radius * _along(d, front)) for d in directions]
-    return element("polygon", points=" ".join(f"{_pixels(a)},{_pixels(b)}" for a, b in points), **attributes)
+    return " ".join(f"{_pixels(a)},{_pixels(b)}" for a, b in points)
 
 
 def _pixels(length: float) -> str:

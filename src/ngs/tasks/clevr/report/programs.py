@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
-from ngs.experiments.report.markup import Html, element, table_line
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.program import Program
-from ngs.tasks.clevr.program_text import Executed, objects_of, shown_answer
+from ngs.tasks.clevr.program_text import Executed, objects_of
 from ngs.tasks.clevr.scenes import Scene
+
+
+class Line(NamedTuple):
+    """A module in a table."""
+
+    module: str
+    value: str
+    depth: int
+    marked: bool
+    undefined: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,40 +37,21 @@ class Working:
     more: str = ""
     """to be said behind the answer"""
 
+    @property
+    def lines(self) -> Iterator[Line]:
+        """What a module works on stands below it; where it takes two values, both are indented."""
+        executed = self.executed
+        if executed.steps is None:  # it is no tree
+            yield from (Line(module, "", 0, k in self.marked) for k, module in enumerate(executed.program))
+            return
+        for k, (depth, step) in enumerate(_indented(executed.steps, 0)):
+            value, marked = value_of(step, executed.scene), k in self.marked
+            yield Line(step.module, value, depth, marked, undefined=step.value is UNDEFINED)
 
-def program_table(working: Working) -> Html:
-    """The program under its name and answer.
-
-    What a module works on stands below it; where it takes two values, both are indented.
-    """
-    executed = working.executed
-    answer = element("b", f" = {shown_answer(executed.answer)} ")
-    caption = element("caption", working.name, answer, element("small", working.more))
-    lines = element("tbody", *_lines(executed, working.marked))
-    fault = [] if executed.fault is None else [element("p", executed.fault, class_="fault")]
-    return element(
-        "div",
-        element("table", caption, lines, class_="program"),
-        *fault,
-        class_=f"working {working.colour}",
-    )
-
-
-def _lines(executed: Executed, marked: Collection[int]) -> Iterator[Html]:
-    if executed.steps is None:  # it is no tree
-        yield from (table_line(module, [""], _mark(k in marked)) for k, module in enumerate(executed.program))
-        return
-    for k, (depth, step) in enumerate(_indented(executed.steps, 0)):
-        yield element(
-            "tr",
-            element("th", step.module, scope="row", style=f"--depth:{depth}" if depth else None),
-            element("td", value_of(step, executed.scene), class_="none" if step.value is UNDEFINED else None),
-            class_=_mark(k in marked),
-        )
-
-
-def _mark(marked: bool) -> str | None:
-    return "marked" if marked else None
+    @property
+    def rings(self) -> frozenset[int]:
+        """The objects that its answer is about."""
+        return about_objects(self.executed.steps)
 
 
 def _indented(step: Step, depth: int) -> Iterator[tuple[int, Step]]:

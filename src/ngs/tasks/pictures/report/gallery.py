@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ngs.experiments.config import TrainScenes
-from ngs.experiments.folder import BEST, step_of
-from ngs.experiments.scenes import SceneMarks, load_scene_reader, test_part
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.pictures import Pictures
-from ngs.tasks.pictures.scene_scores import PictureOutcome, outcomes, see_all
+from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMarks, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import values_of
 
 SHOWN_MISTAKES = 12
@@ -48,24 +44,21 @@ class SceneGallery:
     """how many pictures are not wholly right"""
     shown: tuple[Mistaken, ...]
 
-
-def scene_gallery(folder: Path, config: TrainScenes) -> SceneGallery:
-    """Look at the test part anew, with the best network of a run."""
-    device = torch.device("cpu")
-    name, pictures = test_part(folder, None, device)
-    examples = PictureExamples.of(pictures, device)
-    found = outcomes(examples, see_all(load_scene_reader(folder).network, examples))
-    wrong = sorted(
-        (k for k, each in enumerate(found) if not each.all_right), key=lambda k: (-faults(found[k]), k)
-    )
-    return SceneGallery(
-        name,
-        step_of(folder / BEST, config.task),
-        SceneMarks.of(found),
-        {attribute: confusion(found, attribute) for attribute in ATTRIBUTES},
-        len(wrong),
-        tuple(_mistaken(pictures, found[k], k) for k in wrong[:SHOWN_MISTAKES]),
-    )
+    @classmethod
+    def of(cls, data: str, step: int, network: nn.Module, pictures: Pictures) -> SceneGallery:
+        """What a network of some step sees in pictures of a data set, on the CPU."""
+        examples = PictureExamples.of(pictures, torch.device("cpu"))
+        found = outcomes(examples, see_all(network, examples))
+        wrong = [k for k, each in enumerate(found) if not each.all_right]
+        wrong.sort(key=lambda k: -faults(found[k]))
+        return cls(
+            data,
+            step,
+            SceneMarks.of(found),
+            {attribute: confusion(found, attribute) for attribute in ATTRIBUTES},
+            len(wrong),
+            tuple(_mistaken(pictures, found[k], k) for k in wrong[:SHOWN_MISTAKES]),
+        )
 
 
 def faults(outcome: PictureOutcome) -> int:

@@ -6,7 +6,6 @@ not mean what the label means is spurious, and only the label can tell.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,9 +16,10 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import torch
 from torch import Tensor
 
-from ngs.experiments.report.readings import Readings, in_turn
 from ngs.grammar.padding import PAD
+from ngs.grammar.tree import Sentence
 from ngs.search.back_search import ChainSettings, Corrections, State, back_search, sample_corrections
+from ngs.tasks.report.readings import Misread, Readings, in_turn
 
 ONE_STEP, MULTI_STEP = "1-BS", "m-BS"
 
@@ -44,14 +44,21 @@ MORE_STEPS = "more steps"
 R = TypeVar("R", bound=Readings)
 
 
+@dataclass(frozen=True)
+class Corrected:
+    """A wrong answer, and what 1-BS made of it."""
+
+    misread: Misread
+    fate: Fate
+    correction: Sentence | None
+
+
 @dataclass(frozen=True, eq=False)
-class Searches(ABC, Generic[R]):
+class Searches(Generic[R]):
     """The wrong answers of some readings after both searches; `k` counts them."""
 
-    kinds: ClassVar[Sequence[str]]
+    kinds: ClassVar[Sequence[str]] = ("true", MORE_STEPS, "none", "spurious", "unjudged")
     """what `kind` tells apart"""
-    reads: ClassVar[type[Readings]]
-    """the readings that it corrects"""
     possible: ClassVar[Sequence[Fate]] = tuple(Fate)
 
     readings: R
@@ -119,13 +126,10 @@ class Searches(ABC, Generic[R]):
         some = {fate: self.some(fates, fate, limit, self.page_turn) for fate in Fate}
         return {fate: list(map(self.corrected, those)) for fate, those in some.items()}
 
-    @abstractmethod
     def corrected(self, k: int) -> Any:
         """A wrong answer with its correction by 1-BS, for a page."""
-
-    @abstractmethod
-    def example(self, k: int) -> tuple[dict[str, Any], str]:
-        """The same with that by m-BS, for JSON, and how 1-BS goes as a drawing (SVG)."""
+        fixed = self.readings.sentence(self.one.z[k]) if self.one.found[k] else None
+        return Corrected(self.readings.shown(self.readings.wrong[k]), self.fates[ONE_STEP][k], fixed)
 
 
 def _searched(
