@@ -21,7 +21,7 @@ from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.packed import load
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
 from ngs.tasks.clevr.reading import QuestionReader
-from ngs.tasks.clevr.report.readings import QuestionReadings
+from ngs.tasks.clevr.report.report import QuestionReadings
 from ngs.tasks.clevr.scores import ProgramScores, measure
 from ngs.tasks.report.readings import some_of
 

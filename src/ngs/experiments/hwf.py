@@ -25,7 +25,7 @@ from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS, HandwrittenFormulas, 
 from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
-from ngs.tasks.hwf.report.readings import FormulaReadings
+from ngs.tasks.hwf.report.report import FormulaReadings
 from ngs.tasks.report.readings import some_of
 from ngs.tasks.source import EMBEDDED
 

@@ -27,7 +27,7 @@ from ngs.tasks.pictures.rendered_pictures import (
     rendered_pictures,
     rendered_test_pictures,
 )
-from ngs.tasks.pictures.report.gallery import SceneGallery
+from ngs.tasks.pictures.report.report import SceneGallery
 from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
 from ngs.tasks.pictures.scene_scores import SceneMarks, outcomes, see_all

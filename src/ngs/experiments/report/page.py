@@ -20,12 +20,12 @@ from ngs.experiments.folder import BEST, REPORT, check_there
 from ngs.experiments.report.curves import COLOURS, POINTS, charts
 from ngs.experiments.report.gallery import ReadAgain
 from ngs.experiments.report.outcome import Run, read_run
-from ngs.experiments.report.setup import setup
+from ngs.experiments.report.setup import commands, settings_of
 from ngs.learning.whole_file import replacing
 from ngs.tasks.clevr.report.report import QuestionReport
 from ngs.tasks.hwf.report.report import FormulaReport
 from ngs.tasks.pictures.report.report import SceneReport
-from ngs.tasks.report.report import Report, Told
+from ngs.tasks.report.report import TEST, VALIDATION, Report
 from ngs.tasks.report.sections import Section, render
 from ngs.tasks.report.shares import Shares
 
@@ -61,36 +61,37 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
 
 def page(run: Run, shown: Any) -> str:
     """The whole document; `shown` is what the task's networks make of the data, None if there are none."""
-    report = PAGES[run.config.task].report(told(run, shown), shown)
+    counted, parts = COUNTED[run.config.task], {}
+    now = None if shown is None else Shares.of(shown.scores.as_facts(), counted)
+    if now is not None:
+        parts = (
+            {TEST: now} if run.result is None else {TEST: run.result.test, VALIDATION: run.result.validation}
+        )
+    report = PAGES[run.config.task].report(run.config, shown, parts)
     return render(
         "experiments/report/page.html",
         run=run,
         report=report,
-        sections=list(_sections(run, report)),
+        sections=list(_sections(run, report, now)),
         style=Markup(files("ngs.experiments.report").joinpath("page.css").read_text(encoding="utf-8")),
         command=shlex.join(["ngs", "report", str(run.folder)]),
     )
 
 
-def told(run: Run, shown: Any) -> Told:
-    """What the report of a task is told of a run."""
-    result = run.result
-    if shown is None:
-        return Told(run.config, None)
-    now = Shares.of(shown.scores.as_facts(), COUNTED[run.config.task])
-    if result is None:
-        return Told(run.config, now, now=now)
-    return Told(run.config, result.test, result.validation, now, result.tolerance)
-
-
-def _sections(run: Run, report: Report) -> Iterator[Section]:
+def _sections(run: Run, report: Report, now: Shares | None) -> Iterator[Section]:
     """What counts about the network, how it learned, more about the network, what ran."""
-    there = report.shown is not None
-    if there:
-        yield report.accuracy()
+    if now is not None:
+        yield report.section("accuracy", "Accuracy", now=now, differs=_differs(report, now))
     drawn = list(charts(run.rows, run.result.chosen_step if run.result else None, report.curves))
-    values = {"charts": drawn, "colours": COLOURS, "records": len(run.rows), "most": POINTS}
-    yield report.section("curves", "How it learned", "experiments/report/curves.html", **values)
-    if there:
+    values = {"report": report, "charts": drawn, "colours": COLOURS, "records": len(run.rows), "most": POINTS}
+    yield Section("curves", "How it learned", render("experiments/report/curves.html", **values))
+    if now is not None:
         yield from report.more()
-    yield setup(run)
+    again = {"tables": settings_of(run), "commands": commands(run.config.task, run.config.given)}
+    yield Section("setup", "What ran", render("experiments/report/setup.html", **again))
+
+
+def _differs(report: Report, now: Shares) -> bool:
+    """Whether what was read anew is not what is on record."""
+    test = report.test
+    return report.is_all and (now.right != test.right or (now.examples == test.examples and now != test))

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ngs.experiments.report.outcome import Run
-from ngs.tasks.report.sections import Section, render
 
 
-def setup(run: Run) -> Section:
-    """Configuration, environment, and what to type for the same again."""
-    given = run.config.given
+def settings_of(run: Run) -> list[tuple[str, dict[str, str], Collection[str]]]:
+    """Configuration and environment, with the names of what was given."""
     settings = {key: _told(value) for key, value in vars(run.config).items()}
-    tables = [("configuration", settings, given), ("environment", dict(_flat(run.environment)), {})]
-    again = commands(run.config.task, given)
-    return Section(
-        "setup", "What ran", render("experiments/report/setup.html", tables=tables, commands=again)
-    )
+    return [("configuration", settings, run.config.given), ("environment", dict(_flat(run.environment)), ())]
 
 
 def _told(value: Any) -> str:

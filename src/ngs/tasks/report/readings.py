@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, zip_longest
 from random import Random
 from typing import Any, ClassVar
@@ -26,9 +26,9 @@ from ngs.search.reasoner import Reasoner
 class Misread:
     """An example that was not read as it should be."""
 
-    number: int
-    """of the reading"""
-    name: str
+    title: str
+    picture: Callable[[], str]
+    """what the network saw, as text or markup; empty where nothing is shown"""
     answer: Value
     read: Sentence
     value: Value | None
@@ -42,20 +42,14 @@ class Misread:
     @property
     def wrong(self) -> tuple[int, ...]:
         """The positions of symbols that are not the true ones."""
-        return () if self.true is None else other_than(self.true, self.read)
-
-
-def other_than(true: Sentence, read: Sentence) -> tuple[int, ...]:
-    """The positions of symbols of `read` that `true` does not have there."""
-    return tuple(t for t, symbol in enumerate(read) if true[t : t + 1] != (symbol,))
+        true = self.read if self.true is None else self.true
+        return tuple(t for t, symbol in enumerate(self.read) if true[t : t + 1] != (symbol,))
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
     """What a network reads in some examples of a part: a task with more to show makes a subclass."""
 
-    noun: ClassVar[str] = "examples"
-    """what the examples are called"""
     at_once: ClassVar[int] = 256
     """wrong answers that are corrected together"""
 
@@ -72,14 +66,6 @@ class Readings:
 
     def __len__(self) -> int:
         return len(self.reading.right)
-
-    @property
-    def is_all(self) -> bool:
-        return len(self) == self.of
-
-    @property
-    def counted(self) -> str:
-        return f"{len(self):,} {self.noun}" if self.is_all else f"{len(self):,} of {self.of:,} {self.noun}"
 
     @property
     def labelled(self) -> bool:
@@ -150,8 +136,8 @@ class Readings:
         z, true = self.reading.symbols[number], self.labels[number] if self.labelled else None
         read = self.sentence(z)
         return Misread(
-            number,
             self.name(number),
+            partial(self.picture, number),
             self.examples.answers[number],
             read,
             self.value(number, read),

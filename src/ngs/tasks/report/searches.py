@@ -20,6 +20,7 @@ from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.search.back_search import ChainSettings, Corrections, State, back_search, sample_corrections
 from ngs.tasks.report.readings import Misread, Readings, in_turn
+from ngs.tasks.report.sections import number
 
 ONE_STEP, MULTI_STEP = "1-BS", "m-BS"
 
@@ -51,6 +52,10 @@ class Corrected:
     misread: Misread
     fate: Fate
     correction: Sentence | None
+
+    @property
+    def title(self) -> str:
+        return f"answer {number(self.misread.answer)}"
 
 
 @dataclass(frozen=True, eq=False)

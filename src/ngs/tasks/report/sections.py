@@ -34,9 +34,9 @@ class Section(NamedTuple):
     """what is no `Markup` is escaped"""
 
 
-def render(template: str, **values: object) -> Markup:
-    """The template of this name, filled in."""
-    return Markup(TEMPLATES.get_template(template).render(values))
+def render(*templates: str, **values: object) -> Markup:
+    """The first template of these names that there is, filled in."""
+    return Markup(TEMPLATES.select_template(templates).render(values))
 
 
 def sign(symbol: str) -> str:

@@ -34,8 +34,8 @@ class Working:
     executed: Executed
     marked: Collection[int] = ()
     """positions of modules that stand out"""
-    more: str = ""
-    """to be said behind the answer"""
+    p: float | None = None
+    """what the network says"""
 
     @property
     def lines(self) -> Iterator[Line]:

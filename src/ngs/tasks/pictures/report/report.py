@@ -1,23 +1,29 @@
-"""The report of a run that sees scenes."""
+"""The report of a run that sees scenes: what is confused, and pictures with frames around mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+import torch
 from markupsafe import Markup
-from torch import Tensor
+from torch import Tensor, nn
 
 from ngs.tasks.clevr.program_text import description
-from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.picture_file import as_image
+from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.rendered_pictures import RENDERED
-from ngs.tasks.pictures.report.gallery import Mistaken, SceneGallery
+from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMarks, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import values_of
-from ngs.tasks.report.report import Card, Report
+from ngs.tasks.report.report import Report
 from ngs.tasks.report.sections import Section, address_of, confusion_table, render
 
+SHOWN_MISTAKES = 12
+"""At most."""
 QUALITY = 88
 """Of the JPEG of a picture."""
 MEASURES = {
@@ -29,13 +35,128 @@ MEASURES = {
 }
 
 
+class Fault(NamedTuple):
+    """What went wrong with an object, and the frame around it."""
+
+    kind: str
+    """true: missed; seen: not there; both: taken for something else"""
+    what: str
+    words: str
+    frame: str
+    """what the frame says"""
+    box: Tensor
+
+    @property
+    def sides(self) -> dict[str, str]:
+        left, top, right, bottom = self.box.tolist()
+        sides = {"x": left, "y": top, "width": max(right - left, 0), "height": max(bottom - top, 0)}
+        return {name: f"{side:.1f}" for name, side in sides.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Mistaken:
+    """A picture in which not all was seen as it is."""
+
+    name: str
+    picture: Tensor
+    """uint8 [3, height, width]"""
+    boxes: Tensor
+    """[object, 4] of what is there"""
+    outcome: PictureOutcome
+
+    @property
+    def badges(self) -> list[tuple[str, str]]:
+        wrong = sum(map(bool, self.outcome.wrong.values()))
+        missed, false = len(self.outcome.missed), len(self.outcome.false)
+        counts = [("warn", missed, "missed"), ("bad", false, "not there"), ("warn", wrong, "wrong")]
+        return [(kind, f"{n} {name}") for kind, n, name in counts if n]
+
+    @property
+    def address(self) -> str:
+        """Of the picture, which is in it."""
+        return address_of(as_image(self.picture), "jpeg", quality=QUALITY)
+
+    def faults(self) -> Iterator[Fault]:
+        """Every object that was not seen as it is, and what is none."""
+        seen, things = self.outcome.seen, self.outcome.scene.things
+        for k in self.outcome.missed:
+            words = description(things[k])
+            yield Fault("true", "missed", words, words, self.boxes[k])
+        for k in self.outcome.false:
+            words = f"{self.taken_for(k)} ({float(seen.scores[k]):.0%} sure)"
+            yield Fault("seen", "not there", words, self.taken_for(k), seen.boxes[k])
+        for k, attributes in self.outcome.wrong.items():
+            if attributes:
+                other = self.outcome.matches[k]
+                taken = self.taken_for(other)
+                words = f"{description(things[k])}, taken for {taken}"
+                yield Fault("both", f"wrong {' and '.join(attributes)}", words, taken, seen.boxes[other])
+
+    def taken_for(self, k: int) -> str:
+        """What object k of those seen is in words."""
+        values = values_of(self.outcome.seen)
+        return " ".join(values[attribute][k] for attribute in ATTRIBUTES)
+
+
+@dataclass(frozen=True, eq=False)
+class SceneGallery:
+    data: str
+    """the name of the data set"""
+    step: int
+    """of the network"""
+    scores: SceneMarks
+    confusions: Mapping[str, Tensor]
+    """[true, seen] for each attribute, over the objects that were found"""
+    mistaken: int
+    """how many pictures are not wholly right"""
+    shown: tuple[Mistaken, ...]
+
+    @classmethod
+    def of(cls, data: str, step: int, network: nn.Module, pictures: Pictures) -> SceneGallery:
+        """What a network of some step sees in pictures of a data set, on the CPU."""
+        examples = PictureExamples.of(pictures, torch.device("cpu"))
+        found = outcomes(examples, see_all(network, examples))
+        wrong = [k for k, each in enumerate(found) if not each.all_right]
+        wrong.sort(key=lambda k: -faults(found[k]))
+        return cls(
+            data,
+            step,
+            SceneMarks.of(found),
+            {attribute: confusion(found, attribute) for attribute in ATTRIBUTES},
+            len(wrong),
+            tuple(_mistaken(pictures, found[k], k) for k in wrong[:SHOWN_MISTAKES]),
+        )
+
+
+def faults(outcome: PictureOutcome) -> int:
+    """How many objects were missed, made up, or are not what they were taken for."""
+    return len(outcome.missed) + len(outcome.false) + sum(map(bool, outcome.wrong.values()))
+
+
+def confusion(found: Sequence[PictureOutcome], attribute: str) -> Tensor:
+    """How often each value [true, seen] of an attribute was taken for which."""
+    values = ATTRIBUTES[attribute]
+    counts = torch.zeros((len(values), len(values)), dtype=torch.int64)
+    for outcome in found:
+        seen = values_of(outcome.seen)[attribute]
+        for true, each in outcome.matches.items():
+            own = getattr(outcome.scene.things[true], attribute)
+            counts[values.index(own), values.index(seen[each])] += 1
+    return counts
+
+
+def _mistaken(pictures: Pictures, outcome: PictureOutcome, k: int) -> Mistaken:
+    picture = pictures.decoded(np.array([k]))[0].cpu()
+    return Mistaken(pictures.names[k], picture, pictures.boxes[k, : len(outcome.scene.things)], outcome)
+
+
 class SceneReport(Report):
     """What is seen, what is confused, and pictures in which something was not seen as it is."""
 
     shown: SceneGallery
     task: ClassVar[str] = "Seeing scenes"
+    folder: ClassVar[str] = "tasks/pictures/report"
     examples: ClassVar[str] = "pictures"
-    tested_on = "objects"
     right: ClassVar[str] = "objects found with all four attributes right"
     labels: ClassVar[Mapping[str, str]] = {
         "precision": "of the objects seen are there",
@@ -47,7 +168,6 @@ class SceneReport(Report):
         "relations": "relations",
         "pictures_right": "pictures",
     }
-    accuracy_title: ClassVar[str] = "What is seen"
     remark = (
         "An object is found where a box that is seen and its own box share half of the area that either "
         "covers. Relations are counted over all pairs of objects; a pair with a missed object counts as "
@@ -72,8 +192,8 @@ class SceneReport(Report):
         return f" of {config.steps + (config.rendered_steps if config.data != RENDERED else 0):,}"
 
     @property
-    def tested(self) -> list[str]:
-        return [f"test part, {self.shown.scores.total.pictures:,} pictures"]
+    def counted(self) -> str:
+        return f"{self.test.examples:,} objects"
 
     def tables(self) -> Iterator[Markup]:
         columns = {"found": "found", "relations": "relations", "pictures_right": "pictures"}
@@ -89,69 +209,5 @@ class SceneReport(Report):
         tables = {
             name: confusion_table(counts, ATTRIBUTES[name]) for name, counts in self.shown.confusions.items()
         }
-        title, folder = "Which attributes are confused", "tasks/pictures/report"
-        yield self.section("confusions", title, f"{folder}/confusions.html", tables=tables)
-        cards = list(map(card, self.shown.shown))
-        yield self.section("mistakes", "Mistakes", f"{folder}/mistakes.html", cards=cards)
-
-
-class Fault(NamedTuple):
-    """What went wrong with an object, and the frame around it."""
-
-    kind: str
-    """true: missed; seen: not there; both: taken for something else"""
-    what: str
-    words: str
-    frame: str
-    """what the frame says"""
-    box: Tensor
-
-    @property
-    def sides(self) -> dict[str, str]:
-        left, top, right, bottom = self.box.tolist()
-        sides = {"x": left, "y": top, "width": max(right - left, 0), "height": max(bottom - top, 0)}
-        return {name: f"{side:.1f}" for name, side in sides.items()}
-
-
-def card(mistaken: Mistaken) -> Card:
-    """The picture with its frames, and what went wrong in words."""
-    outcome = mistaken.outcome
-    counts = {
-        ("warn", "missed"): len(outcome.missed),
-        ("bad", "not there"): len(outcome.false),
-        ("warn", "wrong"): sum(map(bool, outcome.wrong.values())),
-    }
-    body = render(
-        "tasks/pictures/report/picture.html",
-        name=mistaken.name,
-        address=address_of(as_image(mistaken.picture), "jpeg", quality=QUALITY),
-        faults=list(faults_of(mistaken)),
-        width=WIDTH,
-        height=HEIGHT,
-    )
-    badges = tuple((kind, f"{n} {name}") for (kind, name), n in counts.items() if n)
-    return Card(mistaken.name, body, badges)
-
-
-def faults_of(mistaken: Mistaken) -> Iterator[Fault]:
-    """Every object that was not seen as it is, and what is none."""
-    outcome, things = mistaken.outcome, mistaken.outcome.scene.things
-    for k in outcome.missed:
-        words = description(things[k])
-        yield Fault("true", "missed", words, words, mistaken.boxes[k])
-    for k in outcome.false:
-        words = seen_words(mistaken, k)
-        sure = f"{words} ({float(outcome.seen.scores[k]):.0%} sure)"
-        yield Fault("seen", "not there", sure, words, outcome.seen.boxes[k])
-    for k, attributes in outcome.wrong.items():
-        if attributes:
-            seen = outcome.matches[k]
-            words = seen_words(mistaken, seen)
-            told = f"{description(things[k])}, taken for {words}"
-            yield Fault("both", f"wrong {' and '.join(attributes)}", told, words, outcome.seen.boxes[seen])
-
-
-def seen_words(mistaken: Mistaken, k: int) -> str:
-    """What object k of those seen was taken for."""
-    values = values_of(mistaken.outcome.seen)
-    return " ".join(values[attribute][k] for attribute in ATTRIBUTES)
+        yield self.section("confusions", "Which attributes are confused", tables=tables)
+        yield self.section("mistakes", "Mistakes")
