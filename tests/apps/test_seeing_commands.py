@@ -20,7 +20,6 @@ from ngs.apps.cli import app
 from ngs.apps.train_commands import VIEWS
 from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.run import train
-from ngs.experiments.scenes import SceneMarks
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import description
@@ -32,7 +31,7 @@ from ngs.tasks.pictures.pictures import PictureData, digest_of, joined
 from ngs.tasks.pictures.rendered_pictures import without_others
 from ngs.tasks.pictures.rendering.renderer import render
 from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
-from ngs.tasks.pictures.scene_scores import SceneScores
+from ngs.tasks.pictures.scene_scores import SceneMarks, SceneScores
 from ngs.tasks.pictures.seen_objects import SeenObjects
 from ngs.tasks.pictures.seen_scene import SceneReader, in_jitters
 from tests.tasks.clevr.readers import some_questions

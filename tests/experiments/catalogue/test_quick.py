@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ngs.experiments.report.formula_readings import FormulaSearches
-from ngs.experiments.report.question_readings import QuestionSearches
 
 from ngs.experiments.catalogue.examples import PLACE
 from ngs.experiments.catalogue.experiment import Experiment, jobs_of
@@ -22,6 +20,8 @@ from ngs.experiments.results.tables import Section
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.networks.pointer import SIZES
+from ngs.tasks.clevr.report.report import QuestionSearches
+from ngs.tasks.hwf.report.report import FormulaSearches
 from tests.experiments.catalogue.small import NETWORK, SIZE, Data, smaller
 
 NOT_RUN = "Not run yet: `ngs reproduce"

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from ngs.experiments.report.formula_readings import FormulaSearches
 
 from ngs.errors import NGSError
 from ngs.experiments.config import TrainCLEVR, TrainHWF, read_facts
@@ -32,6 +31,7 @@ from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.report.report import FormulaSearches
 from tests.experiments.report.wrong_answers import FINE, HOPELESS, LUCKY, SPURIOUS, TRUE, readings_of
 
 OPERATOR = ("2+3", [{"2": 0.9}, {"-": 0.6, "+": 0.3}, {"3": 0.9}])

@@ -18,6 +18,7 @@ Read first: `dataset.py`, the data in memory; then `packed.py`, where they come 
     modular_arithmetic.py  judges long formulas modulo primes, exactly
     pictures.py            formulas from image files
     segmentation.py        which pieces of ink in a line are one symbol
+    report                 what is shown of a run: its images, confusions and corrections
 
 How a run trains on formulas is in `ngs.experiments.hwf`.
 """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from ngs.experiments.report.programs import Working, about_objects, differing, program_table
 
 from ngs.tasks.clevr.execution import trace
 from ngs.tasks.clevr.program_text import Executed
+from ngs.tasks.clevr.report.programs import Working, about_objects, differing
 from ngs.tasks.clevr.scenes import RELATIONS, Scene, Thing
 from ngs.tasks.clevr.semantics import strict
-from tests.experiments.report.documents import rows_of, said
+from ngs.tasks.report.sections import render
+from tests.documents import rows_of, said
 
 SCENE = Scene(
     (
@@ -27,7 +28,9 @@ RED, CUBE, BLUE = "filter_color[red]", "filter_shape[cube]", "filter_color[blue]
 
 
 def table_of(*program: str, marked: frozenset[int] = frozenset()) -> str:
-    return program_table(Working("read", "read", Executed.of(program, SCENE, strict), marked, "p .5"))
+    working = Working("read", "read", Executed.of(program, SCENE, strict), marked, 0.5)
+    question = {"text": "", "answer": "", "drawing": "", "workings": [working]}
+    return render("tasks/clevr/report/card.html", each=question)
 
 
 def test_every_module_has_its_value() -> None:

@@ -10,11 +10,11 @@ from math import dist
 
 import numpy as np
 import pytest
-from ngs.experiments.report.scene_drawing import drawing, seen_from_above
 
+from ngs.tasks.clevr.scene_drawing import drawing, seen_from_above
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.scenes import ATTRIBUTES, COLORS, Scene
-from tests.experiments.report.documents import Document
+from tests.documents import Document
 
 SCENES = scenes(8, np.random.default_rng(0))
 
@@ -70,7 +70,7 @@ def test_objects_are_drawn_as_they_are(scene: Scene) -> None:
 def test_rings_are_around_the_objects_that_are_meant() -> None:
     scene = SCENES[0]
     text = drawing(scene, {"read": frozenset({0, 2}), "true": frozenset({2})})
-    groups = re.findall(r"<g>.*?</g>", text)
+    groups = re.findall(r"<g>.*?</g>", text, re.DOTALL)
     assert [re.findall(r'class="ring (\w+)"', group) for group in groups[:3]] == [
         ["read"],
         [],
