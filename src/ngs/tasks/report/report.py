@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from markupsafe import Markup
-
 from ngs.tasks.report.searches import Fate, Searches
 from ngs.tasks.report.sections import Section, render
 from ngs.tasks.report.shares import Shares
@@ -45,19 +43,9 @@ class Report(ABC):
         self.data: str = config.data if shown is None else shown.data
 
     @property
-    @abstractmethod
-    def supervision(self) -> str:
-        """What the network was told in training, and what the labels do here."""
-
-    @property
     def planned(self) -> str:
         """How many steps were to come."""
         return f" of {self.config.steps:,}"
-
-    @property
-    @abstractmethod
-    def remark(self) -> str:
-        """What counts as right."""
 
     @property
     def test(self) -> Shares:
@@ -72,10 +60,6 @@ class Report(ABC):
     def is_all(self) -> bool:
         """Whether all of the test part was read anew."""
         return True
-
-    @abstractmethod
-    def tables(self) -> Iterable[Markup]:
-        """What is right of what."""
 
     @abstractmethod
     def more(self) -> Iterable[Section]:
@@ -123,8 +107,6 @@ class AnswersReport(Report):
     examples: ClassVar[str] = "examples"
     sentence: ClassVar[str] = "sentence"
     """what is hidden in an example"""
-    saw: ClassVar[str] = "what is shown in examples, and their answers, never the hidden sentences"
-    """what was seen in training, where that was not the labels"""
     true: ClassVar[str] = "true"
     """what a true sentence is called in a card"""
     labels: ClassVar[Mapping[str, str]] = {"formula": "whole sentences right", "symbol": "symbols right"}
@@ -146,19 +128,6 @@ class AnswersReport(Report):
     searches: ClassVar[type[Searches[Any]]] = Searches
 
     @property
-    def remark(self) -> str:
-        return "Answers are compared exactly."
-
-    @property
-    def supervision(self) -> str:
-        if self.config.method == "supervised":
-            return "Trained with the label of every example: the ceiling of what answers alone can teach."
-        return (
-            f"Trained from answers alone: the network saw {self.saw}. No label was used in training; on this "
-            f"page, labels only judge."
-        )
-
-    @property
     def counted(self) -> str:
         return super().counted if VALIDATION in self.parts else self.number_of(self.shown.exam)
 
@@ -170,12 +139,6 @@ class AnswersReport(Report):
         """How many examples were read, of how many."""
         some, of = len(readings), readings.of
         return f"{some:,} {self.examples}" if some == of else f"{some:,} of {of:,} {self.examples}"
-
-    def tables(self) -> Iterator[Markup]:
-        columns = {name: self.curves[name] for name in self.labels}
-        for name, part in self.parts.items():
-            for group, column in self.groups.items():
-                yield part.table(name, group, columns, (column, "number", "answers"))
 
     def more(self) -> Iterator[Section]:
         yield self.section("mistakes", "Mistakes")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, NamedTuple
-
-from markupsafe import Markup
-
-from ngs.tasks.report.sections import render
 
 Z = 1.959964
 """95% of the standard normal distribution lie within this of 0."""
@@ -60,19 +56,6 @@ class Shares:
     @property
     def interval(self) -> tuple[float, float]:
         return wilson(self.right, self.examples)
-
-    def table(self, caption: str, group: str, columns: Mapping[str, str], first: Sequence[str]) -> Markup:
-        """What is right in each part of a group, by the answer and by the shares that `columns` name.
-
-        `first` are the heads of the columns before those: what tells parts apart, how many, and answers.
-        """
-        return render(
-            "tasks/report/shares.html",
-            caption=caption,
-            head=[*first, *columns.values()],
-            lines={**self.groups[group], "all": self},
-            columns=columns,
-        )
 
 
 def wilson(right: int, of: int) -> tuple[float, float]:

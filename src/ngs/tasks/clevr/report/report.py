@@ -199,10 +199,6 @@ class QuestionReport(AnswersReport):
     folder: ClassVar[str] = "tasks/clevr/report"
     examples: ClassVar[str] = "questions"
     sentence: ClassVar[str] = "program"
-    saw: ClassVar[str] = (
-        "questions, the modules that a dictionary finds in their words, scenes and answers, never how the "
-        "modules belong together"
-    )
     labels: ClassVar[Mapping[str, str]] = {
         "programs": "programs identical to the true ones",
         "equivalent": "programs equivalent to them",
@@ -217,18 +213,3 @@ class QuestionReport(AnswersReport):
     places: ClassVar[tuple[int, int]] = (12, 4)
     few: ClassVar[int] = 3
     searches: ClassVar[type[Searches[Any]]] = QuestionSearches
-
-    @property
-    def remark(self) -> str:
-        told, unread = super().remark, self.shown.exam.not_understood
-        if self.test.by_name["equivalent"] is not None:
-            told = (
-                "Programs are equivalent where they differ only in the order of filters, or of the two sides "
-                "of a symmetric module, or in where the filter of an intersection stands."
-            )
-        if unread:
-            told += (
-                f" The dictionary does not understand {unread:,} questions of the test part: they count as "
-                f"wrong in a result, and are not among the questions shown below."
-            )
-        return told

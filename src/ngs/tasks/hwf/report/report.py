@@ -193,7 +193,6 @@ class FormulaReport(AnswersReport):
     folder: ClassVar[str] = "tasks/hwf/report"
     examples: ClassVar[str] = "formulas"
     sentence: ClassVar[str] = "formula"
-    saw: ClassVar[str] = "images and what each formula comes to, never which symbols it shows"
     true: ClassVar[str] = "written"
     labels: ClassVar[Mapping[str, str]] = {"formula": "whole formulas right", "symbol": "symbols right"}
     curves: ClassVar[Mapping[str, str]] = {
@@ -202,18 +201,8 @@ class FormulaReport(AnswersReport):
         "symbol": "symbols",
     }
     examined: ClassVar[int | None] = None
+    pretrain_steps: ClassVar[int] = PRETRAIN_STEPS
     searches: ClassVar[type[Searches[Any]]] = FormulaSearches
-
-    @property
-    def supervision(self) -> str:
-        config = self.config
-        if config.method == "supervised" or not config.pretrain:
-            return super().supervision
-        return (
-            f"Pre-trained with the labels of {config.pretrain_formulas:,} formulas, until "
-            f"{config.pretrain:.0%} of their symbols were right (or for {PRETRAIN_STEPS:,} steps); from then "
-            f"on the network saw {self.saw}. On this page, labels only judge."
-        )
 
     @property
     def planned(self) -> str:

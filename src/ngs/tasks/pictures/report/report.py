@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from markupsafe import Markup
 from torch import Tensor, nn
 
 from ngs.tasks.clevr.program_text import description
@@ -20,19 +19,12 @@ from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMarks, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import values_of
 from ngs.tasks.report.report import Report
-from ngs.tasks.report.sections import Section, address_of, confusion_table, render
+from ngs.tasks.report.sections import Section, address_of, confusion_table
 
 SHOWN_MISTAKES = 12
 """At most."""
 QUALITY = 88
 """Of the JPEG of a picture."""
-MEASURES = {
-    "found": "recall: objects found",
-    "precision": "precision: of objects seen, there",
-    **{name: f"{name} right, of objects found" for name in ATTRIBUTES},
-    "relations": "pairwise relations right",
-    "pictures_right": "pictures wholly right",
-}
 
 
 class Fault(NamedTuple):
@@ -168,23 +160,6 @@ class SceneReport(Report):
         "relations": "relations",
         "pictures_right": "pictures",
     }
-    remark = (
-        "An object is found where a box that is seen and its own box share half of the area that either "
-        "covers. Relations are counted over all pairs of objects; a pair with a missed object counts as "
-        "wrong."
-    )
-
-    @property
-    def supervision(self) -> str:
-        config = self.config
-        made = f"{config.rendered:,} pictures rendered from sampled scenes"
-        choosing = f"but for the {config.validation:.0%} that choose the network"
-        if config.data == RENDERED:
-            return f"Trained on {made} ({choosing}), of which everything is known."
-        return (
-            f"Trained on {made}, then on imported pictures ({choosing}) among them, of all of which "
-            "everything is known."
-        )
 
     @property
     def planned(self) -> str:
@@ -194,16 +169,6 @@ class SceneReport(Report):
     @property
     def counted(self) -> str:
         return f"{self.test.examples:,} objects"
-
-    def tables(self) -> Iterator[Markup]:
-        columns = {"found": "found", "relations": "relations", "pictures_right": "pictures"}
-        first = ("in picture", "objects", "all right")
-        yield self.test.table("by objects in the picture", "by_objects", columns, first)
-        total = self.shown.scores.total
-        distances = {"mean": total.position_error, "95% are within": total.position_error_95}
-        yield render(
-            "tasks/pictures/report/measures.html", parts=self.parts, measures=MEASURES, distances=distances
-        )
 
     def more(self) -> Iterator[Section]:
         tables = {
