@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import torch
 from torch import nn
 
 from ngs.grammar.library import arithmetic
+from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples
 from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse
@@ -30,17 +30,11 @@ READ = ("1 + 1", "3", "3 + 1")
 """one wrong answer, one right, one right by luck"""
 
 
-class Shown(Readings):
-    """Readings of a task that shows what was seen, and knows what sentences come to."""
-
-    def picture(self, number: int) -> str:
-        return f"<seen {number}>"
-
-    def value(self, number: int, read: Any) -> Value:
-        return evaluate(parse(SUMS, read), Arithmetic)
+def value(_: int, read: Sentence) -> Value:
+    return evaluate(parse(SUMS, read), Arithmetic)
 
 
-def gallery(readings: type[Readings], *, labelled: bool) -> Gallery:
+def gallery(*, labelled: bool, shown: bool) -> Gallery:
     """By a network whose inputs are what it says: 2 is next likely after 1, 1 after everything else."""
     written, read = ([SUMS.encode(each.split()) for each in some] for some in (WRITTEN, READ))
     scores = torch.eye(len(SUMS.symbols)) * 5 + torch.arange(len(SUMS.symbols)) * 0.1
@@ -49,7 +43,8 @@ def gallery(readings: type[Readings], *, labelled: bool) -> Gallery:
     examples = Examples.of(inputs, answers, written if labelled else None)
     task, network = reasoner(SUMS, Arithmetic, examples), nn.Identity()
     of = len(WRITTEN)
-    found = readings(SUMS, task, network, read_all(network, task), of, range(of))
+    more = {"show": lambda number: f"<seen {number}>", "evaluate": value} if shown else {}
+    found = Readings(SUMS, task, network, read_all(network, task), of, range(of), **more)
     searches = Searches.of(found, ChainSettings(), 0)
     return Gallery("sums", 1, found, *found.mistakes(24, 6), 1, found, searches)
 
@@ -62,7 +57,7 @@ def words(shown: Gallery) -> str:
 
 
 def test_mistakes_and_corrections_are_told() -> None:
-    told = words(gallery(Shown, labelled=True))
+    told = words(gallery(shown=True, labelled=True))
     assert "Wrong answers: 1. 1 more are misread, but have the right answer." in told
     assert "example 1 <seen 0> true 1 + 2 = 3 read 1 + 1 = 2 p(read)" in told
     assert "right answer by luck example 3 <seen 2> true 2 + 2 = 4 read 3 + 1 = 4" in told
@@ -71,14 +66,14 @@ def test_mistakes_and_corrections_are_told() -> None:
 
 
 def test_nobody_judges_without_labels() -> None:
-    told = words(gallery(Readings, labelled=False))
+    told = words(gallery(shown=False, labelled=False))
     assert told.count("This data set has no labels") == 2
     assert "answer found answer 3 read 1 + 1 1-BS" in told
     assert "spurious answer" not in told and "by luck" not in told
 
 
 def test_a_spurious_correction_is_marked() -> None:
-    shown = gallery(Readings, labelled=True)
+    shown = gallery(shown=False, labelled=True)
     (fate,) = shown.corrections.fates["1-BS"]
     (each,) = shown.corrections.shown(1)[fate]
     marked = {"true": "corrected answer 3", "spurious": "spurious answer 3"}
@@ -87,7 +82,7 @@ def test_a_spurious_correction_is_marked() -> None:
 
 
 def test_markup_of_a_task_is_escaped() -> None:
-    shown = gallery(Shown, labelled=True)
+    shown = gallery(shown=True, labelled=True)
     report = AnswersReport(CONFIG, shown, {})
     text = "".join(section.body for section in report.more())
     assert "&lt;seen 0&gt;" in text

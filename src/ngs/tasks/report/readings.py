@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, islice, zip_longest
 from random import Random
@@ -63,6 +63,10 @@ class Readings:
     """how many examples the part has that can be read"""
     chosen: Sequence[int]
     """[example]: which of the part"""
+    show: Callable[[int], str] | None = field(default=None, kw_only=True)
+    """what the network saw of one of `chosen`: text or markup"""
+    evaluate: Callable[[int, Sentence], Value] | None = field(default=None, kw_only=True)
+    """what a sentence comes to in one of `chosen`; by default only the judge knows"""
 
     def __len__(self) -> int:
         return len(self.reading.right)
@@ -125,11 +129,11 @@ class Readings:
 
     def picture(self, number: int) -> str:
         """What the network saw, as text or markup; empty where nothing is shown."""
-        return ""
+        return "" if self.show is None else self.show(self.chosen[number])
 
     def value(self, number: int, read: Sentence) -> Value | None:
         """What a sentence comes to in an example; None where only its judge knows."""
-        return None
+        return None if self.evaluate is None else self.evaluate(self.chosen[number], read)
 
     def shown(self, number: int) -> Any:
         """An example with what was read in it, to be shown."""

@@ -17,6 +17,7 @@ from ngs.tasks.report.sections import Section, render
 from ngs.tasks.report.shares import Shares
 
 TEST, VALIDATION = "test part", "validation part"
+Names = Mapping[str, str]
 
 
 class Report(ABC):
@@ -27,9 +28,9 @@ class Report(ABC):
     examples: ClassVar[str]
     """what is learned from"""
     right: ClassVar[str] = "answers right"
-    labels: ClassVar[Mapping[str, str]]
+    labels: ClassVar[Names]
     """shares in the headline, and what is right in each"""
-    curves: ClassVar[Mapping[str, str]]
+    curves: ClassVar[Names]
     """shares that are drawn over time, and what is right in each"""
     folder: ClassVar[str] = "tasks/report"
     """of its own templates"""
@@ -109,13 +110,9 @@ class AnswersReport(Report):
     """what is hidden in an example"""
     true: ClassVar[str] = "true"
     """what a true sentence is called in a card"""
-    labels: ClassVar[Mapping[str, str]] = {"formula": "whole sentences right", "symbol": "symbols right"}
-    curves: ClassVar[Mapping[str, str]] = {
-        "calculation": "answers",
-        "formula": "sentences",
-        "symbol": "symbols",
-    }
-    groups: ClassVar[Mapping[str, str]] = {"by_length": "length"}
+    labels: ClassVar[Names] = {"formula": "whole sentences right", "symbol": "symbols right"}
+    curves: ClassVar[Names] = {"calculation": "answers", "formula": "sentences", "symbol": "symbols"}
+    groups: ClassVar[Names] = {"by_length": "length"}
     """what examples are told apart by, and the head of its column"""
     cards: ClassVar[str] = "cards"
     """the class of a list of cards"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from ngs.tasks.clevr.scene_drawing import drawing
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.scores import ProgramScores, outcomes, same_meaning, scores_of
 from ngs.tasks.report.readings import Readings, in_turn
-from ngs.tasks.report.report import AnswersReport
+from ngs.tasks.report.report import AnswersReport, Names
 from ngs.tasks.report.searches import ONE_STEP, Fate, Searches
 
 
@@ -199,16 +199,12 @@ class QuestionReport(AnswersReport):
     folder: ClassVar[str] = "tasks/clevr/report"
     examples: ClassVar[str] = "questions"
     sentence: ClassVar[str] = "program"
-    labels: ClassVar[Mapping[str, str]] = {
+    labels: ClassVar[Names] = {
         "programs": "programs identical to the true ones",
         "equivalent": "programs equivalent to them",
     }
-    curves: ClassVar[Mapping[str, str]] = {
-        "answers": "answers",
-        "programs": "programs",
-        "equivalent": "equivalent",
-    }
-    groups: ClassVar[Mapping[str, str]] = {"by_kind": "kind of question", "by_length": "modules"}
+    curves: ClassVar[Names] = {"answers": "answers", "programs": "programs", "equivalent": "equivalent"}
+    groups: ClassVar[Names] = {"by_kind": "kind of question", "by_length": "modules"}
     cards: ClassVar[str] = "questions"
     places: ClassVar[tuple[int, int]] = (12, 4)
     few: ClassVar[int] = 3

@@ -31,7 +31,7 @@ from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS
 from ngs.tasks.report.readings import Readings
-from ngs.tasks.report.report import AnswersReport
+from ngs.tasks.report.report import AnswersReport, Names
 from ngs.tasks.report.searches import MORE_STEPS, Corrected, Fate, Searches
 from ngs.tasks.report.sections import Section, address_of, confusion_table, sign
 
@@ -194,12 +194,8 @@ class FormulaReport(AnswersReport):
     examples: ClassVar[str] = "formulas"
     sentence: ClassVar[str] = "formula"
     true: ClassVar[str] = "written"
-    labels: ClassVar[Mapping[str, str]] = {"formula": "whole formulas right", "symbol": "symbols right"}
-    curves: ClassVar[Mapping[str, str]] = {
-        "calculation": "answers",
-        "formula": "formulas",
-        "symbol": "symbols",
-    }
+    labels: ClassVar[Names] = {"formula": "whole formulas right", "symbol": "symbols right"}
+    curves: ClassVar[Names] = {"calculation": "answers", "formula": "formulas", "symbol": "symbols"}
     examined: ClassVar[int | None] = None
     pretrain_steps: ClassVar[int] = PRETRAIN_STEPS
     searches: ClassVar[type[Searches[Any]]] = FormulaSearches

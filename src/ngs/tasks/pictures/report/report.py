@@ -18,7 +18,7 @@ from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMarks, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import values_of
-from ngs.tasks.report.report import Report
+from ngs.tasks.report.report import Names, Report
 from ngs.tasks.report.sections import Section, address_of, confusion_table
 
 SHOWN_MISTAKES = 12
@@ -150,11 +150,11 @@ class SceneReport(Report):
     folder: ClassVar[str] = "tasks/pictures/report"
     examples: ClassVar[str] = "pictures"
     right: ClassVar[str] = "objects found with all four attributes right"
-    labels: ClassVar[Mapping[str, str]] = {
+    labels: ClassVar[Names] = {
         "precision": "of the objects seen are there",
         "relations": "pairwise relations right",
     }
-    curves: ClassVar[Mapping[str, str]] = {
+    curves: ClassVar[Names] = {
         "objects_right": "objects",
         "found": "objects found",
         "relations": "relations",
