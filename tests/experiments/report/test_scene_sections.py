@@ -54,7 +54,7 @@ def test_the_headline_and_the_tables_are_the_result(run: Path, text: str) -> Non
     assert f"pairwise relations right {test['relations']:.2%} test part" in words
     assert f"chosen step {result['chosen_step']} of 4" in words
     head, *rows = rows_of(text, "numbers shares")
-    assert head == ["in picture", "objects", "all right", "objects found", "relations", "pictures"]
+    assert head == ["in picture", "objects", "all right", "found", "relations", "pictures"]
     assert [row[0] for row in rows] == [*test["by_objects"], "all"]
     assert rows[-1][3:] == [f"{test[name]:.2%}" for name in ("found", "relations", "pictures_right")]
 

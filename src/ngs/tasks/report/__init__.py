@@ -6,6 +6,10 @@
     searches.py   what 1-BS and m-BS make of wrong answers, and which corrections are spurious
     report.py     the report of any task, and of any that is learned from answers
 
-`report.AnswersReport` tells about any task with a grammar and answers as it is. A task with more to show,
-such as a picture, a tree or a table of its own, makes a subclass in its own folder.
+`report.AnswersReport` tells about any task with a grammar and answers as it is. A task with more to show makes
+a subclass in a folder of its own, where a template takes the place of the general one of the same name:
+
+    supervision.html, remark.html    what stands above and below the headline
+    accuracy.html                    what is right of what
+    mistakes.html, corrections.html  cards under headings, each by card.html
 """

@@ -92,7 +92,6 @@ class CorrectedFormula(Corrected):
     """the likeliest formulas with the right answer, and p(z|x,y) of each"""
     p_written: float
     """p(z|x,y) of what is written"""
-
     drawing: Callable[[], str]
     """how 1-BS goes, as SVG"""
 

@@ -156,7 +156,7 @@ class SceneReport(Report):
     }
     curves: ClassVar[Names] = {
         "objects_right": "objects",
-        "found": "objects found",
+        "found": "found",
         "relations": "relations",
         "pictures_right": "pictures",
     }
