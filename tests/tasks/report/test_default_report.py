@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
 from types import SimpleNamespace
 
+import pytest
 import torch
 from torch import nn
 
@@ -79,6 +82,15 @@ def test_a_spurious_correction_is_marked() -> None:
     marked = {"true": "corrected answer 3", "spurious": "spurious answer 3"}
     assert (each.correction == tuple("1+2")) == (fate.value == "true")
     assert marked[fate.value] in words(shown)
+
+
+def test_symbols_that_depend_on_each_other_have_one_probability() -> None:
+    shown = gallery(shown=False, labelled=True)
+    whole = replace(shown.exam, reading=replace(shown.exam.reading, log_probs=None))
+    (each,), _ = whole.mistakes(1, 0)
+    (alone,) = shown.wrong
+    assert each.p_read == pytest.approx([prod(alone.p_read)])
+    assert "p(read)" in words(replace(shown, exam=whole, wrong=(each,)))
 
 
 def test_markup_of_a_task_is_escaped() -> None:

@@ -6,8 +6,8 @@
     searches.py   what 1-BS and m-BS make of wrong answers, and which corrections are spurious
     report.py     the report of any task, and of any that is learned from answers
 
-`report.AnswersReport` tells about any task with a grammar and answers as it is. A task with more to show makes
-a subclass in a folder of its own, where a template takes the place of the general one of the same name:
+`report.AnswersReport` tells about any task with a grammar and answers as it is. A task with more to show
+makes a subclass in a folder of its own, where a template replaces the general one of the same name:
 
     supervision.html, remark.html    what stands above and below the headline
     accuracy.html                    what is right of what
