@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.job import Job
+from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.jobs.step_cost import StepCost
