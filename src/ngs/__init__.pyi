@@ -82,6 +82,7 @@ from ngs.learning.metrics import Scores as Scores
 
 # A task of your own
 from ngs.networks.lenet import LeNet as LeNet
+from ngs.networks.sequence import SequenceNetwork as SequenceNetwork
 from ngs.tasks.hwf.digits import embedded_digits as embedded_digits
 from ngs.tasks.settings import TaskSettings as TaskSettings
 from ngs.tasks.settings import WriterSettings as WriterSettings

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ngs.errors import ShapeError
 from ngs.grammar.constraint import Given
@@ -144,6 +145,30 @@ class Examples:
         if len(labels) != len(lengths):
             raise ShapeError(f"{len(labels)} of {len(lengths)} examples have labels; label all or none")
         return cls.pooled(pool, where, tuple(answers), padded(as_symbol_ids(labels), lengths), view)
+
+    @classmethod
+    def whole(
+        cls,
+        inputs: Sequence[Tensor],
+        answers: Sequence[Value],
+        lengths: Sequence[int],
+        labels: Sequence[Sequence[int]] | None = None,
+    ) -> Examples:
+        """Examples for a network that looks at each input as a whole and writes as many symbols as `lengths`
+        says. Shorter inputs, of words, say, are filled up with PAD.
+
+        >>> examples = Examples.whole([torch.tensor([4, 0]), torch.tensor([2])], answers=[7, 2], lengths=[3, 1])
+        >>> examples.inputs.inputs.tolist()
+        [[4, 0], [2, -1]]
+        """
+        shapes = {each.shape[1:] for each in inputs}
+        if len(shapes) != 1:
+            raise ShapeError(
+                f"the inputs differ in more than their first size ({shapes}); bring all to one size"
+            )
+        stacked = Stacked(pad_sequence(list(inputs), batch_first=True, padding_value=PAD))
+        known = None if labels is None else padded(as_symbol_ids(labels), [len(each) for each in labels])
+        return cls(stacked, tuple(answers), Given(lengths=torch.tensor(lengths)), known)
 
     @classmethod
     def pooled(
