@@ -16,7 +16,7 @@ from accelerate import Accelerator
 
 from ngs.experiments import hwf
 from ngs.experiments.environment import peak_memory_mb
-from ngs.experiments.run import spared, train
+from ngs.experiments.run import spared, training
 from ngs.gpu import rounded_products
 from ngs.networks.lenet import NETWORKS, SIDE
 from ngs.tasks.hwf.dataset import GRAMMAR
@@ -81,7 +81,7 @@ def main() -> None:
     compiling = seconds_of_compiling(config)
     if not options.cold:
         first_use(config)
-    events = train(config, folder)
+    events = training(config, folder)
     first = next(events).row  # before any test
     before = time.time() - options.began - first["seconds"] - compiling
     *measured, result = [first, *(event.row for event in events)]

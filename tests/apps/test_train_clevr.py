@@ -217,7 +217,7 @@ def test_a_stopped_run_says_how_to_go_on_and_does(folder: Path, monkeypatch: pyt
                 raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "train", stopped)
+        patch.setattr(runs, "training", stopped)
         result = ngs(*train(folder), "--out", "stopped", "--seed", "0", "--test-curve")
     assert result.exit_code == 130
     assert "stopped; go on with: ngs train clevr --resume stopped\n" in result.output

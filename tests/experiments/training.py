@@ -21,7 +21,7 @@ def task_of(settings: RunSettings) -> Trainable:
 
 
 def train(settings: RunSettings, folder: Path, **options: Any) -> Iterator[run.Progress]:
-    return run.train(task_of(settings), settings, folder, **options)
+    return run.training(task_of(settings), settings, folder, **options)
 
 
 def trained(settings: RunSettings) -> Trained:

@@ -101,7 +101,7 @@ def _train(
 ) -> None:
     import torch
 
-    from ngs.experiments.run import train
+    from ngs.experiments.run import training
     from ngs.processes import destroy_process_group
     from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, remove
 
@@ -121,7 +121,7 @@ def _train(
         if overwrite:
             remove(folder)
     try:
-        events = train(
+        events = training(
             task,
             settings,
             folder,
@@ -160,7 +160,8 @@ def _resumed(task: Trainable, given: Any, folder: Path, more_given: bool) -> Any
         raise NGSError("--resume goes on with the run's own settings; give it alone, or with --threads")
     name = task_name(folder)
     if name != task.name:
-        raise NGSError(f"{folder} is a run of {name}; go on with: ngs train {name} --resume {folder}")
+        shown, called = (name, name) if name in names() else (repr(name), "FILE")
+        raise NGSError(f"{folder} is a run of {shown}; go on with: ngs train {called} --resume {folder}")
     return load_config(folder, task).settings
 
 

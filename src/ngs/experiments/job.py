@@ -14,7 +14,7 @@ import torch
 
 from ngs.experiments.environment import environment
 from ngs.experiments.record import Record
-from ngs.experiments.run import Progress, train
+from ngs.experiments.run import Progress, training
 from ngs.tasks.finding import find
 from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, RESULT
 
@@ -89,4 +89,4 @@ class Trained(Job):
         return {"task": self.task, **settings, "data": data, "defaults": DEFAULTS}
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
-        return train(find(self.task), self.settings, folder, resume=(folder / CONFIG).exists())
+        return training(find(self.task), self.settings, folder, resume=(folder / CONFIG).exists())

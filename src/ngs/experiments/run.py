@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.record import Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer, batch_taken
+from ngs.tasks.finding import find
 from ngs.tasks.run_folder import (
     A_CHECKPOINT,
     A_NETWORK,
@@ -58,6 +61,46 @@ class Progress:
 
 
 def train(
+    task: Trainable | str,
+    folder: Path | str,
+    *,
+    resume: bool = False,
+    changed_task: bool = False,
+    **settings: Any,
+) -> Mapping[str, Any]:
+    """Train a task and test it, as `ngs train` does, and return the facts that are then in `result.json`.
+
+    `task` is an `ngs.Task`, or what the command takes: a name, a file such as my_task.py, a module. Settings
+    are the options by name: `steps=300, seed=1`. With `resume`, the interrupted run in `folder` goes on with
+    its own; `changed_task` says that changes of the task's file since then do not matter.
+
+    Prints nothing. What a user should know of the data comes as a warning.
+    """
+    task, folder = find(task) if isinstance(task, str) else task, Path(folder)
+    if resume and settings:
+        raise NGSError(f"a run is resumed with its own settings; leave {', '.join(settings)} out")
+    events = training(
+        task,
+        load_config(folder, task).settings if resume else _settings_of(task, settings),
+        folder,
+        resume=resume,
+        changed_task=changed_task,
+        remark=partial(warnings.warn, stacklevel=2),
+    )
+    *_, last = events
+    return last.row
+
+
+def _settings_of(task: Trainable, given: Mapping[str, Any]) -> Any:
+    known = {field.name for field in fields(task.settings)}
+    if unknown := given.keys() - known:
+        raise NGSError(
+            f"{task.name} has no settings {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}"
+        )
+    return task.settings(**given)
+
+
+def training(
     task: Trainable,
     settings: Any,
     folder: Path,

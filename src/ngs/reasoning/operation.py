@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -176,10 +177,25 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
     except Exception as error:  # once, at the edge: the user sees their own call
         is_text = any(isinstance(argument, str) for argument in arguments)
         hint = "; a symbol is its own name unless you write `symbol = int`, say" if is_text else ""
+        advice = misfit(function, arguments) or f"return ngs.UNDEFINED for arguments that have no value{hint}"
         raise SemanticsError(
-            f"{_shown(name, arguments)} raised {type(error).__name__}: {error}; "
-            f"return ngs.UNDEFINED for arguments that have no value{hint}"
+            f"{_shown(name, arguments)} raised {type(error).__name__}: {error}; {advice}"
         ) from error
+
+
+def misfit(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
+    """What to do where a function cannot take so many arguments; nothing where it can."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return ""  # no function, or a built-in without a signature
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        if next(iter(signature.parameters), None) == "self":
+            return "functions of a semantics take no `self`; leave it out, or pass an instance of the class"
+        return f"it takes {signature}: let it take the {len(arguments)} arguments that the grammar gives it"
+    return ""
 
 
 def check_value(value: Value, call: Callable[[], str]) -> None:

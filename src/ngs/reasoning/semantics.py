@@ -12,7 +12,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import fold
 from ngs.grammar.rules import Nonterminal, Rule, Terminal
 from ngs.grammar.tree import Leaf, Tree
-from ngs.reasoning.operation import Operation, Value
+from ngs.reasoning.operation import Operation, Value, misfit
 
 
 class Semantics:
@@ -73,9 +73,10 @@ class Interpretation:
             value = self.semantics.symbol(symbol)
             hash(value)
         except Exception as error:  # once, at the edge: the user sees their own call
+            needed = f"give {self.name} a function `symbol(name)` that returns a hashable value for {symbol!r}"
             raise SemanticsError(
                 f"{self.name}.symbol({symbol!r}) raised {type(error).__name__}: {error}; "
-                f"give {self.name} a function `symbol(name)` that returns a hashable value for {symbol!r}"
+                f"{misfit(self.semantics.symbol, (symbol,)) or needed}"
             ) from error
         return value
 

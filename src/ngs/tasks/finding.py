@@ -45,8 +45,16 @@ def installed(name: str) -> Trainable | None:
     """The task that is installed under a name, if there is one."""
     if name not in _references():
         return None
-    module, _, attribute = _references()[name].partition(":")
-    return _checked(getattr(import_module(module), attribute), f"the entry point {name!r}")
+    reference = _references()[name]
+    module, _, attribute = reference.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise NGSError(
+            f"the task {name!r} is installed as {reference}, which cannot be imported ({error}); install its "
+            f"package again"
+        ) from error
+    return _checked(found, f"the entry point {name!r}")
 
 
 def find(text: str) -> Trainable:

@@ -34,6 +34,8 @@ METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
 A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
 DATA = "data"
 """What the digest of the data is called that a network was trained on, among the facts kept with it."""
+MOST_BYTES = 2**26
+"""Of a file of JSON that is read whole."""
 TASK, TASK_FILE = "task", "task_file"
 """What the name of the task and its file are called in the configuration."""
 
@@ -94,7 +96,7 @@ def configured(facts: Any, origin: Path, task: Trainable | None = None) -> Confi
     }
     if unknown := values.keys() - {field.name for field in fields(found.settings)}:
         raise DataError(
-            f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}; "
+            f"{origin} has settings this program does not know: {', '.join(map(repr, sorted(unknown)))}; "
             f"use the version it was made with, or train anew"
         )
     try:
@@ -115,7 +117,7 @@ def _task_of(name: Any, facts: Any, origin: Path) -> Trainable:
             f"{', '.join(names())}; restore it, or train anew"
         )
     where = file.get("name") if isinstance(file, dict) else None
-    known = f"it is in {where}" if isinstance(where, str) else f"there are {', '.join(names())}"
+    known = f"it is in {where!r}" if isinstance(where, str) else f"there are {', '.join(names())}"
     raise DataError(
         f"{origin} is of the task {name!r}, which is not installed ({known}); say where it is with "
         f"--task FILE"
@@ -125,6 +127,8 @@ def _task_of(name: Any, facts: Any, origin: Path) -> Trainable:
 def read_facts(path: Path) -> Any:
     """The JSON of a run's file; a DataError naming it where there is none."""
     try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise DataError(f"{path} has more than {MOST_BYTES:,} bytes, which no run writes; train anew")
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ngs.apps.serve.messages import Message, part
 from ngs.errors import DataError
-from ngs.tasks.finding import installed
+from ngs.tasks.finding import installed, names
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
 
 ALIVE_SECONDS = 60.0
@@ -166,8 +166,12 @@ def _run(root: Path, folder: Path) -> RunFolder:
         )
     # Of any version: only what is shown in a list is looked at.
     match config:
-        case {"task": str() as task, "method": str(), "steps": int()} if installed(task) is not None:
+        case {"task": str() as task, "method": str(), "steps": int()} if task in names():
             return RunFolder(real, folder, config)
+        case {"task": str() as task, "method": str(), "steps": int()}:
+            raise DataError(
+                f"its task {task[:80]!r} is not installed; look at it with `ngs report --task FILE`"
+            )
     raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 
 
