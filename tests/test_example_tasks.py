@@ -40,10 +40,27 @@ for arguments in json.loads(sys.argv[2]):
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, installed by itself: what it needs is here."""
     folder = tmp_path_factory.mktemp("installed")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", f"--outdir={folder / 'wheel'}", str(ROOT)]
+    build = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        f"--outdir={folder / 'wheel'}",
+        str(ROOT),
+    ]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = (folder / "wheel").glob("*.whl")
-    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(folder / "site")]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(folder / "site"),
+    ]
     subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
     return folder / "site"
 

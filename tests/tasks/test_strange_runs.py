@@ -34,7 +34,11 @@ DEEP = "[" * 100_000 + "]" * 100_000
 TEXTS = (
     *(f'{{"task": {DEEP}}}', f'{{"task": "hwf", "steps": {DEEP}}}', DEEP, "", "null", "3", '"hwf"', "[]"),
     *('{"task": "hwf", "steps": ' + "9" * 5000 + "}", '{"task": ["hwf"]}', '{"task": {"hwf": 1}}', "\udc80"),
-    *('{"task": "hwf", "steps": "many"}', '{"task": "hwf", "__class__": "os"}', '{"task": "hwf", "seed": {}}'),
+    *(
+        '{"task": "hwf", "steps": "many"}',
+        '{"task": "hwf", "__class__": "os"}',
+        '{"task": "hwf", "seed": {}}',
+    ),
     '{"task": "' + "x" * 2**27 + '"}',
 )
 CONFIGS = [
@@ -98,7 +102,9 @@ def test_nothing_that_a_run_names_is_imported(text: str, stranger: Path) -> None
 
 @pytest.mark.usefixtures("nothing_new")
 @pytest.mark.parametrize("command", ["evaluate", "report", "compare"])
-@pytest.mark.parametrize("text", [CONFIGS[0], CONFIGS[7], CONFIGS[len(NAMED)], TEXTS[0], TEXTS[-1]], ids=range(5))
+@pytest.mark.parametrize(
+    "text", [CONFIGS[0], CONFIGS[7], CONFIGS[len(NAMED)], TEXTS[0], TEXTS[-1]], ids=range(5)
+)
 def test_commands_refuse_such_runs_in_one_line(command: str, text: str, stranger: Path) -> None:
     (stranger / CONFIG).write_text(text)
     before = set(sys.modules)

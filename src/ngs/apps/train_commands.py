@@ -23,7 +23,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from ngs.apps.options import with_options
@@ -43,7 +43,12 @@ class Tasks(TyperGroup):
         return list(names())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return _command_of(find(cmd_name), cmd_name)
+        try:
+            return _command_of(find(cmd_name), cmd_name)
+        except NGSError as error:
+            if cmd_name not in names():
+                raise
+            return _refusing(cmd_name, error)  # the list of the others is shown all the same
 
 
 train_app = typer.Typer(
@@ -58,6 +63,16 @@ train_app = typer.Typer(
 @train_app.callback()
 def _all_tasks() -> None:
     """Options are those of the tasks."""
+
+
+def _refusing(name: str, error: NGSError) -> TyperCommand:
+    """The command of a task that is installed and cannot be imported."""
+
+    def refuse() -> None:
+        raise error
+
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return TyperCommand(name, callback=refuse, help=str(error), context_settings=anything)
 
 
 def _command_of(task: Trainable, called: str) -> Any:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,8 @@ def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
     if replace(earlier.settings, data=config.settings.data) != config.settings:
         raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     file, before = config.task.file, read_facts(folder / CONFIG).get(TASK_FILE)
-    if not changed_task and (None if file is None else asdict(file)) != before:
+    known = before.get("sha256") if isinstance(before, dict) else None
+    if not changed_task and known != (None if file is None else file.sha256):
         raise NGSError(
             f"the file of the task was changed since {folder} was begun; put it back, or say with "
             f"--changed-task that the changes do not matter"

@@ -73,7 +73,9 @@ class Interpretation:
             value = self.semantics.symbol(symbol)
             hash(value)
         except Exception as error:  # once, at the edge: the user sees their own call
-            needed = f"give {self.name} a function `symbol(name)` that returns a hashable value for {symbol!r}"
+            needed = (
+                f"give {self.name} a function `symbol(name)` that returns a hashable value for {symbol!r}"
+            )
             raise SemanticsError(
                 f"{self.name}.symbol({symbol!r}) raised {type(error).__name__}: {error}; "
                 f"{misfit(self.semantics.symbol, (symbol,)) or needed}"

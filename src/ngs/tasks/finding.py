@@ -49,9 +49,9 @@ def installed(name: str) -> Trainable | None:
     module, _, attribute = reference.partition(":")
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever a package does when it is imported
         raise NGSError(
-            f"the task {name!r} is installed as {reference}, which cannot be imported ({error}); install its "
+            f"the task {name!r} is installed as {reference}, which cannot be imported ({type(error).__name__}: {error}); install its "
             f"package again"
         ) from error
     return _checked(found, f"the entry point {name!r}")
