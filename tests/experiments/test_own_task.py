@@ -105,7 +105,7 @@ def test_train_resumes_to_the_same_network(file: Path, tmp_path: Path) -> None:
 
 
 def test_train_says_what_is_wrong(file: Path, tmp_path: Path) -> None:
-    with pytest.raises(NGSError, match="first-letter has no settings colour, step; there are .* steps"):
+    with pytest.raises(NGSError, match=r"first-letter has no settings colour, step; there are .* steps"):
         ngs.train(str(file), tmp_path / "run", step=3, colour="red")
     with pytest.raises(NGSError, match="resumed with its own settings; leave steps out"):
         ngs.train(str(file), tmp_path / "run", resume=True, steps=3)
@@ -152,7 +152,8 @@ def test_a_package_adds_a_task_by_an_entry_point(
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: letters\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text(
-        "[ngs.tasks]\nletters = package_of_letters:task\nlost = package_of_letters:lost\ngone = nowhere:task\n"
+        "[ngs.tasks]\nletters = package_of_letters:task\n"
+        "lost = package_of_letters:lost\ngone = nowhere:task\n"
         "hwf = package_of_letters:task\n"
     )
     monkeypatch.syspath_prepend(site)

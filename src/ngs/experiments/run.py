@@ -38,6 +38,7 @@ from ngs.tasks.run_folder import (
     check_there,
     load_config,
     read_facts,
+    remove,
 )
 from ngs.tasks.trainable import Metrics, Prepared, Trainable
 
@@ -147,7 +148,12 @@ def training(
             else:
                 run.begin(command)
             spare()  # the optimizer, too, and all that it imported
-            yield from run.go()
+            try:
+                yield from run.go()
+            except Exception:
+                if not resume and not trainer.steps_done and accelerator.is_main_process:
+                    remove(folder)  # nothing was learned: the next attempt need not ask to overwrite it
+                raise
 
 
 def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:

@@ -157,7 +157,8 @@ class Examples:
         """Examples for a network that looks at each input as a whole and writes as many symbols as `lengths`
         says. Shorter inputs, of words, say, are filled up with PAD.
 
-        >>> examples = Examples.whole([torch.tensor([4, 0]), torch.tensor([2])], answers=[7, 2], lengths=[3, 1])
+        >>> words = [torch.tensor([4, 0]), torch.tensor([2])]
+        >>> examples = Examples.whole(words, answers=[7, 2], lengths=[3, 1])
         >>> examples.inputs.inputs.tolist()
         [[4, 0], [2, -1]]
         """

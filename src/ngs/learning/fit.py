@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
+from typing import Any
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
@@ -61,13 +63,14 @@ def fit(
     """
     if settings is not None and not isinstance(settings, Settings):
         raise NGSError(f"the settings are {settings!r}; give ngs.Settings(...)")
-    _check_labels(grammar, examples)
+    check_labels(grammar, examples)
+    _refuse_other_inputs(examples)
     settings = Settings() if settings is None else settings
     accelerator = Accelerator()
     device = accelerator.device
     examples = examples.to(device)
     made = _made(method, examples)
-    _check_network(network.to(device), grammar, examples)
+    check_network(network.to(device), grammar, examples)
     generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "objective"))
     reasons = reasoner(grammar, semantics, examples, judge=judge, edits=edits)
     objective = Objective(made, reasons, generator)
@@ -99,7 +102,7 @@ def score(
     >>> score(nn.Identity(), grammar, Arithmetic, Examples.of(images, answers=[3, 8])).accuracy
     0.5
     """
-    _check_labels(grammar, examples)
+    check_labels(grammar, examples)
     parameter = next(network.parameters(), None)
     device = torch.device("cpu") if parameter is None else parameter.device
     reads = reasoner(grammar, semantics, examples.to(device), judge=judge)
@@ -141,7 +144,8 @@ def _made(method: MakeMethod, examples: Examples) -> Method:
     )
 
 
-def _check_labels(grammar: Grammar, examples: Examples) -> None:
+def check_labels(grammar: Grammar, examples: Examples) -> None:
+    """A ShapeError where labels are no symbols of the grammar."""
     if examples.labels is None or not examples.labels.numel():
         return
     lowest, highest = int(examples.labels.min()), int(examples.labels.max())
@@ -152,24 +156,61 @@ def _check_labels(grammar: Grammar, examples: Examples) -> None:
         )
 
 
-def _check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> None:
+def _refuse_other_inputs(examples: Examples) -> None:
+    if not isinstance(examples.inputs, Pool):
+        raise NGSError(
+            f"the inputs are {type(examples.inputs).__name__}, and fit reads symbols one by one; for a "
+            f"network that writes sentences make an ngs.Task, or give ngs.Trainer an ngs.Lesson with "
+            f"ngs.methods.Objective(method(examples), reasoner, generator)"
+        )
+
+
+def check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> None:
     """One pass before anything is compiled: the mistake everybody makes is the size of the last layer."""
     if not len(examples):
         raise NGSError("there are no examples to learn from; give at least one")
-    pool = examples.inputs
-    if not isinstance(pool, Pool):
-        raise NGSError(
-            f"the inputs are {type(pool).__name__}, and fit reads symbols one by one; for a network that "
-            f"writes sentences give ngs.Trainer an ngs.Lesson with ngs.methods.Objective(method(examples), "
-            f"reasoner, generator)"
-        )
+    pool, two = examples.inputs, np.arange(min(2, len(examples)))
+    seen = pool.view(pool.inputs[:2]) if isinstance(pool, Pool) else pool.batch(two)
     was_training = network.training
-    with torch.inference_mode():
-        logits = network.eval()(pool.view(pool.inputs[:2]))
-    network.train(was_training)
-    wanted = [len(pool.inputs[:2]), len(grammar.symbols)]
-    if list(logits.shape) != wanted:
+    try:
+        with torch.inference_mode():
+            made = network.eval()(seen)
+            if isinstance(pool, Pool):
+                _check_scores(made, len(seen), grammar)
+            else:
+                _check_decoder(made, examples.given.sizes.new_full((len(two), 1), PAD), grammar)
+    except RuntimeError as error:  # of PyTorch: sizes that do not fit
+        shape = f" of shape {list(seen.shape)}" if isinstance(seen, Tensor) else ""
+        raise ShapeError(f"the network cannot take its inputs{shape}: {error}; change its layers") from error
+    finally:
+        network.train(was_training)
+
+
+def _check_scores(made: Any, inputs: int, grammar: Grammar) -> None:
+    wanted = [inputs, len(grammar.symbols)]
+    if not isinstance(made, Tensor):
+        raise NGSError(
+            f"the network makes a {type(made).__name__} of inputs that are seen one by one; it must make "
+            f"scores {wanted}; for a network that writes sentences give ngs.Examples.whole(...)"
+        )
+    if list(made.shape) != wanted:
         raise ShapeError(
-            f"the network makes {list(logits.shape)} of {wanted[0]} inputs; the grammar has {wanted[1]} "
+            f"the network makes {list(made.shape)} of {inputs} inputs; the grammar has {wanted[1]} "
             f"symbols ({' '.join(grammar.symbols)}), so it must make {wanted}"
+        )
+
+
+def _check_decoder(made: Any, beginnings: Tensor, grammar: Grammar) -> None:
+    if not hasattr(made, "follow"):
+        raise NGSError(
+            f"the network makes a {type(made).__name__} of inputs that are seen as a whole; it must return "
+            f"an ngs.Decoder, as ngs.SequenceNetwork does; for one that sees symbols one by one give "
+            f"ngs.Examples.of(...)"
+        )
+    scores, _ = made.follow(beginnings)
+    wanted = [*beginnings.shape, len(grammar.symbols)]
+    if list(scores.shape) != wanted:
+        raise ShapeError(
+            f"the network's decoder scores {list(scores.shape)} after {list(beginnings.shape)} symbols; the "
+            f"grammar has {wanted[-1]} symbols ({' '.join(grammar.symbols)}), so it must score {wanted}"
         )

@@ -51,8 +51,8 @@ def installed(name: str) -> Trainable | None:
         found = getattr(import_module(module), attribute)
     except Exception as error:  # whatever a package does when it is imported
         raise NGSError(
-            f"the task {name!r} is installed as {reference}, which cannot be imported ({type(error).__name__}: {error}); install its "
-            f"package again"
+            f"the task {name!r} is installed as {reference}, which cannot be imported "
+            f"({type(error).__name__}: {error}); install its package again"
         ) from error
     return _checked(found, f"the entry point {name!r}")
 

@@ -30,6 +30,7 @@ from ngs.grammar.constraint import Automaton, Constraint
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, Pool
+from ngs.learning.fit import check_labels, check_network
 from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.methods import Objective
 from ngs.learning.metrics import Scores, measure, read_all
@@ -167,7 +168,7 @@ class Task(Trainable):
                 f"the task's name is {self.name!r}; runs are named after it: use letters, digits, - and _"
             )
         for name in ("data", "network"):
-            if not callable(getattr(self, name)):
+            if not callable(getattr(self, name)) or isinstance(getattr(self, name), nn.Module):
                 raise NGSError(
                     f"{name} is a {type(getattr(self, name)).__name__}; give a function of the settings that "
                     f"makes it: {name}=lambda settings: ..."
@@ -281,6 +282,8 @@ class PreparedTask(PreparedAnswers):
     def __init__(self, task: Task, settings: TaskSettings, device: torch.device) -> None:
         self.task, self.settings, self.device = task, settings, device
         data = task.splits(settings)
+        for part in (data.train, data.test):
+            check_labels(task.grammar, part)
         parts = cut(settings, data.train, data.test, divided, "examples")
         self.parts = Parts(data, *(task.reasoner(part.to(device), settings) for part in parts))
 
@@ -293,7 +296,14 @@ class PreparedTask(PreparedAnswers):
         return self.parts.train
 
     def network(self) -> nn.Module:
-        return self.task.network(self.settings)
+        network = self.task.network(self.settings)
+        if not isinstance(network, nn.Module):
+            raise NGSError(
+                f"the task's network is a {type(network).__name__}; return a torch.nn.Module from a "
+                f"function of the settings: network=lambda settings: ..."
+            )
+        check_network(network.to(self.device), self.task.grammar, self.reasoner.examples)
+        return network
 
     def network_facts(self) -> dict[str, Any]:
         return self.task.network_facts()
