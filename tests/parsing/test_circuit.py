@@ -22,7 +22,6 @@ from ngs.grammar.normal_form import Value, normal_form
 from ngs.grammar.tree import Sentence, sentence_of
 from ngs.parsing.circuit import (
     Circuit,
-    Edges,
     derivation_circuit,
     determinise,
     leaf_row,
@@ -35,7 +34,7 @@ from ngs.parsing.tables import Blank, compile_tables
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate, interpret
 from tests.enumeration import derivations, sentences
-from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NAMED, PALINDROMES, grammars
+from tests.grammars import ARITHMETIC, NAMED, PALINDROMES, grammars
 
 CPU = torch.device("cpu")
 PLENTY = 10**7
@@ -127,16 +126,6 @@ def test_named_grammars_count_each_sentence_once(grammar: Grammar) -> None:
     check_order(circuit)
 
 
-def test_an_ambiguous_grammar_is_determinised() -> None:
-    flat = torch.zeros(1, 7, 1, dtype=torch.float64)
-    assert totals(derivation_circuit(CATALAN, 7, CPU), flat, [7]) == pytest.approx([132])
-    assert totals(sentence_circuit(CATALAN, 7, CPU), flat, [7]) == pytest.approx([1])
-    words = [("if", "c", "if", "c", "s", "else", "s")]
-    scores = spelled(DANGLING_ELSE, words, 7)
-    assert totals(derivation_circuit(DANGLING_ELSE, 7, CPU), scores, [7]) == pytest.approx([2])
-    assert totals(sentence_circuit(DANGLING_ELSE, 7, CPU), scores, [7]) == pytest.approx([1])
-
-
 def test_each_value_weighs_what_its_sentences_weigh() -> None:
     form = normal_form(DIVISIONS)
     circuit = unroll(compile_tables(form, interpret(DIVISIONS, Arithmetic), 5, PLENTY))
@@ -184,12 +173,6 @@ def test_a_missing_length_names_those_there_are() -> None:
     none = Grammar.parse('s: "a" "b" "c"')
     with pytest.raises(ParseError, match=r"the lengths up to 2 it has are \(none\);"):
         sentence_circuit(none, 2, CPU).root(2)
-
-
-def test_edges_of_one_segment_keep_their_order() -> None:
-    left, right, out = (torch.tensor(x).numpy() for x in ([5, 6, 7, 8], [0, 0, 0, 0], [1, 0, 1, 0]))
-    edges = Edges.of(left, right, out, 2)
-    assert (edges.left.tolist(), edges.out.tolist()) == ([6, 8, 5, 7], [0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("compiled", [derivation_circuit, sentence_circuit])
