@@ -22,6 +22,7 @@ from ngs.parsing.derivations import log_total
 from ngs.parsing.tables import Blank, compile_tables
 from tests.enumeration import derivations
 from tests.grammars import CATALAN, NAMED, NULLABLE_LIST, grammars, score_tables
+from tests.parsing.batches import marginals_of
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,12 @@ def check_sums(case: Case) -> None:
     weights = torch.arange(1.0, len(have) + 1)
     (gradient,) = torch.autograd.grad(have, scores, weights.double())
     torch.testing.assert_close(gradient, weights[:, None, None] * carried)
-    for example, length in enumerate(case.lengths):
+    for example in range(len(case.lengths)):
         symbols, weights = case.derivations(example)
         total = weights.logsumexp(0)
         assert have[example].item() == pytest.approx(total.item(), abs=1e-9)
         assert bool(chart.possible[example]) == (total > -math.inf)
-        wanted = torch.zeros_like(case.scores[example])
-        if total > -math.inf:
-            one_hot = torch.nn.functional.one_hot(symbols, len(case.grammar.symbols)).double()
-            wanted[:length] = ((weights - total).exp()[:, None, None] * one_hot).sum(0)
+        wanted = marginals_of(case.scores[example], symbols, weights)
         torch.testing.assert_close(carried[example], wanted, rtol=1e-9, atol=1e-9)
 
 

@@ -92,7 +92,7 @@ def test_sums_are_over_sentences_each_counted_once(batch: Batch) -> None:
         assert have[example].item() == pytest.approx(total, abs=1e-9)
         assert p.found[example] == (total > -math.inf)
         assert p.entropy[example].item() == pytest.approx(entropy_of(log_probs), abs=1e-9)
-        wanted = marginals_of(batch, example, symbols, log_probs)
+        wanted = marginals_of(batch.scores[example], symbols, log_probs)
         torch.testing.assert_close(p.marginals[example], wanted, rtol=1e-9, atol=1e-9)
 
 
