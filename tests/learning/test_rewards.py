@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
-from ngs.learning.methods import Baseline, Mapo, Method, Reinforce, mapo
+from ngs.learning.methods import Mapo, Method, Reinforce, mapo
 from ngs.parsing.sentences import Sentences
 from ngs.search.memory import Memory
 from tests.learning.tasks import ONE_BY_ONE, TASKS, UNREACHABLE, Case, decoded, value_of
@@ -99,15 +99,6 @@ def test_reinforce_is_minus_the_advantage_times_the_log_of_the_policy(name: str,
     case.check(loss.value, torch.stack(losses).mean())
     assert 0 < np.mean(rewards) < 1 and loss.measures["reward"] == pytest.approx(np.mean(rewards))
     assert method.baseline.value == pytest.approx(0.9 * 0.25 + 0.1 * np.mean(rewards))
-
-
-def test_the_baseline_moves_by_a_hundredth() -> None:
-    baseline = Baseline(0.99, CPU)
-    value = 0.0
-    for rewards in (torch.ones(4), torch.zeros(4), torch.tensor([1.0, 0.0])):
-        assert torch.allclose(baseline.advantage(rewards), rewards - value)  # of the steps before
-        value = 0.99 * value + 0.01 * rewards.mean().item()
-        assert abs(baseline.value.item() - value) < 1e-7
 
 
 # MAPO

@@ -50,10 +50,6 @@ def test_sums_and_products_have_the_value_they_have_on_paper(sentence: str) -> N
     assert want is None or type(have) is Fraction
 
 
-def test_a_class_and_an_instance_mean_the_same_symbols() -> None:
-    assert Arithmetic.symbol("7") == Arithmetic().symbol("7") == 7
-
-
 @given(calculations())
 def test_decimals_are_read_back_exactly(sentence: str) -> None:
     """As data sets store them: floats, or text with six digits after the point."""
