@@ -24,7 +24,7 @@ from ngs.grammar.normal_form import (
 from ngs.grammar.rules import Nonterminal, Rule, Terminal
 from ngs.grammar.tree import Leaf, sentence_of
 from tests.enumeration import _derive, derivations, sentences
-from tests.grammars import ARITHMETIC, NAMED, grammars
+from tests.grammars import NAMED, grammars
 
 MOST = 1_000  # derivations that are worth building one by one
 
@@ -131,34 +131,6 @@ def test_counts_and_lengths_are_those_of_the_rules(grammar: Grammar) -> None:
         part = rooted(grammar, head)
         assert [form.derives(head, n) for n in range(1, 6)] == [bool(sentences(part, n)) for n in range(1, 6)]
     assert not any(form.derives(symbol, 0) for symbol in form.steps)
-
-
-def test_a_step_keeps_the_unit_rules_it_replaces_outermost_first() -> None:
-    form = normal_form(ARITHMETIC)
-    shown = {
-        step.left: [f"{p.rule.head}: {p.rule}" for p in step.productions]
-        for step in form.steps[form.start]
-        if step.right is None
-    }
-    assert shown[Terminal("0")] == ["expr: term", "term: digit", 'digit: "0"']
-    assert set(shown) == {Terminal("0"), Terminal("1"), Terminal("2")}
-
-
-def test_every_way_to_derive_nothing_counts() -> None:
-    grammar = Grammar.parse("""
-        s: "x" a a
-        a: b | -> zero
-        b: -> one
-    """)
-    form = normal_form(grammar)
-    trees = list(map(str, build(form, TreeAlgebra(), form.start, 0, 1)))
-    assert trees == [
-        "s(x, one(), one())",
-        "s(x, one(), zero())",
-        "s(x, zero(), one())",
-        "s(x, zero(), zero())",
-    ]
-    assert form.count(1) == 4
 
 
 def test_the_empty_sentence_has_no_steps() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from ngs.learning.schedule import SCHEDULES, constant, late_decay, one_cycle
+from ngs.learning.schedule import constant, late_decay, one_cycle
 
 DONE = [k / 200 for k in range(201)]
 
@@ -41,8 +41,3 @@ def test_late_decay_stays_up_before_it_falls() -> None:
     assert {rates[k] for k in range(DONE.index(0.1), DONE.index(0.6))} == {1.0}
     assert all(a > b for a, b in pairwise(rates[DONE.index(0.6) :]))
     assert rates[-1] == pytest.approx(0.0)
-
-
-def test_schedules_have_names() -> None:
-    names = {"one-cycle": one_cycle, "late-decay": late_decay, "constant": constant}
-    assert dict(SCHEDULES) == names

@@ -156,13 +156,6 @@ def test_unsegmented_parse_is_the_best_sum_over_segmentations(
     check_unsegmented(grammar, data.draw(score_tables(grammar, frames, impossible=0.1)))
 
 
-@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
-def test_unsegmented_parse_of_named_grammars(grammar: Grammar) -> None:
-    for seed in range(3):
-        torch.manual_seed(seed)
-        check_unsegmented(grammar, torch.randn(5, len(grammar.symbols), dtype=torch.float64).log_softmax(-1))
-
-
 def test_frames_of_one_symbol_are_joined() -> None:
     symbols = ARITHMETIC.encode("11++222")
     sure = torch.full((7, 7), 0.01)

@@ -20,7 +20,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import interpret
 from tests.enumeration import sentences
-from tests.grammars import CATALAN, NAMED, grammars
+from tests.grammars import CATALAN, grammars
 
 PLENTY = 10**7
 
@@ -70,25 +70,6 @@ def test_the_values_of_the_start_are_those_of_the_sentences(grammar: Grammar, lo
         assert form.derives(form.start, length) == bool(wanted)
 
 
-@given(grammars(), st.integers(1, 3))
-def test_each_entry_is_the_number_of_what_its_parts_combine_to(grammar: Grammar, longest: int) -> None:
-    form = normal_form(grammar)
-    tables = compile_tables(form, Words(), longest, PLENTY)
-    for (symbol, length), compiled in tables.tables.items():
-        numbers = tables.values[symbol, length]
-        assert list(numbers.values()) == list(range(len(numbers)))
-        assert [(table.step, table.left_length) for table in compiled] == list(form.splits(symbol, length))
-        used = set()
-        for table in compiled:
-            lefts = tables.values[table.step.left, table.left_length]
-            right = table.step.right
-            rights = [None] if right is None else tables.values[right, length - table.left_length]
-            combined = [[numbers[table.step.combine(Words(), b, c)] for c in rights] for b in lefts]
-            assert table.out.tolist() == combined
-            used.update(table.out.ravel().tolist())
-        assert used == set(numbers.values())
-
-
 @given(grammars(), st.integers(1, 5), st.data())
 def test_the_budget_is_the_number_of_entries(grammar: Grammar, longest: int, data: st.DataObject) -> None:
     form = normal_form(grammar)
@@ -114,14 +95,6 @@ def test_nothing_is_built_beyond_the_budget() -> None:
         assert counting.nodes <= budget
     compile_tables(form, counting := Counting(), 8, entries)
     assert counting.nodes == entries
-
-
-@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
-def test_blank_tables_have_one_entry_for_each_step_and_split(grammar: Grammar) -> None:
-    form = normal_form(grammar)
-    tables = compile_tables(form, Blank(), 7, PLENTY)
-    assert all(len(values) == 1 for values in tables.values.values())
-    assert tables.entries == sum(len(form.splits(*key)) for key in tables.tables)
 
 
 @pytest.mark.parametrize("length", [1, 3, 5, 7])

@@ -7,14 +7,12 @@ from math import exp, inf
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs import ChainSettings, Grammar, NGSError, Semantics, multi_step, one_step
 from ngs.grammar.tree import Sentence
 from ngs.reasoning.arithmetic import Arithmetic
-from tests.search.semantics import SMALL_ARITHMETIC, Problem, answers, arithmetic_problems, log_probs_of
+from tests.search.semantics import answers, log_probs_of
 
 DIGITS = Grammar.parse("""
     expr: expr "+" digit -> add | expr "-" digit -> subtract | expr "*" digit -> multiply | digit
@@ -59,38 +57,14 @@ def test_settings_that_could_not_work(parameters: dict[str, float], message: str
         ChainSettings(**parameters)
 
 
-@given(arithmetic_problems(), st.integers(0, 2**32 - 1))
-@settings(max_examples=50)
-def test_the_generator_decides_everything(problem: Problem, seed: int) -> None:
-    def run() -> tuple[Sentence, ...]:
-        generator = torch.Generator().manual_seed(seed)
+def test_the_generator_decides_everything() -> None:
+    def states(seed: int) -> tuple[Sentence, ...]:
+        draws, chain = torch.Generator().manual_seed(seed), ChainSettings(30, back_search=0.1, epsilon=0.3)
         torch.rand(3)  # the global generator plays no role
-        return multi_step(
-            SMALL_ARITHMETIC,
-            Arithmetic,
-            problem.log_probs,
-            problem.target,
-            problem.sentence,
-            generator=generator,
-        ).states
+        return multi_step(DIGITS, Arithmetic, log_scores(0), TARGET, chain=chain, generator=draws).states
 
-    assert run() == run()
-
-
-def test_different_generators_differ() -> None:
-    chain = ChainSettings(steps=30, epsilon=0.3, back_search=0.1)
-    runs = {
-        multi_step(
-            DIGITS,
-            Arithmetic,
-            log_scores(0),
-            TARGET,
-            chain=chain,
-            generator=torch.Generator().manual_seed(seed),
-        ).states
-        for seed in range(4)
-    }
-    assert len(runs) == 4
+    assert [states(seed) for seed in range(4)] == [states(seed) for seed in range(4)]
+    assert len({states(seed) for seed in range(4)}) == 4
 
 
 def test_no_steps_change_nothing() -> None:

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ngs import PAD, UNDEFINED, Grammar, GrammarError, Semantics, independent, posterior
+from ngs import PAD, UNDEFINED, Grammar, GrammarError, Semantics, posterior
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.tree import Sentence
 from ngs.reasoning.arithmetic import Arithmetic
@@ -292,16 +292,6 @@ def test_ambiguous_grammars_are_refused(grammar: Grammar, length: int, sentence:
         posterior(grammar, Anything, scores, None, [0])
     short = scores[:, :1]
     assert posterior(grammar, Anything, short, None, ["a"]).exact.all()  # one symbol has one tree
-
-
-def test_the_likeliest_right_sentence_is_not_the_likeliest_sentence() -> None:
-    scores = torch.full((1, 3, len(SMALL_ARITHMETIC.symbols)), -4.0, dtype=torch.float64)
-    for t, symbol in enumerate("1+1"):
-        scores[0, t, SMALL_ARITHMETIC.symbol_id(symbol)] = 0.0
-    scores[0, 1, SMALL_ARITHMETIC.symbol_id("*")] = -0.5
-    scores = scores.log_softmax(-1)
-    assert independent(SMALL_ARITHMETIC, scores).best()[0] == ("1", "+", "1")
-    assert posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [1]).best()[0] == ("1", "*", "1")
 
 
 def test_the_evidence_does_not_remember_the_grad_mode_of_its_first_reader() -> None:

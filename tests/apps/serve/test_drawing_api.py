@@ -42,11 +42,7 @@ def test_read(client) -> None:
     reading = Reading.model_validate(answer.json())
     assert (reading.formula, reading.value, len(reading.symbols)) == ("3*4", "12", 3)
     assert reading.tree.children[1].label == "4"
-
-
-def test_the_example_of_the_description_is_read(client) -> None:
-    answer = client.post("/api/read", json=drawing(EXAMPLE))
-    assert answer.json()["formula"] == "7+1"
+    assert client.post("/api/read", json=drawing(EXAMPLE)).json()["formula"] == "7+1"  # of the description
 
 
 def test_the_named_network_reads(client) -> None:
