@@ -26,12 +26,9 @@ def test_one_cycle_goes_up_and_then_down(warm_up: float, start: float, end: floa
     assert all(a > b for a, b in pairwise(rates[top:]))
 
 
-def test_one_cycle_without_warm_up_only_falls() -> None:
+def test_one_cycle_without_warm_up_only_falls_and_stays_at_its_end() -> None:
     assert one_cycle(0.0, warm_up=0.0) == 1.0
     assert one_cycle(1.0, warm_up=0.0) == pytest.approx(1e-4)
-
-
-def test_one_cycle_stays_at_its_end() -> None:
     assert one_cycle(1.5) == one_cycle(1.0)
 
 

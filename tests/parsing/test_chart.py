@@ -16,7 +16,7 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.tree import sentence_of
-from ngs.parsing.chart import LOG, MAX, drawing, exponential, inside, outside
+from ngs.parsing.chart import LOG, MAX, inside, outside
 from ngs.parsing.circuit import Circuit, Edges, unroll
 from ngs.parsing.derivations import log_total
 from ngs.parsing.tables import Blank, compile_tables
@@ -132,20 +132,6 @@ def test_the_best_derivation_is_found_and_spelled_out(case: Case) -> None:
         else:
             assert chart.totals[example].item() == pytest.approx(best)
             assert check_choice(case, carried, example) == pytest.approx(best)
-
-
-@given(cases(impossible=0.1), st.integers(0, 2**32 - 1))
-def test_a_drawn_derivation_is_possible(case: Case, seed: int) -> None:
-    chart = inside(
-        case.circuit, case.scores, case.roots, drawing(exponential(torch.Generator().manual_seed(seed)))
-    )
-    assert chart.totals.equal(inside(case.circuit, case.scores, case.roots, LOG).totals)
-    carried = outside(chart)
-    for example in range(len(case.lengths)):
-        if chart.possible[example]:
-            check_choice(case, carried, example)
-        else:
-            assert not carried[example].any()
 
 
 def test_an_impossible_example_does_not_touch_the_others() -> None:
