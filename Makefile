@@ -23,9 +23,10 @@ test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup # tests of one group share what they train
 
 bench: $(VENV)/.installed
-	$(BIN)/ngs bench --out bench
-	$(BIN)/ngs bench-training --out bench
-	$(BIN)/ngs bench-clevr --out bench
+	$(BIN)/ngs bench
+	$(BIN)/python benchmarks/training.py formulas
+	$(BIN)/python benchmarks/training.py questions
+	$(BIN)/python benchmarks/questions.py
 
 # Trains with and without the kernels for GPUs, where there is a GPU, and says how much faster they make its steps.
 gpu-check: $(VENV)/.installed

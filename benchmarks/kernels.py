@@ -10,37 +10,29 @@ are printed line by line, and as JSON at the end.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from statistics import median
 from typing import Any
 
+import measuring
 import torch
+from torch.utils.benchmark import timer
 
 from ngs.experiments.catalogue.settings import our_clevr, paper_clevr
-from ngs.experiments.clevr import CLEVRCourse
-from ngs.experiments.config import EMBEDDED
-from ngs.experiments.course import AnswersCourse
-from ngs.experiments.environment import environment
 from ngs.gpu import rounded_products
 from ngs.kernels import DEVICES, NAMES, devices
 from ngs.learning.loop import Trainer
+from ngs.tasks.clevr.preparation import PreparedQuestions
+from ngs.tasks.settings import EMBEDDED
+from ngs.tasks.task import PreparedAnswers
 
 WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
-
-
-def courses(clevr: str) -> Iterator[tuple[str, AnswersCourse]]:
-    """Runs that can use kernels, by our settings and by the paper's."""
-    device = torch.device("cuda")
-    yield "questions, our settings", CLEVRCourse(our_clevr(data=clevr), device)
-    yield "questions, the paper's", CLEVRCourse(paper_clevr(data=clevr), device)
 
 
 @contextmanager
@@ -53,26 +45,24 @@ def kernels(names: tuple[str, ...]) -> Iterator[None]:
         DEVICES.update(before)
 
 
-def milliseconds(course: AnswersCourse, method: str, steps: int) -> float:
-    """Of one training step, on average over `steps` of them."""
-    course.config = replace(course.config, method=method, steps=WARM_UP + steps)
+def milliseconds(prepared: PreparedAnswers, method: str, steps: int) -> float:
+    """Of one training step, on average over `steps` of them, launched as in a run: none is waited for."""
+    prepared.settings = replace(prepared.settings, method=method, steps=WARM_UP + steps)
     torch.manual_seed(0)
-    trainer = iter(Trainer(course.network(), course.lessons(), course.config.settings))
-    for number in range(WARM_UP + steps):
-        if number == WARM_UP:
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
+    trainer = iter(Trainer(prepared.network(), prepared.lessons(), prepared.settings.settings))
+    for _ in range(WARM_UP):
         next(trainer)
-    torch.cuda.synchronize()
-    return 1000 * (time.perf_counter() - begin) / steps
+    begin = timer()
+    for _ in range(steps):
+        next(trainer)
+    return 1000 * (timer() - begin) / steps
 
 
-Train = Callable[[str, int], float]
-"""(method, steps) -> milliseconds of a step, with the kernels that are on."""
+def measured(train: Callable[[], float], rounds: int) -> Any:
+    """Median milliseconds of a step in each way, and how many times longer it takes without each kernel.
 
-
-def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
-    """Median milliseconds of a step in each way, and how many times longer it takes without each kernel."""
+    `train` trains with the kernels that are on, and returns the milliseconds of a step.
+    """
     ways: Mapping[str, tuple[str, ...]] = {
         "with all": NAMES,
         "with none": (),
@@ -82,7 +72,7 @@ def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
     for _ in range(rounds):
         for way, names in ways.items():
             with kernels(names):
-                spent[way].append(train(method, steps))
+                spent[way].append(train())
     found = {way: median(each) for way, each in spent.items()}
     return {
         "milliseconds": found,
@@ -92,22 +82,21 @@ def measured(train: Train, method: str, rounds: int, steps: int) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--clevr", default=EMBEDDED)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--rounds", type=int, default=2)
-    given = parser.parse_args()
+    options = measuring.parser(__doc__, rounds=2)
+    options.add_argument("--clevr", default=EMBEDDED)
+    options.add_argument("--steps", type=int, default=60)
+    given = measuring.asked(options)
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here, so kernels cannot be measured.")
+    runs = {"our settings": our_clevr, "the paper's": paper_clevr}
+    begun = {kind: PreparedQuestions(config(data=given.clevr), given.device) for kind, config in runs.items()}
     rows = {}
     with rounded_products():  # as in a run
-        for kind, course in courses(given.clevr):
-            for method in METHODS:
-                row = measured(partial(milliseconds, course), method, given.rounds, given.steps)
-                rows[f"{kind}, {method}"] = row
-                ratios = ", ".join(f"{way} {ratio:.2f}" for way, ratio in row["ratios"].items())
-                print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {ratios}", flush=True)
-    print(json.dumps({"environment": environment(torch.device("cuda"), sys.argv), "runs": rows}))
+        for kind, method in product(begun, METHODS):
+            row = measured(partial(milliseconds, begun[kind], method, given.steps), given.rounds)
+            rows[f"questions, {kind}, {method}"] = row
+            print(f"{kind}, {method}: {row['milliseconds']['with all']:.2f} ms; {row['ratios']}", flush=True)
+    measuring.tell(given, runs=rows)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def kernels_on_any_device(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def rendering_once() -> Iterator[None]:
     """Runs that are trained in the tests of a module share their rendered pictures."""
-    from ngs.experiments import scenes
+    from ngs.tasks.pictures import preparation as scenes
     from tests.tasks.pictures.picture_folders import rendered_once
 
     with pytest.MonkeyPatch.context() as patch:

@@ -39,4 +39,4 @@ def test_every_example_has_its_output_and_every_output_its_example() -> None:
     outputs = {path.stem for path in (ROOT / "examples" / "expected").iterdir()}
     assert outputs == {path.stem for path in EXAMPLES}
     others = {path.name for path in (ROOT / "examples").iterdir() if path not in EXAMPLES}
-    assert others - {"__pycache__"} == {"expected"}
+    assert others - {"__pycache__"} == {"expected", "tasks"}

@@ -14,10 +14,6 @@ from torch import Tensor
 
 import ngs
 import ngs.kernels
-from ngs.experiments.clevr import CLEVRCourse
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.course import Course
-from ngs.experiments.hwf import HWFCourse
 from ngs.gpu import rounded_products
 from ngs.grammar.constraint import Given, enumerate_sentences
 from ngs.grammar.library import arithmetic
@@ -29,7 +25,12 @@ from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import back_search, sample_corrections
 from ngs.search.judges import TableJudge
 from ngs.tasks.clevr.noun_phrases import rearrangements, switches
+from ngs.tasks.clevr.preparation import PreparedQuestions
+from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
+from ngs.tasks.hwf.preparation import PreparedFormulas
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.task import PreparedAnswers
 from tests.networks import asked as asking
 from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
 
@@ -185,16 +186,16 @@ def test_a_decoder_with_rounded_products(engine: str, name: str, layers: int, hi
 # Training
 
 
-def course(task: str, method: str) -> Course:
+def course(task: str, method: str) -> PreparedAnswers:
     alike: dict[str, Any] = {"batch_size": 16, "averaging": 0.5, "steps": 4, "method": method}
     if task == "hwf":
-        return HWFCourse(TrainHWF(fraction=0.1, **alike), GPU)
-    return CLEVRCourse(TrainCLEVR(fraction=0.05, **alike), GPU)
+        return PreparedFormulas(TrainHWF(fraction=0.1, **alike), GPU)
+    return PreparedQuestions(TrainCLEVR(fraction=0.05, **alike), GPU)
 
 
-def training(learner: Course) -> Trainer:
+def training(learner: PreparedAnswers) -> Trainer:
     torch.manual_seed(0)
-    return Trainer(learner.network(), learner.lessons(), learner.config.settings, augment=learner.augment)
+    return Trainer(learner.network(), learner.lessons(), learner.settings.settings, augment=learner.augment)
 
 
 @pytest.mark.parametrize("method", METHODS)

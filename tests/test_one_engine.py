@@ -16,12 +16,13 @@ import pytest
 import torch
 
 import ngs
-from ngs.experiments.clevr import CLEVRCourse
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.course import Course
-from ngs.experiments.hwf import HWFCourse
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
+from ngs.tasks.clevr.preparation import PreparedQuestions
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.preparation import PreparedFormulas
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.task import PreparedAnswers
 
 SOURCE = Path(ngs.__file__).parent
 TESTS = Path(__file__).parent
@@ -66,19 +67,19 @@ ALIKE: dict[str, Any] = {"batch_size": 16, "schedule": "one-cycle"}
 
 
 @cache
-def course(task: str) -> Course:
+def course(task: str) -> PreparedAnswers:
     if task == "hwf":
-        return HWFCourse(TrainHWF(fraction=0.1, **ALIKE), torch.device("cpu"))
-    return CLEVRCourse(TrainCLEVR(fraction=0.05, start="likeliest", **ALIKE), torch.device("cpu"))
+        return PreparedFormulas(TrainHWF(fraction=0.1, **ALIKE), torch.device("cpu"))
+    return PreparedQuestions(TrainCLEVR(fraction=0.05, start="likeliest", **ALIKE), torch.device("cpu"))
 
 
 @cache
 def functions_of_a_step(task: str, method: str, layers: tuple[str, ...]) -> set[str]:
     """The functions of some layers that one training step executes, by qualified name."""
     learner: Any = course(task)
-    learner.config = replace(learner.config, method=method)
+    learner.settings = replace(learner.settings, method=method)
     torch.manual_seed(0)
-    trainer = iter(Trainer(learner.network(), learner.lessons(), learner.config.settings))
+    trainer = iter(Trainer(learner.network(), learner.lessons(), learner.settings.settings))
     for _ in range(2):
         next(trainer)  # what is made once, by the first step, is not part of a step
     seen: set[CodeType] = set()

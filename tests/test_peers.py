@@ -49,7 +49,5 @@ def test_the_verdict_counts_seeds_that_reach_the_goal(peers: ModuleType) -> None
 
 @pytest.mark.parametrize("cold", [False, True])
 def test_both_clocks_are_cold_or_none(peers: ModuleType, cold: bool, tmp_path: Path) -> None:
-    options = Namespace(
-        threads=1, site=tmp_path, environment=None, lengths=[], data="embedded", steps=5, cold=cold
-    )
+    options = Namespace(threads=1, site=tmp_path, lengths=[], data="embedded", steps=5, cold=cold)
     assert [("--cold" in each.options) for each in peers.contestants(options, tmp_path)] == [cold, cold]

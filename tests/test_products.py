@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ngs.experiments.run import COURSES
 from ngs.gpu import products_are_rounded, rounded_products
+from ngs.tasks.finding import find
 
 
 def test_rounding_ends_with_what_it_was_for() -> None:
@@ -20,5 +20,5 @@ def test_rounding_ends_with_what_it_was_for() -> None:
 
 @pytest.mark.parametrize("task, rounded", [("hwf", True), ("clevr", True), ("scenes", False)])
 def test_rendering_wants_every_bit(task: str, rounded: bool) -> None:
-    with COURSES[task].products():
+    with find(task).products():
         assert products_are_rounded() == rounded

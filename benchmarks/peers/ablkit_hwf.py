@@ -44,10 +44,6 @@ class Part:
     """only looked at to count what was read right"""
     values: list[float]
 
-    def between(self, begin: int, end: int) -> tuple[list[list[torch.Tensor]], None, list[float]]:
-        """Some of the formulas to learn from: no symbols."""
-        return self.images[begin:end], None, self.values[begin:end]
-
 
 def part_of(data: Any, pixels: torch.Tensor, name: str) -> Part:
     """Some of the formulas that run.py wrote, with the images in `pixels`."""
@@ -124,7 +120,7 @@ def bridge_of(symbols: list[str], device: torch.device) -> SimpleBridge:
     return SimpleBridge(ABLModel(learner), Reasoner(Formulas(symbols)), [])
 
 
-def accuracies(bridge: SimpleBridge, part: Part) -> tuple[float, float]:
+def accuracies(bridge: SimpleBridge, part: Part) -> dict[str, float]:
     """The shares of formulas with the right value and of symbols read right, by ABLkit's own count."""
     examples = ListData(X=part.images, gt_pseudo_label=part.symbols, Y=part.values)
     bridge.predict(examples)
@@ -132,10 +128,8 @@ def accuracies(bridge: SimpleBridge, part: Part) -> tuple[float, float]:
     formulas, symbols = ReasoningMetric(kb=bridge.reasoner.kb), SymbolAccuracy()
     formulas.process(examples)
     symbols.process(examples)
-    return (
-        float(formulas.evaluate()["reasoning_accuracy"]),
-        float(symbols.evaluate()["character_accuracy"]),
-    )
+    answers, right = formulas.evaluate()["reasoning_accuracy"], symbols.evaluate()["character_accuracy"]
+    return {"answers": float(answers), "symbols": float(right)}
 
 
 def train(bridge: SimpleBridge, train: Part, test: Part, device: torch.device) -> list[dict[str, float]]:
@@ -144,18 +138,19 @@ def train(bridge: SimpleBridge, train: Part, test: Part, device: torch.device) -
     One call of the bridge for each segment does what one call for all of them does, but lets us test in
     between. The one formula is for the validation that ends every call.
     """
+    one = test.images[:1], None, test.values[:1]
     curve: list[dict[str, float]] = []
     seconds = 0.0
     for _ in range(LOOPS):
         for begin in range(0, len(train.values), SEGMENT):
-            segment = train.between(begin, begin + SEGMENT)
+            part = slice(begin, begin + SEGMENT)
+            segment = train.images[part], None, train.values[part]  # no symbols
             start = time.perf_counter()
-            bridge.train(segment, val_data=test.between(0, 1), loops=1, segment_size=len(segment[0]))
+            bridge.train(segment, val_data=one, loops=1, segment_size=len(segment[0]))
             if device.type == "cuda":
                 torch.cuda.synchronize()
             seconds += time.perf_counter() - start
-            answers, symbols = accuracies(bridge, test)
-            curve.append({"seconds": seconds, "answers": answers, "symbols": symbols})
+            curve.append({"seconds": seconds, **accuracies(bridge, test)})
     return curve
 
 
@@ -190,8 +185,6 @@ def main() -> None:
         "curve": curve,
         "peak_memory_mb": peak / (2**20 if sys.platform == "darwin" else 2**10),
         "peak_gpu_mb": torch.cuda.max_memory_allocated() / 2**20 if device.type == "cuda" else None,
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
-        "torch": torch.__version__,
     }
     options.out.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 

@@ -9,18 +9,19 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
 
 from ngs.experiments import hwf
-from ngs.experiments.config import TrainHWF
 from ngs.experiments.environment import peak_memory_mb
-from ngs.experiments.folder import remove
 from ngs.experiments.run import spared, train
 from ngs.gpu import rounded_products
 from ngs.networks.lenet import NETWORKS, SIDE
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import remove
 
 
 def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> TrainHWF:
@@ -59,6 +60,11 @@ def seconds_of_compiling(config: TrainHWF) -> float:
         return time.perf_counter() - begin
 
 
+def right(row: dict[str, Any]) -> dict[str, float]:
+    """The shares of formulas and symbols that a test had right."""
+    return {"answers": row["test"]["calculation"], "symbols": row["test"]["symbol"]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", help="what `ngs data import` made")
@@ -79,27 +85,15 @@ def main() -> None:
     first = next(events).row  # before any test
     before = time.time() - options.began - first["seconds"] - compiling
     *measured, result = [first, *(event.row for event in events)]
-    tests = [row for row in measured if "test" in row]
-    on_gpu = torch.cuda.is_available()
     facts = {
         "seed": options.seed,
-        "answers": result["test"]["calculation"],
-        "symbols": result["test"]["symbol"],
+        **right(result),
         "seconds_before_training": before,
         "compiling_seconds": compiling,
         "training_seconds": compiling + result["training_seconds"],
-        "curve": [
-            {
-                "seconds": compiling + row["seconds"],
-                "answers": row["test"]["calculation"],
-                "symbols": row["test"]["symbol"],
-            }
-            for row in tests
-        ],
+        "curve": [{"seconds": compiling + row["seconds"], **right(row)} for row in measured if "test" in row],
         "peak_memory_mb": peak_memory_mb(),
-        "peak_gpu_mb": torch.cuda.max_memory_allocated() / 2**20 if on_gpu else None,
-        "device": torch.cuda.get_device_name() if on_gpu else "cpu",
-        "torch": torch.__version__,
+        "peak_gpu_mb": torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None,
     }
     options.out.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 

@@ -1,9 +1,9 @@
 """NGS beside ABLkit: the same formulas, seeds and machine; accuracy, seconds and memory in one table.
 
-    python benchmarks/peers/run.py --data data/HWF.ngs --seeds 5
+    python benchmarks/peers/run.py --site bench/site --data data/HWF.ngs --seeds 5
 
-makes an environment of its own for ABLkit, runs every contestant with every seed in a process of its own, one
-after the other, and writes table.md and results.json. README.md says what is compared.
+runs every contestant with every seed in a process of its own, one after the other, and writes table.md and
+results.json. README.md says what is compared, and how ABLkit gets there.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +24,17 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.comparison import Spread
-from ngs.experiments.environment import commit
-from ngs.tasks.hwf.dataset import GRAMMAR, Formulas, HandwrittenFormulas
+from ngs.experiments.environment import environment
+from ngs.experiments.results.tables import rows_of
+from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 from ngs.tasks.hwf.packed import load
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 GOAL = 0.985
 ABLKIT = "1.0.0"
-PEER_PACKAGES = [f"ablkit=={ABLKIT}", "zoopt==0.4.2", "termcolor==3.3.0"]
-"""ABLkit and what it imports. It also asks for pyswip and torchvision, which only other examples need."""
-SHARED_PACKAGES = ["torch", "numpy", "matplotlib"]
-"""What both use, in our versions; the last by zoopt."""
+INSTALL = f"pip install --target FOLDER --no-deps ablkit=={ABLKIT} zoopt==0.4.2 termcolor==3.3.0"
+"""ABLkit and what it imports that we have not. It also asks for pyswip and torchvision, which only other
+examples need."""
 
 Run = Mapping[str, Any]
 """What a contestant says of one seed, with the wall-clock seconds of its process."""
@@ -45,24 +42,24 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Contestant:
-    """How to start one: the command without DATA, OUT and the seed, and the environment variables."""
+    """A script beside this one: what it is given before and after OUT and the seed, and its PYTHONPATH."""
 
     name: str
-    file: str
-    command: list[str]
-    variables: dict[str, str]
+    script: Path
     data: str
+    path: str
     options: list[str]
 
-    def run(self, seed: int, out: Path) -> Run:
+    def run(self, seed: int, out: Path, threads: int) -> Run:
         """Train and test with one seed, in a new process."""
-        told = out / f"{self.file}-{seed}.json"
+        told = out / f"{self.script.stem}-{seed}.json"
+        variables = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": self.path}
         began, begin = time.time(), time.perf_counter()
-        words = [*self.command, self.data, str(told), "--seed", str(seed), "--began", str(began)]
-        words += self.options
-        with (out / f"{self.file}-{seed}.log").open("w") as log:
+        words = [sys.executable, str(self.script), self.data, str(told), "--seed", str(seed)]
+        words += ["--began", str(began), *self.options]
+        with told.with_suffix(".log").open("w") as log:
             # In `out`: ABLkit keeps its own logs in the folder it is started from.
-            done = subprocess.run(words, env=self.variables, cwd=out, stdout=log, stderr=subprocess.STDOUT)
+            done = subprocess.run(words, env=variables, cwd=out, stdout=log, stderr=subprocess.STDOUT)
         seconds = time.perf_counter() - begin
         if done.returncode:
             sys.exit(f"{self.name}, seed {seed}, failed with {done.returncode}; see {log.name}")
@@ -71,33 +68,11 @@ class Contestant:
 
 def write_formulas(data: HandwrittenFormulas, path: Path) -> None:
     """The data set for somebody who has NumPy and nothing of ours."""
-
-    def part(name: str, formulas: Formulas) -> dict[str, Any]:
-        values = np.array([float(answer) for answer in formulas.answers])
-        return {f"{name}_where": formulas.where.numpy(), f"{name}_values": values}
-
-    symbols = np.array(GRAMMAR.decode(data.columns.tolist()))
-    np.savez(
-        path,
-        images=data.images.numpy(),
-        symbols=symbols,
-        **part("train", data.train),
-        **part("test", data.test),
-    )
-
-
-def make_environment(folder: Path) -> Path:
-    """The Python of a virtual environment with ABLkit and our PyTorch, made where there is none yet."""
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    ready = folder / "ready"
-    if not ready.exists():
-        venv.create(folder, with_pip=True)
-        pip = [str(python), "-m", "pip", "install", "-q"]
-        shared = [f"{name}=={version(name).partition('+')[0]}" for name in SHARED_PACKAGES]
-        subprocess.run([*pip, *shared], check=True)
-        subprocess.run([*pip, "--no-deps", *PEER_PACKAGES], check=True)
-        ready.touch()
-    return python
+    arrays = {"images": data.images.numpy(), "symbols": np.array(GRAMMAR.decode(data.columns.tolist()))}
+    for name, formulas in (("train", data.train), ("test", data.test)):
+        arrays[f"{name}_where"] = formulas.where.numpy()
+        arrays[f"{name}_values"] = np.array([float(answer) for answer in formulas.answers])
+    np.savez(path, **arrays)
 
 
 def seconds_to_goal(run: Run) -> float | None:
@@ -150,16 +125,12 @@ def cell(column: Column, runs: Sequence[Run]) -> str:
 
 def table(asked: Mapping[str, Any], runs: Mapping[str, Sequence[Run]]) -> str:
     """Markdown: what was asked for, a row for each contestant, and the sentences that matter."""
-    lines = [
-        ", ".join(f"{name}: {value}" for name, value in asked.items()),
-        "",
-        "| | " + " | ".join(["seeds", *COLUMNS]) + " |",
-        "|---" * (len(COLUMNS) + 2) + "|",
+    told = ", ".join(f"{name}: {value}" for name, value in asked.items())
+    rows = [
+        [name, str(len(its)), *(cell(column, its) for column in COLUMNS.values())]
+        for name, its in runs.items()
     ]
-    for name, its_runs in runs.items():
-        cells = [cell(column, its_runs) for column in COLUMNS.values()]
-        lines.append("| " + " | ".join([name, str(len(its_runs)), *cells]) + " |")
-    return "\n".join([*lines, "", *verdict(runs)]) + "\n"
+    return "\n".join([told, "", rows_of(["", "seeds", *COLUMNS], rows), "", *verdict(runs)]) + "\n"
 
 
 def verdict(runs: Mapping[str, Sequence[Run]]) -> list[str]:
@@ -179,58 +150,26 @@ def verdict(runs: Mapping[str, Sequence[Run]]) -> list[str]:
     return lines
 
 
-def machine(threads: int) -> dict[str, Any]:
-    """What the numbers hang on."""
-    on_gpu = torch.cuda.is_available()
-    return {
-        "device": torch.cuda.get_device_name() if on_gpu else "cpu",
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "ablkit": ABLKIT,
-        "threads": threads,
-        "commit": commit(),
-    }
-
-
 def contestants(options: argparse.Namespace, out: Path) -> list[Contestant]:
-    variables = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
     # They run in another folder, where a relative path leads elsewhere.
     paths = [str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    ours = {**variables, "PYTHONPATH": os.pathsep.join(paths)}
-    peers = {name: value for name, value in variables.items() if name != "PYTHONPATH"}
-    if options.site is not None:
-        python, peers["PYTHONPATH"] = Path(sys.executable), str(options.site.resolve())
-    else:
-        python = make_environment(options.environment or out / "environment").absolute()
-    lengths = ["--lengths", *map(str, options.lengths)] if options.lengths else []
-    cold = ["--cold"] if options.cold else []
     data = str(Path(options.data).resolve()) if Path(options.data).exists() else options.data
-    own = Contestant(
-        "NGS",
-        "ngs",
-        [sys.executable, str(HERE.resolve() / "ngs_hwf.py")],
-        ours,
-        data,
-        ["--steps", str(options.steps), *lengths, *cold],
-    )
-    peer = Contestant(
-        f"ABLkit {ABLKIT}",
-        "ablkit",
-        [str(python), str(HERE.resolve() / "ablkit_hwf.py")],
-        peers,
-        str(out / "formulas.npz"),
-        cold,
-    )
-    return [own, peer]
+    cold = ["--cold"] if options.cold else []
+    lengths = ["--lengths", *map(str, options.lengths)] if options.lengths else []
+    ours = ["--steps", str(options.steps), *lengths, *cold]
+    site = str(options.site.resolve())
+    return [
+        Contestant("NGS", HERE / "ngs_hwf.py", data, os.pathsep.join(paths), ours),
+        Contestant(f"ABLkit {ABLKIT}", HERE / "ablkit_hwf.py", str(out / "formulas.npz"), site, cold),
+    ]
 
 
 def checked(options: argparse.Namespace) -> HandwrittenFormulas:
     """The formulas that were asked for; an error now rather than after ours has trained."""
     if options.seeds < 1:
         raise NGSError(f"--seeds is {options.seeds}; give one at least")
-    if options.site is not None and not (options.site / "ablkit").is_dir():
-        raise NGSError(f"--site is {options.site}, which has no ablkit; README.md says how to put it there")
+    if not (options.site / "ablkit").is_dir():
+        raise NGSError(f"--site is {options.site}, which has no ablkit; put it there: {INSTALL}")
     data = load(options.data)
     chosen = data.restricted(options.lengths) if options.lengths else data
     if not len(chosen.train) or not len(chosen.test):
@@ -243,8 +182,7 @@ def main() -> None:
     parser.add_argument("--data", default="data/HWF.ngs", help="made by `ngs data import`, or `embedded`")
     parser.add_argument("--seeds", type=int, default=5, help="how many: 0, 1, ...")
     parser.add_argument("--out", type=Path, default=Path("bench/peers"), help="folder to write")
-    parser.add_argument("--environment", type=Path, help="where ABLkit is, or is installed; default: in OUT")
-    parser.add_argument("--site", type=Path, help="a folder that has ABLkit, for this Python; no installing")
+    parser.add_argument("--site", type=Path, required=True, help=f"the FOLDER of `{INSTALL}`")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of each contestant")
     parser.add_argument("--steps", type=int, default=250, help="ours; fewer to try the script")
     parser.add_argument("--lengths", type=int, nargs="*", default=[], help="only formulas of these")
@@ -260,6 +198,8 @@ def main() -> None:
         "steps of ours": options.steps,
         "cold": options.cold,
     }
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    machine = {"ablkit": ABLKIT, "threads": options.threads, "environment": environment(device, sys.argv)}
     out = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     write_formulas(data, out / "formulas.npz")
@@ -267,8 +207,8 @@ def main() -> None:
     runs: dict[str, list[Run]] = {contestant.name: [] for contestant in entered}
     for seed in range(options.seeds):
         for contestant in entered:
-            runs[contestant.name].append(contestant.run(seed, out))
-            facts = {"goal": GOAL, **asked, **machine(options.threads), "runs": runs}
+            runs[contestant.name].append(contestant.run(seed, out, options.threads))
+            facts = {"goal": GOAL, **asked, **machine, "runs": runs}
             (out / "results.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
             # After each of them: it may be stopped.
             (out / "table.md").write_text(table(asked, runs), encoding="utf-8")

@@ -80,6 +80,17 @@ from ngs.learning.methods import Objective as Objective
 from ngs.learning.metrics import Score as Score
 from ngs.learning.metrics import Scores as Scores
 
+# A task of your own
+from ngs.networks.lenet import LeNet as LeNet
+from ngs.tasks.hwf.digits import embedded_digits as embedded_digits
+from ngs.tasks.settings import TaskSettings as TaskSettings
+from ngs.tasks.settings import WriterSettings as WriterSettings
+from ngs.tasks.settings import setting as setting
+from ngs.tasks.task import Splits as Splits
+from ngs.tasks.task import Task as Task
+from ngs.tasks.trainable import MetricsView as MetricsView
+from ngs.tasks.trainable import Trainable as Trainable
+
 # What can go wrong
 from ngs.errors import BudgetError as BudgetError
 from ngs.errors import DataError as DataError

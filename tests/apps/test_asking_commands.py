@@ -20,13 +20,14 @@ from typer.testing import CliRunner
 from ngs.apps import asking_commands
 from ngs.apps.asking_commands import embedded_scenes
 from ngs.apps.cli import app
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.run import train
 from ngs.grammar.constraint import AnyOrder
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import embedded
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.program_text import description
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from tests.experiments.training import as_facts, train
 from tests.tasks.clevr.official_files import scene, thing
 from tests.tasks.clevr.readers import random_reader, some_questions
 
@@ -254,7 +255,7 @@ def test_options_that_contradict_each_other_are_refused(run) -> None:
 
 def test_what_holds_no_run_is_refused(here) -> None:
     (here / "hwf").mkdir()
-    (here / "hwf" / "config.json").write_text(json.dumps(TrainHWF().as_facts()))
+    (here / "hwf" / "config.json").write_text(json.dumps(as_facts(TrainHWF())))
     for folder, told in (("none", "none/config.json cannot be read"), ("hwf", "hwf was trained on hwf")):
         result = ngs("ask", folder, CUBES)
         assert result.exit_code == 1 and result.stdout == ""
@@ -314,7 +315,7 @@ def test_options_of_the_other_task_are_refused(run, here) -> None:
     result = ngs("explain", run, CUBES, "--answer", "1", "--strip")
     assert result.exit_code == 1 and "answers questions; --line and --strip are for pictures" in result.stderr
     (here / "hwf").mkdir()
-    (here / "hwf" / "config.json").write_text(json.dumps(TrainHWF().as_facts()))
+    (here / "hwf" / "config.json").write_text(json.dumps(as_facts(TrainHWF())))
     Image.fromarray(np.zeros((45, 45), dtype=np.uint8)).save("x.png")
     for option in (("--scene", "x.json"), ("--scene-number", "0"), ("--lenient",)):
         result = ngs("explain", "hwf", "x.png", "--answer", "1", *option)

@@ -1,12 +1,10 @@
 """The command line, run as a user runs it."""
 
-import json
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from ngs.apps.cli import app
-from ngs.experiments import benchmark
 
 RUNNER = CliRunner()
 
@@ -40,30 +38,3 @@ def test_the_picture_in_the_docs_is_the_tours(tmp_path) -> None:
 def test_a_drawing_of_the_tour_that_cannot_be_written_is_named(tmp_path) -> None:
     result = RUNNER.invoke(app, ["tour", "--svg", str(tmp_path / "none" / "x.svg")])
     assert result.exit_code == 1 and "x.svg cannot be written: No such file or directory" in result.stderr
-
-
-def test_bench_writes_what_it_prints(tmp_path, monkeypatch) -> None:
-    results = {
-        "machine": {"device": "cpu"},
-        "batch": 64,
-        "speeds": [
-            {
-                "name": "best parse",
-                "seconds": 0.001,
-                "per_second": 64000.0,
-                "reference": "Earley",
-                "reference_seconds": 0.01,
-                "ratio": 0.1,
-            }
-        ],
-        "training_step_seconds": {"supervised": 1.0, "posterior": 1.1},
-        "targets": [{"promise": "fast: at least 5", "measured": 4.0, "kept": False}],
-    }
-    monkeypatch.setattr(benchmark, "run", lambda device, rounds: results)
-    result = RUNNER.invoke(app, ["bench", "--out", str(tmp_path / "bench"), "--threads", "1"])
-    assert result.exit_code == 0, result.output
-    assert json.loads((tmp_path / "bench" / "results.json").read_text()) == results
-    table = (tmp_path / "bench" / "results.md").read_text()
-    assert "| best parse | 64,000 | 1.00 | Earley | 10.0 | 10.0 |" in table
-    assert "| posterior | 1100.00 | 1.10 |" in table
-    assert "| fast: at least 5 | 4 | no |" in table

@@ -89,7 +89,7 @@ def test_what_exists_is_only_replaced_when_asked(leaking, tmp_path) -> None:
     "files, message",
     [
         ({"../x": b""}, "'../x', which is no plain path"),
-        ({TRAIN: b"[{]"}, f"{TRAIN}, line 1, entry 1: no proper JSON"),
+        ({TRAIN: b"[{]"}, f"{TRAIN}, line 1, column 3: no proper JSON"),
         (
             {f"{IMAGES}/4/a.jpg": picture(0, 10, 10)},
             f"{TRAIN}, line 1, entry 1 (train_0): the image '4/a.jpg' is 10x10",

@@ -18,8 +18,6 @@ from ngs.apps import reading_commands
 from ngs.apps.cli import app
 from ngs.apps.formula_reading import as_answer, likeliest, shown_value
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.run import train
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED
@@ -28,7 +26,9 @@ from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.segmentation import Grey
+from ngs.tasks.hwf.settings import TrainHWF
 from tests.enumeration import sentences
+from tests.experiments.training import train
 from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
 
 

@@ -21,7 +21,6 @@ from ngs.experiments.catalogue import index, page
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.environment import environment
-from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Job, address
 from ngs.experiments.record import Record
 from ngs.experiments.results.outcome import Outcome, read_outcome
@@ -29,6 +28,7 @@ from ngs.experiments.results.tables import Section, table
 from ngs.experiments.run import Progress
 from ngs.experiments.sweep.attempt import Event
 from ngs.experiments.sweep.store import Store, addressed
+from ngs.tasks.run_folder import ENVIRONMENT, RESULT
 
 
 @dataclass(frozen=True)

@@ -17,24 +17,25 @@ from torch.nn import functional as F
 from typer.testing import CliRunner
 
 from ngs.apps.cli import app
-from ngs.apps.train_commands import VIEWS
-from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.run import train
-from ngs.experiments.scenes import SceneMarks
+from ngs.apps.run_commands import table_of
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.finding import find
 from ngs.tasks.pictures import picture_packed
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.picture_images import Images, files_of
 from ngs.tasks.pictures.pictures import PictureData, digest_of, joined
+from ngs.tasks.pictures.preparation import SceneMetrics
 from ngs.tasks.pictures.rendered_pictures import without_others
 from ngs.tasks.pictures.rendering.renderer import render
 from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
 from ngs.tasks.pictures.scene_scores import SceneScores
 from ngs.tasks.pictures.seen_objects import SeenObjects
 from ngs.tasks.pictures.seen_scene import SceneReader, in_jitters
+from tests.experiments.training import train
 from tests.tasks.clevr.readers import some_questions
 from tests.tasks.pictures.picture_folders import few, image_folder, packed_pictures
 
@@ -473,7 +474,7 @@ def test_half_of_a_picture_is_refused(options: tuple[str, ...], message: str, fo
 def test_a_share_of_nothing_is_a_dash() -> None:
     """One picture without objects, in which nothing is seen."""
     nothing = SceneScores(1, 1, 0, 0, 0, 0, dict.fromkeys(ATTRIBUTES, 0), 0, 0, 0, None, None)
-    facts, view = SceneMarks(nothing, {0: nothing}).as_facts(), VIEWS["scenes"]
-    columns = [list(column.cells) for column in view.table(facts, "few").columns]
-    assert columns == [["0", "all"], ["0", "0"], *[["-", "-"]] * len(view.shares)]
-    assert list(view.beside(facts)) == ["pictures wholly right: 100.00% of 1"]
+    facts, view = SceneMetrics(nothing, {0: nothing}).as_facts(), find("scenes").metrics
+    columns = [list(column.cells) for column in table_of(view, facts, "few").columns]
+    assert columns == [["0", "all"], ["0", "0"], *[["-", "-"]] * len(view.headings)]
+    assert list(view.below(facts)) == ["pictures wholly right: 100.00% of 1"]

@@ -15,8 +15,6 @@ from typer.testing import CliRunner
 
 from ngs.apps.cli import app
 from ngs.experiments import run as runs
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import A_NETWORK, BEST
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
 from ngs.tasks.clevr import packed
@@ -25,6 +23,9 @@ from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import A_NETWORK, BEST
+from tests.experiments.training import train as train_run
 from tests.tasks.clevr.official_files import scene, sound_files, step, thing, written
 from tests.tasks.clevr.test_official import GONE, spoiled
 
@@ -72,7 +73,7 @@ def folder(questions: VisualQuestions, tmp_path_factory: pytest.TempPathFactory)
     for seed in ("0", "1"):
         done(*train(folder), "--out", folder / f"run-{seed}", "--seed", seed, "--test-curve")
     config = TrainHWF(data=str(folder / "formulas.ngs"), steps=1, validate_every=1, validation=0.2)
-    for _ in runs.train(config, folder / "formulas"):
+    for _ in train_run(config, folder / "formulas"):
         pass
     return folder
 
@@ -257,7 +258,7 @@ def test_help_names_every_choice() -> None:
         (("--grammar", "strict"), "grammar is 'strict'; choose from tidy, free, none"),
         (("--network", "huge"), "network is 'huge'; choose from small, paper"),
         (("--unique", "maybe"), "unique is 'maybe'; choose from strict, lenient"),
-        (("--start", "here"), "start is 'here'; choose from sample, likeliest"),
+        (("--start", "here"), "start is 'here'; choose from likeliest, sample"),
         (("--samples", "0"), "samples is 0; it must be at least 1"),
         (("--back-search", "1"), "back_search is 1.0; it must be in [0, 1)"),
         (("--fraction", "0"), "fraction is 0.0; it must be above 0 and at most 1"),

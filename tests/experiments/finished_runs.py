@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ngs.experiments.folder import A_CHECKPOINT, BEST, CHECKPOINT, CONFIG, EARLY, RESULT
-from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import Config, train
+from ngs.experiments.record import read_rows
 from ngs.learning import tensor_file
+from ngs.tasks.run_folder import A_CHECKPOINT, BEST, CHECKPOINT, CONFIG, EARLY, METRICS, RESULT
+from ngs.tasks.settings import RunSettings
+from tests.experiments.training import train
 
 
-def finished(config: Config, folder: Path, *, resume: bool = False) -> dict[str, Any]:
+def finished(config: RunSettings, folder: Path, *, resume: bool = False) -> dict[str, Any]:
     """Run to the end; the result."""
     *_, last = train(config, folder, resume=resume)
     return dict(last.row)

@@ -10,10 +10,12 @@ from typing import cast
 import torch
 from torch import nn
 
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.run import Config, train
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES, Size
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.settings import RunSettings
+from tests.experiments.training import train
 
 STOPPED_AT = 6
 TINY = Size(16, 8)
@@ -24,11 +26,11 @@ def plain(symbols: int) -> nn.Module:
     return nn.Sequential(nn.AvgPool2d(3), nn.Flatten(), nn.Linear(225, 32), nn.ReLU(), nn.Linear(32, symbols))
 
 
-def comparable(folder: Path) -> dict[str, Config]:
+def comparable(folder: Path) -> dict[str, RunSettings]:
     """Runs that draw nothing, so that any number of processes makes the same steps."""
     questions = TrainCLEVR(
         data=str(folder / "clevr.ngs"),
-        network="tiny",
+        network="small",
         steps=9,
         validate_every=4,
         batch_size=12,
@@ -40,7 +42,7 @@ def comparable(folder: Path) -> dict[str, Config]:
     )
     formulas = TrainHWF(
         data=str(folder / "hwf.ngs"),
-        network="plain",
+        network="wide",
         steps=24,
         validate_every=6,
         batch_size=16,
@@ -73,8 +75,8 @@ def drawing(folder: Path) -> TrainHWF:
 
 def main(folder: Path) -> None:
     torch.set_num_threads(1)
-    cast("dict[str, object]", NETWORKS)["plain"] = plain
-    cast("dict[str, object]", SIZES)["tiny"] = TINY
+    cast("dict[str, object]", NETWORKS)["wide"] = plain
+    cast("dict[str, object]", SIZES)["small"] = TINY
     for name, config in {**comparable(folder), "whole": drawing(folder)}.items():
         for _ in train(config, folder / "two" / name):
             pass

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import torch
 
-from ngs.experiments.config import config_of
-from ngs.experiments.run import train
+from ngs.tasks.run_folder import configured
+from tests.experiments.training import train
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    config = config_of(json.loads(sys.argv[1]), Path("the arguments"))
-    for _ in train(config, Path(sys.argv[2])):
+    config = configured(json.loads(sys.argv[1]), Path("the arguments"))
+    for _ in train(config.settings, Path(sys.argv[2])):
         pass

@@ -14,22 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments import clevr, hwf
-from ngs.experiments.clevr import CLEVRCourse, load_reader, parts_of
-from ngs.experiments.config import LANGUAGES, TrainCLEVR, TrainHWF
-from ngs.experiments.folder import (
-    A_CHECKPOINT,
-    A_NETWORK,
-    BEST,
-    CHECKPOINT,
-    CONFIG,
-    EARLY,
-    ENVIRONMENT,
-    RESULT,
-    load_config,
-)
-from ngs.experiments.record import METRICS, TENSORBOARD, read_rows
-from ngs.experiments.run import evaluate_run, train
+from ngs.experiments.record import read_rows
+from ngs.experiments.run import evaluate_run
 from ngs.grammar.padding import PAD
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
@@ -40,12 +26,31 @@ from ngs.tasks.clevr.dataset import NO_ANSWER, UNKNOWN, QuestionRecord, Question
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.execution import execute, spoken
+from ngs.tasks.clevr.language import LANGUAGES
+from ngs.tasks.clevr.preparation import PreparedQuestions, load_reader, parts_of
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.clevr.scores import ProgramScore, ProgramScores, measure
+from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf import packed as packed_formulas
+from ngs.tasks.hwf import preparation as hwf
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import (
+    A_CHECKPOINT,
+    A_NETWORK,
+    BEST,
+    CHECKPOINT,
+    CONFIG,
+    EARLY,
+    ENVIRONMENT,
+    METRICS,
+    RESULT,
+    TENSORBOARD,
+    load_config,
+)
 from tests.experiments.finished_runs import facts_of, finished
+from tests.experiments.training import train
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.readers import row
 
@@ -57,8 +62,8 @@ FROM_ANSWERS = [method for method in METHODS if method != "supervised"]
 def sizes() -> Iterator[None]:
     """Networks that a test can train."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SIZES, "tiny", Size(16, 8))  # type: ignore[arg-type]
-        patch.setitem(SIZES, "little", Size(64, 32))  # type: ignore[arg-type]
+        patch.setitem(SIZES, "small", Size(16, 8))  # type: ignore[arg-type]
+        patch.setitem(SIZES, "paper", Size(64, 32))  # type: ignore[arg-type]
         yield
 
 
@@ -89,7 +94,7 @@ def config(data: str) -> TrainCLEVR:
     """With all that a checkpoint has to keep; the posterior searches, and remembers what it finds."""
     return TrainCLEVR(
         data=data,
-        network="tiny",
+        network="small",
         steps=7,
         validate_every=3,
         batch_size=12,
@@ -118,7 +123,7 @@ def done(data: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run that may be looked at; whoever changes something copies it."""
     folder = tmp_path_factory.mktemp("runs") / "done"
     config = TrainCLEVR(
-        data=data, network="tiny", steps=12, validate_every=6, batch_size=12, validation=0.2, test_curve=True
+        data=data, network="small", steps=12, validate_every=6, batch_size=12, validation=0.2, test_curve=True
     )
     finished(config, folder)
     return folder
@@ -143,7 +148,7 @@ def test_the_folder_says_what_ran_and_what_came_of_it(done: Path, questions: Vis
     assert [row["step"] for row in rows] == [6, 6, 10, 12, 12]
     training = [row for row in rows if "loss" in row]
     assert set(training[0]) == {"step", "lesson", "learning_rate", "loss", "found", "seconds"}
-    config = load_config(done)
+    config = load_config(done).settings
     plan = parts_of(config, CPU).train.reasoner(config.edits, config.effort).plan
     assert 0 < plan.exact.float().mean() < 1  # some questions are enumerated, others searched
     validating = [row for row in rows if "validation" in row]
@@ -155,7 +160,10 @@ def test_the_network_of_a_run_can_be_used_again(done: Path, questions: VisualQue
     name, scores = evaluate_run(done)
     assert name == "synthetic" and scores.as_facts() == result["test"]
     network = load_reader(done).network
-    assert measure(network, parts_of(load_config(done), CPU).validation).as_facts() == result["validation"]
+    assert (
+        measure(network, parts_of(load_config(done).settings, CPU).validation).as_facts()
+        == result["validation"]
+    )
     assert tensor_file.load(done / BEST, A_NETWORK, "")[1]["step"] == result["chosen_step"]
     early = load_reader(done, EARLY)
     assert early.vocabulary == questions.vocabulary
@@ -167,7 +175,7 @@ def test_the_network_of_a_run_can_be_used_again(done: Path, questions: VisualQue
 def test_every_method_can_be_run_in_every_language(
     method: str, grammar: str, config: TrainCLEVR, tmp_path: Path
 ) -> None:
-    begun = CLEVRCourse(config, CPU)
+    begun = PreparedQuestions(config, CPU)
     torch.manual_seed(config.seed)
     first = begun.network().state_dict()
     config = replace(config, method=method, grammar=grammar, steps=2, averaging=0.0)
@@ -223,7 +231,7 @@ def test_no_steps_leave_the_network_as_it_began(config: TrainCLEVR, tmp_path: Pa
     result = finished(replace(config, steps=0), tmp_path / "run")
     assert result["chosen_step"] == 0 and result["test"]["examples"] == 20
     torch.manual_seed(config.seed)
-    assert same_tensors(CLEVRCourse(config, CPU).network().state_dict(), weights(tmp_path / "run"))
+    assert same_tensors(PreparedQuestions(config, CPU).network().state_dict(), weights(tmp_path / "run"))
 
 
 # What it learns from, chooses by and is tested on
@@ -314,7 +322,7 @@ def test_the_checkpoint_is_chosen_on_validation_and_never_on_the_test(
         right = next(on_test if len(part) == test else on_validation, 0)
         return ProgramScores(ProgramScore(100, right, None, None), {}, {})
 
-    monkeypatch.setattr(CLEVRCourse, "measure", staticmethod(made_up))
+    monkeypatch.setattr(PreparedQuestions, "measure", staticmethod(made_up))
     config = replace(config, steps=8, validate_every=2, test_curve=True)
     assert finished(config, tmp_path / "run")["chosen_step"] == 6
     rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]
@@ -418,7 +426,7 @@ def left_and_resumed(config: TrainCLEVR, events: int, folder: Path) -> None:
 def test_resuming_what_is_finished_changes_nothing(done: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(done, folder)
-    finished(load_config(folder), folder, resume=True)
+    finished(load_config(folder).settings, folder, resume=True)
     assert facts_of(folder) == facts_of(done)
 
 
@@ -432,7 +440,7 @@ def test_the_checkpoint_of_another_configuration_is_refused(
     shutil.copytree(done, tmp_path / "copy")
     shutil.copy(tmp_path / "other" / CHECKPOINT, tmp_path / "copy" / CHECKPOINT)
     with pytest.raises(DataError, match=r"safetensors is of another configuration \(.*steps, .*differ\)"):
-        finished(load_config(tmp_path / "copy"), tmp_path / "copy", resume=True)
+        finished(load_config(tmp_path / "copy").settings, tmp_path / "copy", resume=True)
     with pytest.raises(NGSError, match="copy was trained with other settings; resume it with its own"):
         finished(config, tmp_path / "copy", resume=True)
 
@@ -469,7 +477,7 @@ def test_the_files_of_the_other_task_are_refused(
     shutil.copytree(done, tmp_path / "copy")
     shutil.copy(formulas / CHECKPOINT, tmp_path / "copy" / CHECKPOINT)
     with pytest.raises(DataError, match=r"is of another configuration \(task, .*differ\)"):
-        finished(load_config(tmp_path / "copy"), tmp_path / "copy", resume=True)
+        finished(load_config(tmp_path / "copy").settings, tmp_path / "copy", resume=True)
     shutil.copy(formulas / BEST, tmp_path / "copy" / BEST)
     with pytest.raises(DataError, match=r"best\.safetensors is no network of `ngs train clevr`: it has"):
         evaluate_run(tmp_path / "copy")
@@ -562,7 +570,7 @@ def test_words_are_numbered_as_in_training(
         measured.append(part)
         return measure(network, part)
 
-    monkeypatch.setattr(clevr, "measure", noted)
+    monkeypatch.setattr("ngs.tasks.clevr.preparation.measure", noted)
     evaluate_run(done, saved(data, tmp_path / "other.ngs"))
     numbers = measured[0].examples.inputs.words
     place = {word: number for number, word in enumerate(vocabulary)}
@@ -587,7 +595,7 @@ def test_the_default_method_learns_from_answers(tmp_path: Path) -> None:
     data = saved(changed(changed(made, easy), without_programs), tmp_path / "bare.ngs")
     config = TrainCLEVR(
         data=data,
-        network="little",
+        network="paper",
         steps=60,
         batch_size=32,
         learning_rate=1e-2,

@@ -9,15 +9,17 @@ import pytest
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.comparison import curve, draw_curves
-from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.report.outcome import read_run
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from tests.experiments.training import as_facts
 
 NOT_TESTED = {"step": 40, "seconds": 2, "lesson": "all", "loss": 1.0}
 
 
 def made(folder: Path, config: TrainHWF | TrainCLEVR, share: str) -> Path:
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(config.as_facts()))
+    (folder / "config.json").write_text(json.dumps(as_facts(config)))
     rows = [{"step": 10 * k, "seconds": 1, "test": {share: k / 4}} for k in range(1, 4)]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, NOT_TESTED]))
     return folder

@@ -10,22 +10,23 @@ import pytest
 
 from ngs.errors import DataError
 from ngs.experiments.comparison import Spread, compare
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.counted import COUNTED
-from ngs.experiments.run import Config
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.settings import RunSettings
+from tests.experiments.training import as_facts, task_of
 
 
 def made(
-    folder: Path, config: Config, share: float, *, digest: str = "a", curve: tuple = (), **shares
+    folder: Path, config: RunSettings, share: float, *, digest: str = "a", curve: tuple = (), **shares
 ) -> Path:
     """The folder of a run with these test scores; `curve` has (seconds, test accuracy)."""
     folder.mkdir()
-    names = COUNTED[config.task].shares
+    names = list(task_of(config).metrics.shares)
     test = {"examples": 10, **dict.fromkeys(names, share), **shares}
     result = {"data": "toy", "digest": digest, "training_seconds": 2.0, "test": test, "validation": test}
     result |= {"chosen_step": 1, "peak_memory_mb": None}
     for name, facts in (
-        ("config.json", config.as_facts()),
+        ("config.json", as_facts(config)),
         ("environment.json", {"device": "cpu", "commit": None}),
         ("result.json", result),
     ):

@@ -10,11 +10,22 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.config import TASKS, TrainCLEVR, TrainHWF, Training, TrainScenes, config_of, read_facts
 from ngs.learning.examples import Examples
 from ngs.learning.methods import METHODS, KBest, Mapo, MultiStep, Reinforce, a_sample, most_likely
 from ngs.learning.schedule import constant
+from ngs.networks import lenet, pointer
 from ngs.search.edits import Rearrange, Switch
+from ngs.tasks.clevr.language import LANGUAGES
+from ngs.tasks.clevr.semantics import UNIQUE
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.finding import find, names
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.pictures.scene_network import SCENE_NETWORKS
+from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.run_folder import Configured, configured, read_facts
+from ngs.tasks.settings import METHODS as NAMES
+from ngs.tasks.settings import STARTS, RunSettings
+from tests.experiments.training import task_of
 
 FILE = Path("config.json")
 FIVE = Examples.of([torch.zeros(1, 2)] * 5, [1] * 5, [[0]] * 5)
@@ -38,6 +49,8 @@ OTHER = TrainHWF(
     validation=0.1,
     pretrain=0.5,
     pretrain_formulas=9,
+    start="sample",
+    back_search=0.25,
     walk_steps=2,
     best=3,
     samples=4,
@@ -75,6 +88,7 @@ OTHER_CLEVR = TrainCLEVR(
     enumerated=3,
     memory=6,
     walk_steps=2,
+    best=3,
     back_search=0.25,
 )
 OTHER_SCENES = TrainScenes(data="some.ngs", network="full", rendered=9, rendered_steps=3, augment=False)
@@ -82,7 +96,7 @@ CONFIGURATIONS = [TrainHWF(), OTHER, TrainCLEVR(), OTHER_CLEVR, TrainScenes(), O
 
 
 @pytest.mark.parametrize("other", [OTHER, OTHER_CLEVR], ids=["hwf", "clevr"])
-def test_every_setting_is_changed_in_the_example(other: Training) -> None:
+def test_every_setting_is_changed_in_the_example(other: RunSettings) -> None:
     same = [field.name for field in fields(other) if getattr(other, field.name) == field.default]
     assert same == []
 
@@ -90,22 +104,32 @@ def test_every_setting_is_changed_in_the_example(other: Training) -> None:
 @pytest.mark.parametrize(
     "config", CONFIGURATIONS, ids=["hwf", "other hwf", "clevr", "other clevr", "scenes", "other scenes"]
 )
-def test_what_is_written_comes_back(config: Training, tmp_path: Path) -> None:
+def test_what_is_written_comes_back(config: RunSettings, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps(config.as_facts()))
-    assert config_of(read_facts(path), path) == config
-    assert read_facts(path)["task"] == config.task
+    task = task_of(config)
+    path.write_text(json.dumps(Configured(task, config).as_facts()))
+    assert configured(read_facts(path), path) == (task, config)
+    assert read_facts(path)["task"] == task.name
 
 
 def test_every_task_has_a_configuration_of_its_own() -> None:
-    assert {name: kind.task for name, kind in TASKS.items()} == {
-        name: name for name in ("hwf", "clevr", "scenes")
-    }
-    assert TrainHWF().as_facts() != TrainCLEVR().as_facts()
+    assert [find(name).name for name in names()] == ["hwf", "clevr", "scenes"] == list(names())
+    assert len({find(name).settings for name in names()}) == 3
 
 
-@pytest.mark.parametrize("kind", TASKS.values())
-def test_every_setting_has_help_and_every_name_a_choice(kind: type[Training]) -> None:
+def test_names_that_options_offer_are_there() -> None:
+    """They are listed apart from what they name, so that help needs no PyTorch."""
+    assert list(NAMES) == list(METHODS)
+    assert set(STARTS) == {"likeliest", "sample"}
+    assert list(TrainHWF.choices["network"]) == list(lenet.NETWORKS)
+    assert list(TrainCLEVR.choices["network"]) == list(pointer.SIZES)
+    assert list(TrainCLEVR.choices["grammar"]) == list(LANGUAGES)
+    assert list(TrainCLEVR.choices["unique"]) == list(UNIQUE)
+    assert list(TrainScenes.choices["network"]) == list(SCENE_NETWORKS)
+
+
+@pytest.mark.parametrize("kind", [find(name).settings for name in names()])
+def test_every_setting_has_help_and_every_name_a_choice(kind: type[RunSettings]) -> None:
     assert all(field.metadata["help"].endswith(".") for field in fields(kind))
     texts = {field.name for field in fields(kind) if isinstance(field.default, str)} - {"data"}
     assert texts == kind.choices.keys()
@@ -212,7 +236,7 @@ def test_neighbours_are_those_of_the_language(grammar: str, moves: bool, kind: t
         ({"network": "huge"}, "network is 'huge'; choose from small, paper"),
         ({"grammar": "tidier"}, "grammar is 'tidier'; choose from tidy, free, none"),
         ({"unique": "maybe"}, "unique is 'maybe'; choose from strict, lenient"),
-        ({"start": "anywhere"}, "start is 'anywhere'; choose from sample, likeliest"),
+        ({"start": "anywhere"}, "start is 'anywhere'; choose from likeliest, sample"),
         ({"schedule": "square"}, "schedule is 'square'; choose from one-cycle"),
         ({"precision": "int8"}, "precision is 'int8'; choose from float32"),
         ({"samples": 0}, "samples is 0; it must be at least 1"),
@@ -245,19 +269,19 @@ def test_what_makes_no_sense_for_questions_is_refused(options: dict[str, object]
         ({}, "its task is None"),
         (
             {"task": "chess"},
-            "its task is 'chess', and there are hwf, clevr, scenes; restore it, or train anew",
+            "'chess', which is not installed .there are hwf, clevr, scenes.; say where it is with --task",
         ),
         ({"task": ["clevr"]}, r"its task is \['clevr'\]"),
         ({"task": "clevr", "lengths": [3]}, "does not know: lengths; use the version it was made with"),
         ({"task": "hwf", "grammar": "tidy"}, "does not know: grammar"),
         ({"task": "clevr", "steps": "many"}, "config.json is no configuration of `ngs train clevr`"),
-        ({"task": "clevr", "grammar": {}}, "config.json is no configuration of `ngs train clevr`"),
+        ({"task": "clevr", "grammar": {}}, "grammar is {}; choose from tidy"),
         ({"task": "clevr", "grammar": "none at all"}, "grammar is 'none at all'; choose from"),
     ],
 )
 def test_configurations_of_no_task_are_refused(facts: object, message: str) -> None:
     with pytest.raises(NGSError, match=message):
-        config_of(facts, FILE)
+        configured(facts, FILE)
 
 
 # What is no configuration
@@ -276,11 +300,11 @@ def test_configurations_of_no_task_are_refused(facts: object, message: str) -> N
 )
 def test_other_facts_are_refused(facts: object, message: str) -> None:
     with pytest.raises(NGSError, match=message):
-        config_of(facts, FILE)
+        configured(facts, FILE)
 
 
 def test_settings_of_earlier_versions_get_their_defaults() -> None:
-    assert config_of({"task": "hwf", "steps": 9}, FILE) == TrainHWF(steps=9)
+    assert configured({"task": "hwf", "steps": 9}, FILE).settings == TrainHWF(steps=9)
 
 
 def test_files_that_hold_no_facts_are_named(tmp_path: Path) -> None:

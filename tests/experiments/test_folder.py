@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from ngs.errors import DataError
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import A_NETWORK, DATA, check_data, check_there, read_network
 from ngs.learning import tensor_file
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import A_NETWORK, DATA, check_data, check_there, read_network
 
 
 def made(facts: Any) -> nn.Linear:

@@ -12,19 +12,21 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.folder import CHECKPOINT, CONFIG, RESULT, load_config
 from ngs.experiments.job import DEFAULTS, Job, Trained, address, data_facts
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import BatchSize, Digits
-from ngs.experiments.run import Config
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import CHECKPOINT, CONFIG, RESULT, load_config
+from ngs.tasks.settings import RunSettings
 from tests.experiments.finished_runs import facts_of
+from tests.experiments.training import as_facts, trained
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +46,19 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(params=[TrainHWF, TrainCLEVR], ids=["hwf", "clevr"])
-def config(request: pytest.FixtureRequest, formulas: str, questions: str) -> Config:
-    made: Config = request.param(data=formulas if request.param is TrainHWF else questions, seed=3)
+def config(request: pytest.FixtureRequest, formulas: str, questions: str) -> RunSettings:
+    made: RunSettings = request.param(data=formulas if request.param is TrainHWF else questions, seed=3)
     return made
 
 
 def every_kind(formulas: str, questions: str) -> list[Job]:
     about_formulas = TrainHWF(data=formulas, lengths=(1, 3), method="m-bs")
     return [
-        Trained(about_formulas),
-        Trained(TrainCLEVR(data=questions)),
-        LongTest(about_formulas),
-        Corrections(about_formulas),
-        Corrections(TrainCLEVR(data=questions)),
+        trained(about_formulas),
+        trained(TrainCLEVR(data=questions)),
+        LongTest(trained(about_formulas)),
+        Corrections(trained(about_formulas)),
+        Corrections(trained(TrainCLEVR(data=questions))),
         StepCost(BatchSize(), (1, 2), ("supervised",)),
         StepCost(Digits(), (1, 2), ("best",)),
     ]
@@ -65,19 +67,19 @@ def every_kind(formulas: str, questions: str) -> list[Job]:
 # Addresses
 
 
-def test_the_address_is_that_of_the_contents_wherever_they_lie(config: Config, tmp_path: Path) -> None:
+def test_the_address_is_that_of_the_contents_wherever_they_lie(config: RunSettings, tmp_path: Path) -> None:
     shutil.copy(config.data, tmp_path / "elsewhere.bin")
-    moved = Trained(replace(config, data=str(tmp_path / "elsewhere.bin")))
-    assert moved != Trained(config) and address(moved) == address(Trained(config))
+    moved = trained(replace(config, data=str(tmp_path / "elsewhere.bin")))
+    assert moved != trained(config) and address(moved) == address(trained(config))
 
 
-def test_a_relative_path_is_as_good(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_is_as_good(config: RunSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path(config.data)
     monkeypatch.chdir(path.parent)
-    assert address(Trained(replace(config, data=path.name))) == address(Trained(config))
+    assert address(trained(replace(config, data=path.name))) == address(trained(config))
 
 
-def test_every_setting_makes_another_address(config: Config) -> None:
+def test_every_setting_makes_another_address(config: RunSettings) -> None:
     changes = [
         {"seed": 4},
         {"method": "supervised"},
@@ -94,26 +96,26 @@ def test_every_setting_makes_another_address(config: Config) -> None:
         {"lengths": (3,)} if isinstance(config, TrainHWF) else {"moves": False},
     ]
     changed = [replace(config, **change) for change in changes]
-    assert len({address(Trained(each)) for each in (config, *changed)}) == 1 + len(changes)
+    assert len({address(trained(each)) for each in (config, *changed)}) == 1 + len(changes)
 
 
 def test_other_data_make_another_address(formulas: str, tmp_path: Path) -> None:
     packed_formulas.write(tmp_path / "other.ngs", embedded(seed=1, train=60, test=20))
-    other = Trained(TrainHWF(data=str(tmp_path / "other.ngs")))
-    assert address(other) != address(Trained(TrainHWF(data=formulas)))
+    other = trained(TrainHWF(data=str(tmp_path / "other.ngs")))
+    assert address(other) != address(trained(TrainHWF(data=formulas)))
 
 
-def test_what_has_its_default_is_not_told(config: Config) -> None:
+def test_what_has_its_default_is_not_told(config: RunSettings) -> None:
     """A setting that is added later, with a default that changes nothing, leaves the address as it is."""
-    assert Trained(config).facts.keys() == {"task", "data", "seed", "defaults"}
-    assert Trained(type(config)()).facts.keys() == {"task", "data", "defaults"}
+    assert trained(config).facts.keys() == {"task", "data", "seed", "defaults"}
+    assert trained(type(config)()).facts.keys() == {"task", "data", "defaults"}
     default = type(config)()
-    assert address(Trained(replace(config, steps=default.steps))) == address(Trained(config))
-    assert "steps" in Trained(replace(config, steps=default.steps + 1)).facts
+    assert address(trained(replace(config, steps=default.steps))) == address(trained(config))
+    assert "steps" in trained(replace(config, steps=default.steps + 1)).facts
 
 
 def test_tasks_do_not_share_addresses() -> None:
-    assert address(Trained(TrainHWF())) != address(Trained(TrainCLEVR()))
+    assert address(trained(TrainHWF())) != address(trained(TrainCLEVR()))
     assert data_facts("hwf", "embedded") == data_facts("clevr", "embedded") == "embedded"
 
 
@@ -130,7 +132,7 @@ def test_the_facts_of_every_kind_go_through_json(formulas: str, questions: str) 
 
 def test_a_missing_data_set_is_named() -> None:
     with pytest.raises(DataError, match=r"nothing\.ngs: there is no such file"):
-        address(Trained(TrainHWF(data="nothing.ngs")))
+        address(trained(TrainHWF(data="nothing.ngs")))
 
 
 # Training
@@ -147,17 +149,17 @@ def begun(job: Trained, folder: Path) -> None:
 def test_a_run_goes_on_though_its_data_were_moved(formulas: str, tmp_path: Path) -> None:
     first, second = (tmp_path / name for name in ("first.ngs", "second.ngs"))
     shutil.copy(formulas, first)
-    job = Trained(TrainHWF(data=str(first), steps=6, validate_every=2, batch_size=8, validation=0.2))
+    job = trained(TrainHWF(data=str(first), steps=6, validate_every=2, batch_size=8, validation=0.2))
     begun(job, tmp_path / "run")
     assert not (tmp_path / "run" / RESULT).exists()
     name = address(job)
 
     first.rename(second)
-    moved = Trained(replace(job.config, data=str(second)))
+    moved = trained(replace(job.settings, data=str(second)))
     assert address(moved) == name
     steps = [progress.step for progress in moved.do(tmp_path / "run", [])]
     assert steps[0] > 2 and steps[-1] == 6
-    assert load_config(tmp_path / "run") == moved.config
+    assert load_config(tmp_path / "run").settings == moved.settings
 
     list(moved.do(tmp_path / "whole", []))
     run, whole = facts_of(tmp_path / "run"), facts_of(tmp_path / "whole")
@@ -165,7 +167,7 @@ def test_a_run_goes_on_though_its_data_were_moved(formulas: str, tmp_path: Path)
 
 
 def test_a_run_that_did_not_reach_a_checkpoint_begins_anew(formulas: str, tmp_path: Path) -> None:
-    job = Trained(TrainHWF(data=formulas, steps=12, validate_every=12, batch_size=8, validation=0.2))
+    job = trained(TrainHWF(data=formulas, steps=12, validate_every=12, batch_size=8, validation=0.2))
     events = job.do(tmp_path / "run", [])
     next(events)
     events.close()  # type: ignore[attr-defined]
@@ -176,17 +178,17 @@ def test_a_run_that_did_not_reach_a_checkpoint_begins_anew(formulas: str, tmp_pa
 
 
 def test_other_data_are_not_gone_on_with(formulas: str, tmp_path: Path) -> None:
-    job = Trained(TrainHWF(data=formulas, steps=4, validate_every=2, batch_size=8, validation=0.2))
+    job = trained(TrainHWF(data=formulas, steps=4, validate_every=2, batch_size=8, validation=0.2))
     begun(job, tmp_path / "run")
     packed_formulas.write(tmp_path / "other.ngs", embedded(seed=1, train=60, test=20, lengths={1: 1}))
-    other = Trained(replace(job.config, data=str(tmp_path / "other.ngs")))
+    other = trained(replace(job.settings, data=str(tmp_path / "other.ngs")))
     with pytest.raises(DataError, match=r"other\.ngs is not what .*run was trained on so far"):
         list(other.do(tmp_path / "run", []))
-    assert load_config(tmp_path / "run") == job.config
+    assert load_config(tmp_path / "run").settings == job.settings
 
 
 def test_the_defaults_are_those_that_addresses_count_on() -> None:
     """Whoever changes a default of a training run counts DEFAULTS up, and then this digest changes too."""
-    defaults = [TrainHWF().as_facts(), TrainCLEVR().as_facts(), DEFAULTS]
+    defaults = [as_facts(TrainHWF()), as_facts(TrainCLEVR()), DEFAULTS]
     text = json.dumps(defaults, sort_keys=True)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "be9999b9d2679cf5"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "af4c8acdda204f23"

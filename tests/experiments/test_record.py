@@ -9,7 +9,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from ngs.errors import DataError
-from ngs.experiments.record import METRICS, TENSORBOARD, Record, read_rows
+from ngs.experiments.record import Record, read_rows
+from ngs.tasks.run_folder import METRICS, TENSORBOARD
 
 ROWS = [
     {"step": 5, "lesson": "a", "loss": 1.5},

@@ -13,22 +13,25 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError, ParseError
-from ngs.experiments import scenes, seen_questions
-from ngs.experiments.config import TrainCLEVR, TrainScenes
-from ngs.experiments.counted import COUNTED
-from ngs.experiments.folder import BEST, CONFIG, ENVIRONMENT, RESULT
-from ngs.experiments.job import Trained, address, data_facts
-from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import evaluate_run, train
-from ngs.experiments.scenes import ScenesCourse, load_scene_reader, parts_of
+from ngs.experiments import seen_questions
+from ngs.experiments.job import address, data_facts
+from ngs.experiments.record import read_rows
+from ngs.experiments.run import evaluate_run
 from ngs.experiments.seen_questions import Cause, ask_about_pictures
 from ngs.experiments.weights import write_weights
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import Unique, strict
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.finding import find
 from ngs.tasks.pictures import picture_packed, rendered_pictures
+from ngs.tasks.pictures import preparation as scenes
+from ngs.tasks.pictures.preparation import PreparedPictures, load_scene_reader, parts_of
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
+from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.run_folder import BEST, CONFIG, ENVIRONMENT, METRICS, RESULT
 from tests.experiments.finished_runs import facts_of, finished
+from tests.experiments.training import as_facts, train, trained
 from tests.tasks.pictures.picture_folders import (
     CPU,
     few,
@@ -63,7 +66,9 @@ def test_the_lessons_are_rendered_pictures_and_then_both(done: Path) -> None:
     result = json.loads((done / RESULT).read_text())
     assert (result["data"], result["pictures"], result["rendered"]) == ("few", 4, 3)
     assert result["chosen_step"] in (3, 4)  # what rendered pictures taught is not judged alone
-    assert {*COUNTED["scenes"].shares, "examples", "by_objects", "position_error"} <= result["test"].keys()
+    assert {*find("scenes").metrics.shares, "examples", "by_objects", "position_error"} <= result[
+        "test"
+    ].keys()
     groups = result["test"]["by_objects"]
     assert sum(group["examples"] for group in groups.values()) == result["test"]["examples"]
 
@@ -118,7 +123,7 @@ def test_images_kept_on_a_gpu_take_a_share_of_what_is_free(monkeypatch: pytest.M
 
 
 def test_half_of_a_batch_is_imported(data: Path) -> None:
-    course = ScenesCourse(short_config(data, augment=False), CPU)
+    course = PreparedPictures(short_config(data, augment=False), CPU)
     first, second = course.lessons()
     assert (first.name, len(first.examples), first.steps) == ("rendered", 3, 2)
     assert len(second.examples) == 8
@@ -130,7 +135,7 @@ def test_half_of_a_batch_is_imported(data: Path) -> None:
 
 
 def test_pictures_to_learn_from_come_in_a_mirror_too(data: Path) -> None:
-    course = ScenesCourse(short_config(data), CPU)
+    course = PreparedPictures(short_config(data), CPU)
     first, second = course.lessons()
     assert (len(first.examples), len(second.examples)) == (6, 16)
     batch = second.examples.batch(np.array([7, 8, 15]))
@@ -143,8 +148,8 @@ def test_pictures_to_learn_from_come_in_a_mirror_too(data: Path) -> None:
 
 def test_the_address_of_a_run_is_that_of_its_contents(data: Path, tmp_path: Path) -> None:
     shutil.copy(data, tmp_path / "moved.ngs")
-    moved = Trained(short_config(tmp_path / "moved.ngs"))
-    assert address(moved) == address(Trained(short_config(data)))
+    moved = trained(short_config(tmp_path / "moved.ngs"))
+    assert address(moved) == address(trained(short_config(data)))
     assert data_facts("scenes", "rendered") == "rendered" != data_facts("scenes", str(data))
 
 
@@ -152,7 +157,7 @@ def test_the_address_of_a_run_is_that_of_its_contents(data: Path, tmp_path: Path
 
 
 def test_only_runs_that_see_are_seen_with(tmp_path: Path, done: Path) -> None:
-    (tmp_path / CONFIG).write_text(json.dumps(TrainCLEVR().as_facts()))
+    (tmp_path / CONFIG).write_text(json.dumps(as_facts(TrainCLEVR())))
     with pytest.raises(DataError, match="was trained on clevr; give a run of `ngs train scenes`"):
         load_scene_reader(tmp_path)
     with pytest.raises(DataError, match="cannot be read"):

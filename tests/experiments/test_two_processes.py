@@ -15,9 +15,6 @@ import pytest
 import torch
 
 from ngs.errors import DataError
-from ngs.experiments.folder import A_CHECKPOINT, A_NETWORK, BEST, CHECKPOINT, RESULT
-from ngs.experiments.record import TENSORBOARD
-from ngs.experiments.run import train
 from ngs.learning import tensor_file
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES
@@ -26,8 +23,10 @@ from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.run_folder import A_CHECKPOINT, A_NETWORK, BEST, CHECKPOINT, RESULT, TENSORBOARD
 from tests.experiments.finished_runs import facts_of, finished
 from tests.experiments.one_of_two_runs import STOPPED_AT, TINY, comparable, drawing, plain
+from tests.experiments.training import train
 
 ROOT = Path(__file__).parents[2]
 BESIDE_PYTHON = Path(sys.executable).parent
@@ -38,8 +37,8 @@ PATIENCE = 120
 @pytest.fixture(scope="module", autouse=True)
 def networks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(NETWORKS, "plain", plain)
-        patch.setitem(SIZES, "tiny", TINY)
+        patch.setitem(NETWORKS, "wide", plain)
+        patch.setitem(SIZES, "small", TINY)
         yield
 
 

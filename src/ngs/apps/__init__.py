@@ -3,14 +3,15 @@
 Read first: `cli.py`, the list of commands; each is in the file that its name suggests.
 
     cli.py                 the commands, each imported when it is called
-    train_commands.py      ngs train, evaluate, report, compare
+    train_commands.py      ngs train: a command for each task
+    run_commands.py        ngs evaluate, report, compare: what runs are worth
     reading_commands.py    ngs predict and explain: formulas in pictures
     asking_commands.py     ngs ask: questions about scenes
     seeing_commands.py     ngs see and weights: scenes in pictures
     data_commands.py       ngs data: import and inspect data sets
     render_commands.py     ngs data render: pictures of our own
     reproduce_commands.py  ngs reproduce and results: the experiments of the catalogue
-    bench_commands.py      ngs bench and its like: how fast it is here
+    bench_command.py       ngs bench: how fast this machine is
     serve                  ngs serve: the playground
     tour.py                ngs tour: the whole loop of the paper on one formula
     formula_reading.py     what a network makes of the symbols of a formula

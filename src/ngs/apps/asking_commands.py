@@ -13,23 +13,23 @@ from rich.console import Console
 from ngs.apps.printing import plain_console, print_json, tell
 from ngs.apps.written_files import check_apart, check_picture, write_annotated, write_drawing
 from ngs.errors import NGSError
-from ngs.experiments.clevr import load_reader
-from ngs.experiments.config import TrainCLEVR, config_of, read_facts
-from ngs.experiments.folder import CONFIG
 from ngs.experiments.report.programs import about_objects
-from ngs.experiments.scenes import load_scene_reader
 from ngs.reasoning.operation import UNDEFINED, Special
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
+from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
+from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.pictures.picture_file import read_picture
+from ngs.tasks.pictures.preparation import load_scene_reader
 from ngs.tasks.pictures.seen_scene import SeenPicture
+from ngs.tasks.run_folder import load_config
 
 EMBEDDED_SCENES = 200
 """Scenes of the embedded data for validation: those to ask about where no other is given."""
@@ -160,7 +160,7 @@ def explain_question(
 def is_asked(run: Path) -> bool:
     """Whether a run answers questions. What is no run at all is told elsewhere."""
     with suppress(NGSError):
-        return isinstance(config_of(read_facts(run / CONFIG), run / CONFIG), TrainCLEVR)
+        return isinstance(load_config(run).settings, TrainCLEVR)
     return False
 
 

@@ -18,21 +18,19 @@ from ngs.errors import NGSError
 COMMANDS = {
     "tour": "tour.tour",
     "train": "train_commands.train_app",
-    "evaluate": "train_commands.evaluate",
+    "evaluate": "run_commands.evaluate",
     "predict": "reading_commands.predict",
     "see": "seeing_commands.see",
     "ask": "asking_commands.ask",
     "explain": "reading_commands.explain",
-    "report": "train_commands.report",
-    "compare": "train_commands.compare",
+    "report": "run_commands.report",
+    "compare": "run_commands.compare",
     "weights": "seeing_commands.weights",
     "reproduce": "reproduce_commands.reproduce",
     "results": "reproduce_commands.results",
     "serve": "serve.command.serve",
     "data": "data_commands.data_app",
-    "bench": "bench_commands.bench",
-    "bench-training": "bench_commands.bench_training",
-    "bench-clevr": "bench_commands.bench_clevr",
+    "bench": "bench_command.bench",
 }
 """By name, where in `ngs.apps` each is."""
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import Field, fields
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import torch
 import typer
 
 from ngs.errors import NGSError
+
+if TYPE_CHECKING:
+    import torch
+
+TaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--task", metavar="FILE", help="The file of the task, where that is not installed: my_task.py."
+    ),
+]
 
 
 def with_options(command: Callable[..., None], configuration: type[Any]) -> Callable[..., None]:
@@ -35,7 +44,7 @@ def with_options(command: Callable[..., None], configuration: type[Any]) -> Call
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     kind: Any = list[int] if hint == tuple[int, ...] else hint
     default = list(field.default) if isinstance(field.default, tuple) else field.default
-    annotation = Annotated[kind, typer.Option(help=field.metadata["help"])]
+    annotation = Annotated[kind, typer.Option(help=field.metadata["help"], hidden=field.metadata["hidden"])]
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
@@ -43,6 +52,8 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
 
 def device_of(name: str) -> torch.device:
     """One that is there."""
+    import torch
+
     try:
         device = torch.device(name)
     except RuntimeError:

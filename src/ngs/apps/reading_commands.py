@@ -27,7 +27,6 @@ from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, ranked
 from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
-from ngs.experiments.hwf import LONGEST_TABLED, load_network
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import as_text, shown_ratio
 from ngs.grammar.tree import pretty
@@ -39,6 +38,7 @@ from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.pictures import load_symbols
+from ngs.tasks.hwf.preparation import LONGEST_TABLED, load_network
 from ngs.tasks.hwf.segmentation import Network, log_probs_of
 
 SHOWN = 5

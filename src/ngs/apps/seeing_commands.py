@@ -12,14 +12,14 @@ from rich.table import Table
 from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, check_free, write_annotated
 from ngs.errors import DataError
-from ngs.experiments.folder import BEST
-from ngs.experiments.scenes import load_scene_reader
 from ngs.experiments.weights import card_of, write_weights
 from ngs.learning.whole_file import replacing
 from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.pictures.picture_file import read_picture
+from ngs.tasks.pictures.preparation import load_scene_reader
 from ngs.tasks.pictures.seen_scene import SeenPicture, seen_camera
+from ngs.tasks.run_folder import BEST
 
 
 def see(

@@ -9,11 +9,10 @@ from statistics import mean, stdev
 from typing import Any
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.config import Config
-from ngs.experiments.counted import COUNTED
-from ngs.experiments.folder import ENVIRONMENT
 from ngs.experiments.report.outcome import Result, Run, read_run
 from ngs.experiments.results.curves import curves_figure, save, together
+from ngs.tasks.run_folder import ENVIRONMENT
+from ngs.tasks.trainable import Trainable
 
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
 """Settings that have a place of their own in a group, or change no result."""
@@ -52,35 +51,37 @@ class Group:
     commits: tuple[str, ...]
 
 
-def compare(folders: Sequence[Path], goal: float = 0.985) -> list[Group]:
+def compare(folders: Sequence[Path], goal: float = 0.985, task: Trainable | None = None) -> list[Group]:
     """The groups of finished runs, in the order their first run was given."""
-    groups = seeds_together(folders)
-    facts = [config.as_facts() for config in groups]
+    groups = seeds_together(folders, task)
     return [
-        _group(config, runs, _shared([f for f in facts if f["task"] == config.task]), goal)
-        for config, runs in groups.items()
+        _group(runs, _shared([settings for other, settings in groups if other == name]), goal)
+        for (name, _), runs in groups.items()
     ]
 
 
-def seeds_together(folders: Sequence[Path]) -> dict[Config, list[Run]]:
-    """The runs of each configuration, whatever its seed, in the order they were given."""
-    groups: dict[Config, list[Run]] = {}
-    for run in map(read_run, folders):
+def seeds_together(
+    folders: Sequence[Path], task: Trainable | None = None
+) -> dict[tuple[str, Any], list[Run]]:
+    """The runs of each task and its settings, whatever the seed, in the order they were given."""
+    groups: dict[tuple[str, Any], list[Run]] = {}
+    for folder in folders:
+        run = read_run(folder, task)
         config = replace(run.config, seed=0, test_curve=False)  # neither makes it another experiment
-        groups.setdefault(config, []).append(run)
+        groups.setdefault((run.task.name, config), []).append(run)
     return groups
 
 
 def curve(run: Run) -> dict[int, float]:
     """The share of right test answers by step, of a run with --test-curve."""
-    share = COUNTED[run.config.task].answers
+    share = run.task.metrics.answers
     found = {row["step"]: row["test"][share] for row in run.rows if "test" in row}
     if not found:
         raise DataError(f"{run.folder} has no test curve; train it with --test-curve")
     return found
 
 
-def draw_curves(folders: Sequence[Path], path: Path) -> None:
+def draw_curves(folders: Sequence[Path], path: Path, task: Trainable | None = None) -> None:
     """Write the figure: a line for each configuration, its seeds together.
 
     A line is named after its first folder, less the seed at its end, and ends where the shortest run does.
@@ -89,17 +90,18 @@ def draw_curves(folders: Sequence[Path], path: Path) -> None:
         raise NGSError(f"the figure is to be {path}; give a name that ends with .svg or .png")
     curves = {
         runs[0].folder.name.removesuffix(f"-{runs[0].config.seed}"): together([curve(run) for run in runs])
-        for runs in seeds_together(folders).values()
+        for runs in seeds_together(folders, task).values()
     }
     save(curves_figure(curves, "right test answers"), path)
 
 
-def _shared(configurations: Sequence[dict[str, Any]]) -> set[str]:
-    first = configurations[0]
-    return {name for name in first if all(facts[name] == first[name] for facts in configurations)}
+def _shared(settings: Sequence[Any]) -> set[str]:
+    facts = [each.as_facts() for each in settings]
+    return {name for name in facts[0] if all(each[name] == facts[0][name] for each in facts)}
 
 
-def _group(config: Config, runs: Sequence[Run], shared: set[str], goal: float) -> Group:
+def _group(runs: Sequence[Run], shared: set[str], goal: float) -> Group:
+    config, task = runs[0].config, runs[0].task
     results = [_result(run) for run in runs]
     if len({result.digest for result in results}) > 1:
         raise DataError(
@@ -116,10 +118,10 @@ def _group(config: Config, runs: Sequence[Run], shared: set[str], goal: float) -
             raise DataError(f"{run.folder} has no {ENVIRONMENT}, which says where it ran; restore it")
     elsewhere = {*shared, *TOLD_ELSEWHERE}
     settings = {name: value for name, value in config.given.items() if name not in elsewhere}
-    tested = {name: [result.test.by_name[name] for result in results] for name in COUNTED[config.task].shares}
-    reached = [_seconds_to(run, COUNTED[config.task].answers, goal) for run in runs]
+    tested = {name: [result.test.by_name[name] for result in results] for name in task.metrics.shares}
+    reached = [_seconds_to(run, task.metrics.answers, goal) for run in runs]
     return Group(
-        task=config.task,
+        task=task.name,
         settings={"method": config.method, **settings},
         data=results[0].data,
         seeds=seeds,
@@ -140,7 +142,7 @@ def _spread(values: Sequence[float | None]) -> Spread | None:
 def _result(run: Run) -> Result:
     if run.result is None:
         raise DataError(
-            f"{run.folder} is not finished; go on with: ngs train {run.config.task} --resume {run.folder}"
+            f"{run.folder} is not finished; go on with: ngs train {run.task.name} --resume {run.folder}"
         )
     return run.result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,14 +12,11 @@ from typing import Any, Protocol
 
 import torch
 
-from ngs.experiments.config import TASKS, Config
 from ngs.experiments.environment import environment
-from ngs.experiments.folder import CONFIG, ENVIRONMENT, RESULT
 from ngs.experiments.record import Record
 from ngs.experiments.run import Progress, train
-from ngs.tasks.clevr.packed import load as load_questions
-from ngs.tasks.hwf.packed import load as load_formulas
-from ngs.tasks.pictures.picture_packed import imported as load_pictures
+from ngs.tasks.finding import find
+from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, RESULT
 
 DEFAULTS = 1
 """To be counted up when a default of a training run changes: runs that relied on it are others then."""
@@ -65,37 +62,31 @@ def address(job: Job) -> str:
 
 def data_facts(task: str, source: str) -> str:
     """What stands for a data set in the facts of a job: its contents, wherever they lie."""
-    return source if source == TASKS[task]().data else _digest(task, str(Path(source).resolve()))
-
-
-DIGESTS: Mapping[str, Callable[[str], str]] = {
-    "hwf": lambda source: load_formulas(source).digest,
-    "clevr": lambda source: load_questions(source).digest,
-    "scenes": lambda source: load_pictures(source).digest,
-}
-"""Of a packed file, by task."""
+    return source if source == find(task).settings.data else _digest(task, str(Path(source).resolve()))
 
 
 @lru_cache(maxsize=64)
 def _digest(task: str, source: str) -> str:
-    return DIGESTS[task](source)
+    return find(task).digest(source)
 
 
 @dataclass(frozen=True)
 class Trained(Job):
     """A training run."""
 
-    config: Config
+    task: str
+    """what `ngs train` takes: the name of a task, or where it is"""
+    settings: Any
 
     @property
     def facts(self) -> dict[str, Any]:
         """Without what has its default, so that a setting which is added later changes no address."""
         settings = {
             name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
-            for name, value in self.config.given.items()
+            for name, value in self.settings.given.items()
         }
-        data = data_facts(self.config.task, self.config.data)
-        return {"task": self.config.task, **settings, "data": data, "defaults": DEFAULTS}
+        data = data_facts(self.task, self.settings.data)
+        return {"task": self.task, **settings, "data": data, "defaults": DEFAULTS}
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
-        return train(self.config, folder, resume=(folder / CONFIG).exists())
+        return train(find(self.task), self.settings, folder, resume=(folder / CONFIG).exists())

@@ -9,8 +9,7 @@ from typing import Any, TextIO
 
 from ngs.errors import DataError
 from ngs.learning.whole_file import replacing
-
-METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
+from ngs.tasks.run_folder import METRICS, TENSORBOARD
 
 
 class Record:

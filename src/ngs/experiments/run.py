@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments import clevr, hwf, scenes
-from ngs.experiments.config import Config, read_facts
-from ngs.experiments.course import Course, Marks
 from ngs.experiments.environment import environment, peak_memory_mb
-from ngs.experiments.folder import (
+from ngs.experiments.record import Record
+from ngs.learning import tensor_file
+from ngs.learning.loop import Step, Trainer, batch_taken
+from ngs.tasks.run_folder import (
     A_CHECKPOINT,
     A_NETWORK,
     BEST,
@@ -30,12 +30,13 @@ from ngs.experiments.folder import (
     EARLY,
     ENVIRONMENT,
     RESULT,
+    TASK_FILE,
+    Configured,
     check_there,
     load_config,
+    read_facts,
 )
-from ngs.experiments.record import Record
-from ngs.learning import tensor_file
-from ngs.learning.loop import Step, Trainer, batch_taken
+from ngs.tasks.trainable import Metrics, Prepared, Trainable
 
 BEST_PREFIX = "best."
 """Of the chosen network's weights in a checkpoint."""
@@ -56,19 +57,13 @@ class Progress:
     """what was measured"""
 
 
-COURSES: Mapping[str, type[Course]] = {
-    "hwf": hwf.HWFCourse,
-    "clevr": clevr.CLEVRCourse,
-    "scenes": scenes.ScenesCourse,
-}
-"""What the runs of a task learn, and how their networks are tested."""
-
-
 def train(
-    config: Config,
+    task: Trainable,
+    settings: Any,
     folder: Path,
     *,
     resume: bool = False,
+    changed_task: bool = False,
     command: Sequence[str] | None = None,
     remark: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Progress]:
@@ -77,30 +72,32 @@ def train(
     `remark` is told, before the first step, what the user should know of the data.
 
     One at a time in a process: iterate to the end, or close what this returns, before the next begins.
-    What is resumed must be the same run, but its data may have been moved.
+    What is resumed must be the same run, but its data may have been moved. Where its task is a file that was
+    changed since, `changed_task` says that this is meant.
     """
-    if resume and replace(load_config(folder), data=config.data) != config:
-        raise NGSError(f"{folder} was trained with other settings; resume it with its own")
+    config = Configured(task, settings)
+    if resume:
+        _check_same(config, folder, changed_task)
     if not resume and (folder / CONFIG).exists():
         raise NGSError(f"{folder} already holds a run; --resume it, --overwrite it, or choose another folder")
     accelerator = Accelerator()
     device = accelerator.device
-    torch.manual_seed(config.seed)
-    with COURSES[config.task].products(), spared() as spare:
-        course = COURSES[config.task](config, device)
-        if course.held_out < FEW:
+    torch.manual_seed(settings.seed)
+    with task.products(), spared() as spare:
+        prepared = task.prepare(settings, device)
+        if prepared.held_out < FEW:
             remark(
-                f"the validation part has fewer than {FEW} examples ({course.held_out}), so which network is "
-                f"chosen is left to chance; raise --validation, or use more data"
+                f"the validation part has fewer than {FEW} examples ({prepared.held_out}), so which network "
+                f"is chosen is left to chance; raise --validation, or use more data"
             )
         trainer = Trainer(
-            course.network(),
-            course.lessons(),
-            config.settings,
-            augment=course.augment,
+            prepared.network(),
+            prepared.lessons(),
+            settings.settings,
+            augment=prepared.augment,
             accelerator=accelerator,
         )
-        run = _Run(config, folder, course, trainer)
+        run = _Run(config, folder, prepared, trainer)
         with closing(run.record):
             if resume and (folder / CHECKPOINT).exists():
                 run.restore()
@@ -108,6 +105,19 @@ def train(
                 run.begin(command)
             spare()  # the optimizer, too, and all that it imported
             yield from run.go()
+
+
+def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
+    """An NGSError where a run cannot be gone on with."""
+    earlier = load_config(folder, config.task)
+    if replace(earlier.settings, data=config.settings.data) != config.settings:
+        raise NGSError(f"{folder} was trained with other settings; resume it with its own")
+    file, before = config.task.file, read_facts(folder / CONFIG).get(TASK_FILE)
+    if not changed_task and (None if file is None else asdict(file)) != before:
+        raise NGSError(
+            f"the file of the task was changed since {folder} was begun; put it back, or say with "
+            f"--changed-task that the changes do not matter"
+        )
 
 
 @contextmanager
@@ -130,8 +140,9 @@ def spared() -> Iterator[Callable[[], None]]:
 class _Run:
     """The state of a run beyond the trainer's: its clock, its record and the best network so far."""
 
-    def __init__(self, config: Config, folder: Path, course: Course, trainer: Trainer) -> None:
-        self.config, self.folder, self.course, self.trainer = config, folder, course, trainer
+    def __init__(self, config: Configured, folder: Path, prepared: Prepared, trainer: Trainer) -> None:
+        self.config, self.settings = config, config.settings
+        self.folder, self.prepared, self.trainer = folder, prepared, trainer
         self.record = Record(folder, writes=trainer.accelerator.is_main_process)
         self.seconds = 0.0
         """spent on training steps, without validation"""
@@ -148,15 +159,16 @@ class _Run:
             self.folder / CHECKPOINT, A_CHECKPOINT, "train anew into another folder"
         )
         own = json.loads(json.dumps(self.config.as_facts()))
-        others = [name for name in own if name != "data" and facts["config"].get(name) != own[name]]
+        checked = own.keys() - {"data", TASK_FILE}
+        others = [name for name in own if name in checked and facts["config"].get(name) != own[name]]
         if others:
             raise DataError(
                 f"{self.folder / CHECKPOINT} is of another configuration ({', '.join(others)} differ); "
                 f"restore {CONFIG}, or train anew"
             )
-        if facts["data"] != self.course.parts.data.digest:
+        if facts["data"] != self.prepared.parts.data.digest:
             raise DataError(
-                f"{self.config.data} is not what {self.folder} was trained on so far; put that back, "
+                f"{self.settings.data} is not what {self.folder} was trained on so far; put that back, "
                 f"or train anew"
             )
         kept = {name for name in tensors if name.startswith(BEST_PREFIX)}
@@ -178,7 +190,7 @@ class _Run:
         losses: list[Step] = []
         for step in trainer:
             losses.append(step)
-            validating = step.number % self.config.validate_every == 0 or not trainer.steps_left
+            validating = step.number % self.settings.validate_every == 0 or not trainer.steps_left
             # Before each checkpoint too: a resumed run then tells the same, and NaN is never saved as good.
             if step.number % LOG_EVERY == 0 or validating:
                 row = _row(losses)  # waits for the device
@@ -202,18 +214,18 @@ class _Run:
 
         What pre-training made is not for the choice: the method itself is judged.
         """
-        marks = self.course.validate(self.trainer.learned)
+        metrics = self.prepared.validate(self.trainer.learned)
         in_last_lesson = self.trainer.lesson >= len(self.trainer.lessons) - 1
-        if in_last_lesson and marks.accuracy >= self.best["accuracy"]:  # of equals the later: it saw more
-            self.best = {"accuracy": marks.accuracy, "step": step}
+        if in_last_lesson and metrics.accuracy >= self.best["accuracy"]:  # of equals the later: it saw more
+            self.best = {"accuracy": metrics.accuracy, "step": step}
             weights = self.trainer.learned.state_dict()
             self.best_weights = {name: tensor.cpu().clone() for name, tensor in weights.items()}
             self._keep(BEST, self.best_weights, step)
-        if step <= self.config.validate_every:
+        if step <= self.settings.validate_every:
             self._keep(EARLY, self.trainer.learned.state_dict(), step)
-        row = {"step": step, "seconds": round(self.seconds, 3), "validation": marks.as_facts()}
-        if self.config.test_curve:
-            row["test"] = self.course.test(self.trainer.learned).as_facts()
+        row = {"step": step, "seconds": round(self.seconds, 3), "validation": metrics.as_facts()}
+        if self.settings.test_curve:
+            row["test"] = self.prepared.test(self.trainer.learned).as_facts()
         return row
 
     def _checkpoint(self) -> None:
@@ -223,14 +235,14 @@ class _Run:
             "seconds": self.seconds,
             "best": self.best,
             "config": self.config.as_facts(),
-            "data": self.course.parts.data.digest,
+            "data": self.prepared.parts.data.digest,
         }
         # The chosen network too: a run killed between two files must not mix networks of different steps.
         tensors |= {BEST_PREFIX + name: tensor for name, tensor in self.best_weights.items()}
         self._save(CHECKPOINT, A_CHECKPOINT, tensors, facts)
 
     def _keep(self, name: str, weights: Mapping[str, Tensor], step: int) -> None:
-        facts = {"step": step, DATA: self.course.parts.data.digest, **self.course.network_facts()}
+        facts = {"step": step, DATA: self.prepared.parts.data.digest, **self.prepared.network_facts()}
         self._save(name, A_NETWORK, weights, facts)
 
     def _save(self, name: str, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -241,21 +253,21 @@ class _Run:
         self.trainer.accelerator.wait_for_everyone()
         if not self.best_weights:  # no step was asked for
             self._validate(self.trainer.steps_done)
-        network = self.course.network()
+        network = self.prepared.network()
         network.load_state_dict(self.best_weights)
         network.to(self.trainer.accelerator.device)
         result = {
-            "data": self.course.parts.data.name,
-            "digest": self.course.parts.data.digest,
-            "method": self.config.method,
+            "data": self.prepared.parts.data.name,
+            "digest": self.prepared.parts.data.digest,
+            "method": self.settings.method,
             "steps": self.trainer.steps_done,
             "epochs": self._epochs(),
             "chosen_step": self.best["step"],
-            "chosen_by": self.course.held_out,
+            "chosen_by": self.prepared.held_out,
             "training_seconds": round(self.seconds, 3),
-            **self.course.result_facts(),
-            "validation": self.course.validate(network).as_facts(),
-            "test": self.course.test(network).as_facts(),
+            **self.prepared.result_facts(),
+            "validation": self.prepared.validate(network).as_facts(),
+            "test": self.prepared.test(network).as_facts(),
             "peak_memory_mb": peak_memory_mb(),
         }
         self.record.write(RESULT, result)
@@ -265,8 +277,8 @@ class _Run:
     def _epochs(self) -> float:
         """How often the last lesson showed each of its examples."""
         examples = len(self.trainer.lessons[-1].examples)
-        batch = batch_taken(self.config.batch_size, examples, self.trainer.accelerator.num_processes)
-        return round(self.config.steps * batch / examples, 2)
+        batch = batch_taken(self.settings.batch_size, examples, self.trainer.accelerator.num_processes)
+        return round(float(self.settings.steps * batch / examples), 2)
 
 
 def _row(steps: list[Step]) -> dict[str, Any]:
@@ -290,11 +302,10 @@ def _row(steps: list[Step]) -> dict[str, Any]:
     }
 
 
-def evaluate_run(run: Path, data: str | None = None) -> tuple[str, Marks]:
+def evaluate_run(run: Path, data: str | None = None, task: Trainable | None = None) -> tuple[str, Metrics]:
     """The name of the data and the test scores of a run's network, on its own data or on other."""
-    config = load_config(run)
+    found, settings = load_config(run, task)
     if data is None:
-        check_there(run, config)
-    task = COURSES[config.task]
-    with task.products():
-        return task.evaluate(config, run, data, Accelerator().device)
+        check_there(run, settings)
+    with found.products():
+        return found.evaluate(settings, run, data, Accelerator().device)

@@ -11,12 +11,9 @@ import numpy as np
 import torch
 
 from ngs.errors import DataError, NGSError, ParseError
-from ngs.experiments.clevr import load_reader
-from ngs.experiments.config import TrainScenes
-from ngs.experiments.folder import check_there, config_for
-from ngs.experiments.scenes import load_scene_reader, test_part
 from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.dataset import QuestionRecord
+from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.question_sampling import questions as sample_questions
@@ -24,9 +21,13 @@ from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import Unique
 from ngs.tasks.pictures.picture_examples import PictureExamples
+from ngs.tasks.pictures.preparation import load_scene_reader, test_part
 from ngs.tasks.pictures.scene_scores import see_all
 from ngs.tasks.pictures.seen_objects import SeenObjects
 from ngs.tasks.pictures.seen_scene import scene_of
+from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.pictures.trainable import SCENES
+from ngs.tasks.run_folder import check_there, settings_for
 
 
 class Cause(StrEnum):
@@ -95,7 +96,7 @@ def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | N
         raise NGSError(f"{per_picture} questions a picture were asked for; ask for one or more")
     device = torch.device("cpu")
     if data is None:
-        check_there(eyes, config_for(eyes, TrainScenes))
+        check_there(eyes, settings_for(eyes, SCENES, TrainScenes))
     name, pictures = test_part(eyes, data, device)
     seen = see_all(load_scene_reader(eyes).network, PictureExamples.of(pictures, device))
     scenes = [_scene(each, shown) for each, shown in zip(seen, pictures.names, strict=True)]

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.config import TrainScenes, read_facts
-from ngs.experiments.folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, config_for
 from ngs.experiments.results.tables import rows_of
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
 from ngs.tasks.pictures.rendered_pictures import RENDERED
+from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.pictures.trainable import SCENES
+from ngs.tasks.run_folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, Configured, read_facts, settings_for
 
 MOST_BYTES = 40_000_000
 
@@ -54,7 +55,7 @@ def card_of(weights: Path) -> Path:
 
 def write_weights(run: Path, out: Path) -> Written:
     """Put the best network of a finished run that sees into the file `out`, and its card beside it."""
-    config = config_for(run, TrainScenes)
+    settings = settings_for(run, SCENES, TrainScenes)
     if not run.is_dir():
         raise DataError(f"{run} is no folder of a run, but weights already; copy the file and its card")
     if not (run / RESULT).exists():
@@ -64,7 +65,7 @@ def write_weights(run: Path, out: Path) -> Written:
         )
     tensors, facts = tensor_file.load(run / BEST, A_NETWORK, "train one with `ngs train scenes`")
     result, environment = read_facts(run / RESULT), read_facts(run / ENVIRONMENT)
-    kept = {"config": config.as_facts(), "result": result, "environment": environment}
+    kept = {"config": Configured(SCENES, settings).as_facts(), "result": result, "environment": environment}
     with replacing(out) as stage:  # an older file stays where this one is refused
         tensor_file.save(stage, A_NETWORK, tensors, {**facts, **kept})
         content = stage.read_bytes()

@@ -1,8 +1,14 @@
 """What is learned: the data, the grammar and the semantics of each task.
 
-Read first: `hwf`, the smaller one; its `__init__.py` is a map. A new task is a new folder that no other
-layer has to know.
+Read first: `trainable.py` and `task.py`, what the rest of the package asks of any task; then `hwf`, the
+smaller of the two tasks of the paper. A new task is a file of its own, a folder here, or another package with
+an entry point in the group `ngs.tasks`. No other layer has to know it.
 
+    trainable.py   Trainable: what can be trained; Prepared: the same with its data, for one run
+    task.py        Task: a grammar, a semantics, data and a network as one value
+    settings.py    the settings of a run, an option for each
+    finding.py     a task by its name, by its file, or by its module
+    run_folder.py  the files of a run, and the network that it learned
     hwf            handwritten formulas, learned from their values
     clevr          questions about scenes, learned from their answers
     pictures       pictures of scenes: rendering them, and seeing the objects in them
@@ -13,3 +19,12 @@ layer has to know.
 
 Methods and search do not belong here: a task gives `learning` its examples, its reasoner and its network.
 """
+
+from collections.abc import Mapping
+
+BUILT_IN: Mapping[str, str] = {
+    "hwf": "ngs.tasks.hwf.trainable:HWF",
+    "clevr": "ngs.tasks.clevr.trainable:CLEVR",
+    "scenes": "ngs.tasks.pictures.trainable:SCENES",
+}
+"""The tasks that come along: by name, where each is."""

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
-import json
-import re
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
+from itertools import chain, count, takewhile
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any
+
+import ijson
 
 from ngs.errors import DataError
 from ngs.tasks.faults import naming
 
-CHUNK = 1 << 20
-"""Characters read at once."""
-
 LARGEST = 1 << 26
-"""Characters of one element: what is no JSON within them will not become any."""
+"""Bytes that are read for one element: a small file can unpack to more than there is memory."""
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_ENDS = frozenset(" \t\r\n,:]}")
+DEEPEST = 50
+"""Brackets within brackets; official files have 5. Of ijson only `basic_parse` is used, which keeps no path
+to each value: the paths into 100,000 brackets fill the memory."""
+
+_DEEPER = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}
 
 
 def elements(path: Path, key: str) -> Iterator[tuple[int, Any]]:
@@ -29,160 +32,90 @@ def elements(path: Path, key: str) -> Iterator[tuple[int, Any]]:
     A DataError names the file and the element where it is no JSON, has no such list or is cut short.
     """
     with naming(path), _opened(path) as file:
-        for index, (_, value) in enumerate(Reader(file).elements(key)):
-            yield index, value
+        source = _Source(file)
+        if next(source.events)[0] != "start_map":
+            raise DataError(f"an object with the list {key!r} is needed")
+        found: list[str] = []
+        for _, name in takewhile(lambda event: event[0] == "map_key", source.events):
+            found.append(name)
+            if name == key:
+                yield from enumerate(source.items(key))
+            else:
+                source.value()
+        source.finish()
+        if found.count(key) != 1:
+            has = ", ".join(map(repr, found[:10])) or "nothing"
+            raise DataError(f"one list {key!r} is needed, and the object holds {has}")
 
 
 def whole(path: Path) -> Any:
     """The one value that the file `path` holds."""
     with naming(path), _opened(path) as file:
-        reader = Reader(file)
-        value = reader.value()
-        reader.end()
+        source = _Source(file)
+        value = source.value()
+        source.finish()
         return value
 
 
-def _opened(path: Path) -> TextIO:
+def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
-    if compressed:
-        return gzip.open(path, "rt", encoding="utf-8-sig")
-    if path.suffix == ".gz":
+    if path.suffix == ".gz" and not compressed:
         raise DataError("it is called .gz, but is not compressed by gzip; rename it, or fetch it again")
-    return path.open(encoding="utf-8-sig")
+    return gzip.open(path) if compressed else path.open("rb")
 
 
-def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+class _Source:
+    """A file that is read as far as it is needed."""
 
+    def __init__(self, file: gzip.GzipFile | BufferedReader) -> None:
+        self.file, self.left, self.ended = file, LARGEST, False
+        self.events = self._events()
 
-_DECODER = json.JSONDecoder(parse_constant=_constant)
+    def read(self, size: int) -> bytes:
+        """What ijson asks for."""
+        begins = self.file.tell() == 0
+        content = self.file.read(size)
+        self.ended, self.left = size > 0 and not content, self.left - len(content)
+        if self.left < 0:
+            raise DataError(f"more than {LARGEST:,} bytes belong together; give another file")
+        return content.removeprefix(codecs.BOM_UTF8) if begins else content
 
-
-class Reader:
-    """Text that is read as far as it is needed, and forgotten when it is behind.
-
-    A DataError says what is wrong with which element; `line` then tells where.
-    """
-
-    def __init__(self, file: TextIO, decoder: json.JSONDecoder = _DECODER) -> None:
-        self.file, self.decoder = file, decoder
-        self.text, self.at, self.ended = "", 0, False
-        self.lines, self.counted = 0, 0
-        """before the place `counted` in the text"""
-        self.place = ""
-        """the element that is read"""
-
-    def line(self) -> int:
-        self.lines += self.text.count("\n", self.counted, self.at)
-        self.counted = self.at
-        return 1 + self.lines
-
-    def elements(self, key: str) -> Iterator[tuple[int, Any]]:
-        """Those of the list under `key`; all other entries of the object are read over."""
-        self.expect("{", f"an object with the list {key!r}")
-        found: list[str] = []
-        more = not self.take("}")
-        while more:
-            found.append(self.value())
-            if not isinstance(found[-1], str):
-                self.refuse(f"a key in quotes is needed, got {found[-1]!r:.40}")
-            self.expect(":", f"a colon behind {found[-1]!r}")
-            if found[-1] == key:
-                yield from self.items(key.removesuffix("s"))
-            else:
-                self.place = f"{found[-1]}: "
-                self.value()
-            self.place = ""
-            more = self.take(",")
-            if not more:
-                self.expect("}", f"a comma or }} behind {found[-1]!r}")
-        self.end()
-        if found.count(key) != 1:
-            has = ", ".join(map(repr, found[:10])) or "nothing"
-            self.refuse(f"one list {key!r} is needed, and the object holds {has}")
-
-    def items(self, noun: str, first: int = 0) -> Iterator[tuple[int, Any]]:
-        """The elements of a list, each with the line where it begins; `place` counts them from `first` on."""
-        self.expect("[", "a list in brackets")
-        more = not self.take("]")
-        while more:
-            self.place, first = f"{noun} {first}: ", first + 1
-            self.skip_space()
-            yield self.line(), self.value()
-            more = self.take(",")
-            if not more:
-                self.expect("]", "a comma or ] behind it")
-
-    def value(self) -> Any:
-        """The value that begins here; where the text at hand does not suffice, with more of it."""
-        self.skip_space()
-        while True:
-            try:
-                value, end = self.decoder.raw_decode(self.text, self.at)
-            except json.JSONDecodeError as error:
-                if self.read_more():
-                    continue
-                self.refuse_value(error)
-            except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
-                self.refuse(f"no proper JSON, {error}")
-            # A number may go on in what was not read yet: 1 | 2, 1. | 5
-            if self.text[end : end + 1] in _ENDS or not self.read_more():
-                self.at = end
-                return value
-
-    def refuse_value(self, error: json.JSONDecodeError) -> NoReturn:
-        # The end of a whole file is a bracket, that of a cut one may also be part of a number or of `false`.
-        self.at = error.pos
-        rest = self.text[error.pos :].rstrip()
-        cut = error.msg.startswith("Unterminated") or (len(rest) < len("false") and not {*rest} & {*"]}"})
-        if self.ended and cut:
-            self.refuse("the file is cut short here; fetch it again")
-        self.refuse(f"no proper JSON, {error.msg}, got {self.text[error.pos : error.pos + 20]!r}")
-
-    def expect(self, mark: str, needed: str) -> None:
-        if not self.take(mark):
-            got = repr(self.text[self.at : self.at + 20])
-            self.refuse(f"{needed} is needed, got {got if got != repr('') else 'the end: it is cut short'}")
-
-    def take(self, mark: str) -> bool:
-        """Whether `mark` comes next; then it is behind us."""
-        self.skip_space()
-        taken = self.text.startswith(mark, self.at)
-        self.at += taken
-        return taken
-
-    def end(self) -> None:
-        self.skip_space()
-        if self.at < len(self.text):
-            self.refuse(f"more text follows the end: {self.text[self.at : self.at + 20]!r}; remove it")
-
-    def skip_space(self) -> None:
-        while True:
-            space = _SPACE.match(self.text, self.at)
-            assert space is not None  # it matches nothing, too
-            self.at = space.end()
-            if self.at < len(self.text) or not self.read_more():
-                return
-
-    def read_more(self) -> bool:
-        """Twice as much text as is at hand; False at the end of the file, or where that would be too much."""
-        rest = self.text[self.at :]
-        if self.ended or len(rest) > LARGEST:
-            return False
+    def _events(self) -> Iterator[tuple[str, Any]]:
+        """What comes, by ijson's names: ("start_map", None), ("map_key", "a"), ("number", 1)."""
         try:
-            new = self.file.read(max(CHUNK, len(rest)))
-        except UnicodeDecodeError as error:
-            self.refuse(f"no UTF-8 text ({error.reason}); save it as UTF-8")
-        except EOFError:
-            self.refuse("the compressed file is cut short; fetch it again")
-        except (OSError, zlib.error) as error:
-            self.refuse(f"it cannot be read ({error}); fetch it again")
-        self.ended = not new
-        if new:
-            self.line()
-            self.text, self.at, self.counted = rest + new, 0, 0
-        return bool(new)
+            yield from ijson.basic_parse(self, use_float=True)
+        except (ijson.JSONError, UnicodeDecodeError, EOFError, zlib.error) as error:
+            if self.ended or isinstance(error, EOFError):
+                raise DataError("the file is cut short here; fetch it again") from None
+            raise DataError(f"no proper JSON, {str(error).splitlines()[0]:.80}") from None
 
-    def refuse(self, what: str) -> NoReturn:
-        raise DataError(f"{self.place}{what}") from None
+    def value(self, *begun: tuple[str, Any]) -> Any:
+        """The value that comes next, of which an event may have come."""
+        built, depth = ijson.ObjectBuilder(), 0
+        for event, value in chain(begun, self.events):
+            built.event(event, value)
+            if event in _DEEPER:
+                depth += _DEEPER[event]
+                if depth > DEEPEST:
+                    raise DataError(f"no proper JSON, more than {DEEPEST} brackets within brackets")
+            if not depth:
+                break
+        return built.value
+
+    def items(self, key: str) -> Iterator[Any]:
+        """The elements of the list that comes next."""
+        if next(self.events)[0] != "start_array":
+            raise DataError(f"{key} is no list in brackets")
+        for index in count():
+            with naming(f"{key.removesuffix('s')} {index}"):
+                self.left = LARGEST
+                begun = next(self.events)
+                if begun[0] == "end_array":
+                    return
+                value = self.value(begun)
+            yield value
+
+    def finish(self) -> None:
+        """Refuse what follows behind the value."""
+        next(self.events, None)

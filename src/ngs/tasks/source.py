@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngs.errors import DataError, NGSError
-
-EMBEDDED = "embedded"
-"""The data set that comes along, made from a seed."""
+from ngs.tasks.settings import EMBEDDED as EMBEDDED  # where data may come from
 
 Numbers = NDArray[np.int64]
 Order = Callable[[int, int, Numbers], Numbers]

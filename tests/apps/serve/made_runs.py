@@ -13,10 +13,10 @@ from fastapi.testclient import TestClient
 
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import ALIVE_SECONDS
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import CONFIG, RESULT
-from ngs.experiments.record import METRICS
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import CONFIG, METRICS, RESULT
 from tests.apps.serve.client import connected
+from tests.experiments.training import as_facts
 
 
 def client_of(root: Path, **more: Any) -> TestClient:
@@ -31,7 +31,7 @@ def made(root: Path, name: str, rows: int = 0, config: Mapping[str, Any] | None 
     """The folder of a run that wrote some rows."""
     folder = root / name
     folder.mkdir(parents=True)
-    facts = TrainHWF(method="m-bs", steps=100).as_facts() if config is None else config
+    facts = as_facts(TrainHWF(method="m-bs", steps=100)) if config is None else config
     (folder / CONFIG).write_text(json.dumps(facts))
     (folder / METRICS).write_text("".join(json.dumps(row(10 * k)) + "\n" for k in range(1, rows + 1)))
     return folder

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import A_NETWORK, BEST, CONFIG, RESULT
-from ngs.experiments.record import METRICS
 from ngs.learning import tensor_file
 from ngs.networks.lenet import NETWORKS
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import A_NETWORK, BEST, CONFIG, METRICS, RESULT
+from tests.experiments.training import as_facts
 
 
 def write_run(folder: Path, *, accuracy: float = 0.98, finished: float = 0.0) -> Path:
@@ -21,7 +21,7 @@ def write_run(folder: Path, *, accuracy: float = 0.98, finished: float = 0.0) ->
     torch.manual_seed(0)
     network = NETWORKS["small"](len(GRAMMAR.symbols))
     tensor_file.save(folder / BEST, A_NETWORK, network.state_dict(), facts)
-    (folder / CONFIG).write_text(json.dumps(TrainHWF().as_facts()))
+    (folder / CONFIG).write_text(json.dumps(as_facts(TrainHWF())))
     rows = [
         {"step": 10, "loss": 1.0},
         {"step": 35, "validation": {"calculation": 0.35}},

@@ -22,7 +22,7 @@ from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.visitors import Visitors
-from ngs.experiments.folder import CONFIG
+from ngs.tasks.run_folder import CONFIG
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 from tests.tasks.clevr.readers import random_reader

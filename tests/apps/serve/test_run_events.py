@@ -16,7 +16,8 @@ from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import RunFolder, run_folder
 from ngs.apps.serve.visitors import Visitors
-from ngs.experiments.record import METRICS, Record
+from ngs.experiments.record import Record
+from ngs.tasks.run_folder import METRICS
 from tests.apps.serve.client import connected
 from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
 

@@ -12,10 +12,11 @@ import pytest
 
 from ngs.apps.serve.run_folders import thinned
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.folder import CHECKPOINT, CONFIG, REPORT, RESULT
-from ngs.experiments.record import METRICS
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
 from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
+from tests.experiments.training import as_facts
 
 # Lists
 
@@ -24,7 +25,7 @@ def test_runs_are_listed_with_their_states(tmp_path) -> None:
     finish(made(tmp_path, "finished", 3))
     made(tmp_path, "running", 3)
     age(made(tmp_path, "stopped", 3))
-    finish(made(tmp_path, "asked", 1, TrainCLEVR(steps=7).as_facts()), "answers")
+    finish(made(tmp_path, "asked", 1, as_facts(TrainCLEVR(steps=7))), "answers")
     (tmp_path / "finished" / REPORT).write_text("<p>")
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("no run")
@@ -97,7 +98,7 @@ def test_foreign_folders_are_skipped_and_named(config, tmp_path) -> None:
 def test_names_that_are_no_text_are_shown_all_the_same(tmp_path) -> None:
     for name in (b"good\xff", b"bad\xff"):
         os.mkdir(os.fsencode(tmp_path) + b"/" + name)
-    (tmp_path / os.fsdecode(b"good\xff") / CONFIG).write_text(json.dumps(TrainHWF().as_facts()))
+    (tmp_path / os.fsdecode(b"good\xff") / CONFIG).write_text(json.dumps(as_facts(TrainHWF())))
     (tmp_path / os.fsdecode(b"bad\xff") / CONFIG).write_text("{")
     listed = client_of(tmp_path).get("/api/runs").json()
     assert listed["runs"] == [] and [each["name"] for each in listed["skipped"]] == [

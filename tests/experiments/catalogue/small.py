@@ -6,22 +6,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.config import TrainHWF
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import ProgramLength
-from ngs.experiments.run import Config
 from ngs.networks.pointer import Size
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.settings import RunSettings
+from tests.experiments.training import trained
 
-NETWORK = "tiny"
-"""of questions; a test puts it beside the others for as long as it runs"""
+NETWORK = "small"
+"""of questions; a test makes it tiny for as long as it runs"""
 SIZE = Size(8, 4)
 
 
@@ -65,13 +66,14 @@ def smaller(experiment: Experiment, data: Data) -> Experiment:
 
 def small_job(job: Job, data: Data) -> Job:
     match job:
-        case Trained(config):
-            return Trained(small_config(config, data))
-        case LongTest(config):
-            return replace(job, config=_formulas(config, data), lengths=(1, 9), formulas=4)
-        case Corrections(config):
-            number = 40 if isinstance(config, TrainHWF) else 10
-            return replace(job, config=small_config(config, data), number=number, examples=1)
+        case Trained(_, config):
+            return trained(small_config(config, data))
+        case LongTest(run):
+            return replace(job, run=trained(small_config(run.settings, data)), lengths=(1, 9), formulas=4)
+        case Corrections(run):
+            number = 40 if run.task == "hwf" else 10
+            small_run = trained(small_config(run.settings, data))
+            return replace(job, run=small_run, number=number, examples=1)
         case StepCost(workload):
             small = replace(workload, batch_size=2) if hasattr(workload, "batch_size") else workload
             values = (
@@ -84,7 +86,7 @@ def small_job(job: Job, data: Data) -> Job:
 STEPS = {"steps": 2, "validate_every": 1, "batch_size": 4, "validation": 0.25}
 
 
-def small_config(config: Config, data: Data) -> Config:
+def small_config(config: RunSettings, data: Data) -> RunSettings:
     if isinstance(config, TrainHWF):
         return _formulas(config, data)
     return replace(config, data=data.questions, network=NETWORK, **STEPS)

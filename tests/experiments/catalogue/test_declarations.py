@@ -13,22 +13,23 @@ from ngs.errors import DataError, NGSError
 from ngs.experiments.catalogue import clevr_tables, hwf_curves, hwf_steps, hwf_tables
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
-from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.job import Job, Trained, address
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.results.published import published
-from ngs.experiments.run import Config
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.settings import RunSettings
 from tests.experiments.catalogue.small import Data
 
 PAPER = ("hwf-table", "hwf-curves", "hwf-steps", "hwf-examples", "clevr-table", "clevr-curves")
 OURS = ("clevr-rates", "clevr-examples", "hwf-lengths", "hwf-leak", "hwf-long", "cost")
 
 
-def configs(cells: Sequence[Cell], *, instead: bool = False) -> list[Config]:
+def configs(cells: Sequence[Cell], *, instead: bool = False) -> list[RunSettings]:
     """Of the training runs among the jobs, and of those that other jobs need."""
     jobs = list(jobs_of(cells, instead=instead))
     runs = [job for each in jobs for job in (each, *each.needs) if isinstance(job, Trained)]
-    return [run.config for run in runs]
+    return [run.settings for run in runs]
 
 
 def places(cells: Sequence[Cell]) -> list[tuple[str, str]]:
@@ -64,7 +65,7 @@ def test_every_place_has_as_many_runs_as_seeds(name: str, quick: bool, seeds: in
     for cell in EXPERIMENTS[name].cells(data.means(seeds), quick=quick):
         assert len(cell.instead) in (0, len(cell.jobs))
         for jobs in (cell.jobs, cell.instead):
-            runs = [job.config for job in jobs if isinstance(job, Trained)]
+            runs = [job.settings for job in jobs if isinstance(job, Trained)]
             assert [run.seed for run in runs] == list(range(seeds))[: len(runs)]
             assert len({replace(run, seed=0) for run in runs}) <= 1
         if any(isinstance(job, Trained) for job in cell.jobs):

@@ -15,14 +15,14 @@ from ngs.errors import DataError
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.environment import environment
-from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Job, address
-from ngs.experiments.record import METRICS, Record
+from ngs.experiments.record import Record
 from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.tables import Section
 from ngs.experiments.run import Progress
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,9 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainCLEVR, TrainHWF, read_facts
-from ngs.experiments.folder import ENVIRONMENT, RESULT
-from ngs.experiments.job import Trained, address
+from ngs.experiments.job import address
 from ngs.experiments.jobs.corrections import Corrections, counted, examples_of, kinds_of
 from ngs.experiments.report.formula_readings import FormulaSearches
-from ngs.experiments.run import train
 from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
@@ -29,10 +26,14 @@ from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.equivalence import equivalent
+from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import ENVIRONMENT, RESULT, read_facts
 from tests.experiments.report.wrong_answers import FINE, HOPELESS, LUCKY, SPURIOUS, TRUE, readings_of
+from tests.experiments.training import train, trained
 
 OPERATOR = ("2+3", [{"2": 0.9}, {"-": 0.6, "+": 0.3}, {"3": 0.9}])
 FAR = ("2*3", [{"1": 0.6, "2": 0.39}, {"/": 0.6, "*": 0.39}, {"4": 0.6, "3": 0.39}])
@@ -97,7 +98,7 @@ def formula_job(tmp_path_factory: pytest.TempPathFactory) -> Corrections:
     lengths = {1: 0.2, 3: 0.4, 5: 0.4}
     packed.write(path, embedded(train=80, test=4, lengths=lengths, train_writers=6, test_writers=1))
     config = TrainHWF(data=str(path), steps=12, batch_size=16, validation=0.1, validate_every=8)
-    return Corrections(config, number=60, examples=2)
+    return Corrections(trained(config), number=60, examples=2)
 
 
 @pytest.fixture(scope="module")
@@ -107,11 +108,11 @@ def question_job(tmp_path_factory: pytest.TempPathFactory) -> Corrections:
         path, synthetic(scenes=30, per_scene=6, validation_scenes=2, validation_per_scene=2)
     )
     config = TrainCLEVR(data=str(path), steps=4, batch_size=16, validation=0.1, validate_every=3)
-    return Corrections(config, number=100, examples=2)
+    return Corrections(trained(config), number=100, examples=2)
 
 
 def run_of(job: Corrections, folder: Path) -> Path:
-    for _ in train(job.config, folder):
+    for _ in train(job.run.settings, folder):
         pass
     return folder
 
@@ -214,10 +215,10 @@ def test_jobs_need_their_run_and_know_their_settings(
     formula_job: Corrections, question_job: Corrections
 ) -> None:
     for job in (formula_job, question_job):
-        assert job.needs == (Trained(job.config),)
+        assert job.needs == (trained(job.run.settings),)
         assert pickle.loads(pickle.dumps(job)) == job
         others = [replace(job, walk_steps=3), replace(job, examples=7)]
-        others.append(replace(job, config=replace(job.config, seed=1)))
+        others.append(replace(job, run=trained(replace(job.run.settings, seed=1))))
         assert len({address(each) for each in (job, *others)}) == 4
     with pytest.raises(NGSError, match="0 formulas; read at least one"):
         replace(formula_job, number=0)

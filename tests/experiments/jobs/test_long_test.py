@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import ENVIRONMENT, RESULT
-from ngs.experiments.job import Trained, address
+from ngs.experiments.job import address
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import ENVIRONMENT, RESULT
 from tests.experiments.finished_runs import finished
+from tests.experiments.training import trained
 
 LENGTHS = (1, 7, 15)
 
@@ -26,14 +27,14 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> LongTest:
     path = tmp_path_factory.mktemp("data") / "small.ngs"
     packed.write(path, embedded(train=120, test=60, lengths={1: 0.5, 3: 0.5}))
     config = TrainHWF(data=str(path), method="supervised", steps=30, validate_every=15, batch_size=16)
-    return LongTest(config, LENGTHS, 20)
+    return LongTest(trained(config), LENGTHS, 20)
 
 
 @pytest.fixture(scope="module")
 def done(job: LongTest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[dict[str, Any]]]:
     """The folders of the run and of the job, and what the job told as it went."""
     run, folder = (tmp_path_factory.mktemp(name) for name in ("run", "job"))
-    finished(job.config, run)
+    finished(job.run.settings, run)
     return run, folder, [dict(progress.row) for progress in job.do(folder, [run])]
 
 
@@ -64,18 +65,18 @@ def test_the_same_again_but_for_the_clock(
 
 
 def test_its_address_tells_what_it_depends_on(job: LongTest) -> None:
-    assert job.needs == (Trained(job.config),)
+    assert job.needs == (trained(job.run.settings),)
     others = [
         replace(job, lengths=(1, 7)),
         replace(job, formulas=21),
-        replace(job, config=replace(job.config, seed=1)),
+        replace(job, run=trained(replace(job.run.settings, seed=1))),
     ]
     assert len({address(other) for other in (job, *others)}) == 4
     json.dumps(job.facts)
-    assert job.config.data not in json.dumps(job.facts)
+    assert job.run.settings.data not in json.dumps(job.facts)
 
 
 @pytest.mark.parametrize("options", [{"lengths": ()}, {"formulas": 0}])
 def test_no_formulas_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(NGSError, match="ask for at least one formula and one length"):
-        LongTest(TrainHWF(), **options)
+        LongTest(trained(TrainHWF()), **options)

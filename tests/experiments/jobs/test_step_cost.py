@@ -10,8 +10,6 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.config import read_facts
-from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import address
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import (
@@ -28,6 +26,7 @@ from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.run_folder import ENVIRONMENT, RESULT, read_facts
 
 
 def done(job: StepCost, folder: Path) -> Any:

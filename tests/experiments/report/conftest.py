@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from ngs.experiments.config import TrainCLEVR, TrainHWF
 from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import write_report
-from ngs.experiments.run import train
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.settings import TrainHWF
+from tests.experiments.training import train
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +46,7 @@ def text(run: Path) -> str:
 
 @pytest.fixture(scope="session")
 def shown(run: Path) -> Gallery:
-    return gallery(run, read_run(run).config)
+    return gallery(run, read_run(run).task, read_run(run).config)
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def question_text(question_run: Path) -> str:
 
 @pytest.fixture(scope="session")
 def question_shown(question_run: Path) -> Gallery:
-    return gallery(question_run, read_run(question_run).config)
+    return gallery(question_run, read_run(question_run).task, read_run(question_run).config)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngs.experiments.hwf import load_network
 from ngs.experiments.report.gallery import Gallery
 from ngs.grammar.padding import PAD
 from ngs.parsing.independent import independent
@@ -17,6 +16,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas, as_ink
+from ngs.tasks.hwf.preparation import load_network
 from tests.experiments.report.documents import rows_of, said
 from tests.experiments.report.wrong_answers import FINE, LUCKY, SPURIOUS, readings_of
 

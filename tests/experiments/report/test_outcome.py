@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.folder import CONFIG, ENVIRONMENT, RESULT
-from ngs.experiments.record import METRICS
 from ngs.experiments.report.outcome import wilson
 from ngs.experiments.report.page import write_report
+from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, METRICS, RESULT
 
 
 @pytest.mark.parametrize("right, of", [(0, 10), (7, 10), (499, 500), (500, 500)])

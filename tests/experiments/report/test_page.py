@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.folder import CONFIG, ENVIRONMENT
-from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.record import read_rows
 from ngs.experiments.report.curves import VARIABLES
 from ngs.experiments.report.page import write_report
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
+from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, METRICS
 from tests.experiments.report.documents import Document, facts, said
 
 EVIL = "<script>alert('&')</script>"

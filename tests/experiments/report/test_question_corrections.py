@@ -7,14 +7,14 @@ from pathlib import Path
 
 import torch
 
-from ngs.experiments.clevr import load_reader
-from ngs.experiments.folder import EARLY
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.question_readings import QuestionReadings, QuestionSearches
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.equivalence import equivalent
+from ngs.tasks.clevr.preparation import load_reader
+from ngs.tasks.run_folder import EARLY
 
 
 def test_shown_corrections_are_those_of_the_reference(question_run: Path, question_shown: Gallery) -> None:

@@ -12,9 +12,7 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.folder import A_NETWORK, BEST, CONFIG, DATA, EARLY, ENVIRONMENT, RESULT
-from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.record import read_rows
 from ngs.experiments.report.gallery import Gallery, gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
@@ -23,6 +21,8 @@ from ngs.experiments.report.setup import commands
 from ngs.learning import tensor_file
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import Questions, VisualQuestions
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.run_folder import A_NETWORK, BEST, CONFIG, DATA, EARLY, ENVIRONMENT, METRICS, RESULT
 from tests.experiments.report.documents import Document, facts, rows_of, said
 
 EVIL = "<script>alert('&')</script>"
@@ -165,7 +165,7 @@ def test_an_unfinished_run(question_copy: Path, question_shown: Gallery) -> None
 def test_a_large_test_part_is_sampled(question_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QuestionReadings, "examined", 10)
     run = read_run(question_copy)
-    few = gallery(question_copy, run.config)
+    few = gallery(question_copy, run.task, run.config)
     words = said(page(run, few))
     assert "test part, 10 of 100 questions" in words
     assert "answers right, test part (100 questions)" in words

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngs.experiments.clevr import load_reader, parts_of
-from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.folder import BEST
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.question_readings import QuestionReadings
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import spoken, trace
+from ngs.tasks.clevr.preparation import load_reader, parts_of
 from ngs.tasks.clevr.program import Program
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.run_folder import BEST
 
 
 def asked_one_by_one(folder: Path, data: VisualQuestions) -> dict[int, tuple[Program, float, bool, bool]]:

@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngs.experiments.folder import BEST, RESULT
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
 from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery, confusion, faults, scene_gallery
 from ngs.experiments.report.scene_sections import figure, told_faults
-from ngs.experiments.run import train
-from ngs.experiments.scenes import SceneMarks
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
+from ngs.tasks.pictures.preparation import SceneMetrics
 from ngs.tasks.pictures.scene_scores import PictureOutcome
 from ngs.tasks.pictures.seen_objects import SeenObjects
 from ngs.tasks.pictures.seen_scene import in_jitters
+from ngs.tasks.pictures.trainable import SCENES
+from ngs.tasks.run_folder import BEST, RESULT
 from tests.experiments.report.documents import Document, facts, rows_of, said
+from tests.experiments.training import train
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 
 pytestmark = pytest.mark.usefixtures("rendering_once")
@@ -42,7 +43,7 @@ def text(run: Path) -> str:
 
 @pytest.fixture(scope="module")
 def shown(run: Path) -> SceneGallery:
-    return scene_gallery(run, read_run(run).config)
+    return scene_gallery(run, SCENES, read_run(run).config)
 
 
 def test_the_headline_and_the_tables_are_the_result(run: Path, text: str) -> None:
@@ -65,7 +66,7 @@ def test_what_is_a_share_of_nothing_has_no_number(run: Path, tmp_path: Path) -> 
     result = facts(run / RESULT)
     empty = Scene((), dict.fromkeys(RELATIONS, ()), {})
     seen = SeenObjects(*(torch.zeros(0, *more) for more in ((), (4,), (), ())), NO_VALUES, torch.zeros(3))
-    marks = SceneMarks.of([PictureOutcome(empty, seen, {})]).as_facts()
+    marks = SceneMetrics.of([PictureOutcome(empty, seen, {})]).as_facts()
     result["test"]["by_objects"]["0"] = json.loads(json.dumps(marks))["by_objects"]["0"]
     (tmp_path / "run" / RESULT).write_text(json.dumps(result))
     rows = rows_of(write_report(tmp_path / "run").read_text(encoding="utf-8"), "numbers shares")

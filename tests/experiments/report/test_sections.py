@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import BEST, CONFIG, EARLY, RESULT
-from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.record import read_rows
 from ngs.experiments.report.curves import charts
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
 from ngs.experiments.report.setup import commands
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import BEST, CONFIG, EARLY, METRICS, RESULT
 from tests.experiments.report.documents import facts, rows_of, said
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngs.experiments.folder import CONFIG, RESULT
 from ngs.experiments.job import Job, Trained
 from ngs.experiments.run import Progress
+from ngs.tasks.run_folder import CONFIG, RESULT
 
 
 @dataclass(frozen=True)

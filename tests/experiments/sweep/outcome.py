@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ngs.experiments.folder import RESULT
 from ngs.experiments.sweep.attempt import Event
 from ngs.experiments.sweep.store import LOCKS, Store
+from ngs.tasks.run_folder import RESULT
 
 
 def of(state: str, events: Iterable[Event]) -> list[int]:

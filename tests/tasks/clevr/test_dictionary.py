@@ -335,7 +335,6 @@ def test_the_reading_shows_phrases() -> None:
     found = understood("How many cubes are on the left side of it; there is a ball")
     assert ("relate[left]", "on the left side of") in found.reading
     assert ("count", "how many") in found.reading
-    assert found.ignored == ("are", "it", ";", "there is")
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,12 @@ def test_entries_come_in_order_with_the_lines_where_they_begin(parts, around) ->
 @pytest.mark.parametrize(
     "text, where",
     [
-        ('\n{"id": 1}', "list.json, line 2: a list in brackets is needed"),
-        ('[{"id": 1},\n{"id" 1}]', "list.json, line 2, entry 2: no proper JSON, Expecting ':'"),
-        ('[{"id": 1},\n\n{"id":\n 1}', "list.json, line 4, entry 2: a comma or ] behind it is needed"),
-        ("[1]\n[2]", "list.json, line 2, entry 1: more text follows the end"),
-        ("[" + "1" * 5000 + "]", "list.json, line 1, entry 1: no proper JSON, Exceeds the limit"),
-        ("[1,\n" + "[" * 100_000, "list.json, line 2, entry 2: no proper JSON"),
+        ('\n{"id": 1}', "list.json: a list in brackets is needed"),
+        ('[{"id": 1},\n{"id" 1}]', "list.json, line 2, column 7: no proper JSON, Expecting ':'"),
+        ('[{"id": 1},\n\n{"id":\n 1}', "list.json, line 4, column 4: no proper JSON, Expecting ','"),
+        ("[1]\n[2]", "list.json, line 2, column 1: no proper JSON, Extra data"),
+        ("[" + "1" * 5000 + "]", "list.json: no proper JSON, Exceeds the limit"),
+        ("[1,\n" + "[" * 100_000, "list.json: no proper JSON"),
     ],
 )
 def test_text_that_is_no_list_is_refused_at_its_line(text, where) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 import stat
@@ -18,14 +17,13 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 from ngs.errors import DataError
 from ngs.learning import tensor_file
 from ngs.learning.packed_file import Format
 from ngs.tasks.hwf import packed
-from ngs.tasks.hwf.dataset import HandwrittenFormulas
+from ngs.tasks.hwf.dataset import HandwrittenFormulas, divided
+from ngs.tasks.hwf.embedded import embedded
 from tests.tasks.hwf.datasets import dataset, datasets, same
 
 
@@ -58,6 +56,20 @@ def test_the_same_data_makes_the_same_file(tmp_path, data) -> None:
     for name in "abcdefgh":
         packed.write(tmp_path / name, data)
     assert len({(tmp_path / name).read_bytes() for name in "abcdefgh"}) == 1
+
+
+def test_a_packed_file_is_loaded_by_its_path(tmp_path, data) -> None:
+    packed.write(tmp_path / "x.ngs", data)
+    assert same(packed.load(str(tmp_path / "x.ngs")), data)
+
+
+def test_each_length_is_divided_by_the_same_share_in_the_order_of_published_results() -> None:
+    formulas = embedded(train=200, test=1).train
+    first, rest = divided(formulas, 0.25, seed=0)
+    lengths = {n: int((formulas.lengths == n).sum()) for n in (1, 3, 5, 7)}
+    assert {n: int((first.lengths == n).sum()) for n in lengths} == {n: c // 4 for n, c in lengths.items()}
+    assert sorted(first.names + rest.names) == sorted(formulas.names)
+    assert first.names[:3] == ("train 13", "train 16", "train 19")
 
 
 def test_names_may_be_anything(tmp_path, data) -> None:
@@ -116,29 +128,6 @@ def test_every_changed_byte_is_noticed(tmp_path, data) -> None:
         refusal(path)
 
 
-def test_a_file_cut_short_is_refused(tmp_path, data) -> None:
-    path = tmp_path / "x.ngs"
-    packed.write(path, data)
-    content = path.read_bytes()
-    for length in (0, 4, 100, len(content) // 2, len(content) - 1):
-        path.write_bytes(content[:length])
-        assert "cut short, or not a packed data set" in refusal(path)
-    path.write_bytes(content + b"more")
-    assert "not a packed data set" in refusal(path)
-
-
-def test_foreign_files_are_refused(tmp_path) -> None:
-    assert "there is no such file; pack" in refusal(tmp_path / "none.ngs")
-    refusal(tmp_path)
-    (tmp_path / "x.ngs").write_text("formulas")
-    assert "not a packed data set" in refusal(tmp_path / "x.ngs")
-    save_file({"weight": torch.zeros(3)}, tmp_path / "x.ngs")
-    assert "is something else, not a packed data set" in refusal(tmp_path / "x.ngs")
-    for description in ("", "7", "{}", "[" * 100_000):
-        save_file({"weight": torch.zeros(3)}, tmp_path / "x.ngs", {"description": description})
-        assert "is something else, not a packed data set" in refusal(tmp_path / "x.ngs")
-
-
 def test_another_version_is_refused(tmp_path, data, monkeypatch) -> None:
     monkeypatch.setattr(tensor_file, "VERSION", "0")
     packed.write(tmp_path / "x.ngs", data)
@@ -151,32 +140,19 @@ def changed(data: HandwrittenFormulas, part: str, **changes: Any) -> Handwritten
 
 
 FAULTS = [
-    (
-        lambda data: replace(data, images=data.images[:, :44]),
-        "images is [4, 44, 45], and",
-    ),
-    (lambda data: replace(data, images=data.images.float()), "images is torch.float32"),
-    (lambda data: replace(data, images=data.images[:3]), "columns is [4], and [3] is needed"),
+    (lambda data: replace(data, columns=data.columns + 10), "columns has 10 to 16, and 0 to below 14"),
     (lambda data: replace(data, sources=("a",)), "sources is [1], and [4] is needed"),
-    (lambda data: replace(data, columns=data.columns + 10), "and 0 to 13 can be"),
-    (lambda data: changed(data, "test", names=("a", "b")), "test.names is [2], and [1] is needed"),
-    (
-        lambda data: changed(data, "train", answers=(Fraction(1),)),
-        "train.numerators is [1], and [2] is needed",
-    ),
-    (
-        lambda data: changed(data, "test", where=torch.tensor([[4]])),
-        "test.where has 4 to 4, and -1 to 3 can be",
-    ),
-    (
-        lambda data: changed(data, "test", where=torch.tensor([[-2]])),
-        "test.where has -2 to -2",
-    ),
+    (lambda data: changed(data, "test", answers=()), "test.numerators is [0], and [1] is needed"),
+    (lambda data: changed(data, "test", where=torch.tensor([[4]])), "test.where has 4 to 4"),
+    (lambda data: changed(data, "test", where=torch.tensor([[-2]])), "test.where has -2 to -2"),
     (
         lambda data: changed(data, "test", where=torch.tensor([[0, -1, 0]])),
-        "test formulas is empty, or has a gap",
+        "test: a formula is empty, or has",
     ),
-    (lambda data: changed(data, "test", where=torch.tensor([[-1]])), "test formulas is empty, or has a gap"),
+    (
+        lambda data: changed(data, "test", where=torch.tensor([[-1]])),
+        "test: a formula is empty, or has a gap",
+    ),
 ]
 
 
@@ -190,30 +166,6 @@ def test_what_is_no_data_set_is_neither_written_nor_read(tmp_path, data, spoil, 
     packed.write(path, spoil(data))
     monkeypatch.undo()
     assert fault in refusal(path)
-
-
-def test_a_missing_tensor_and_texts_that_are_none_are_told(tmp_path, data) -> None:
-    path = tmp_path / "x.ngs"
-    packed.write(path, data)
-    with safe_open(path, "pt") as file:
-        names, description = file.keys(), json.loads(file.metadata()["description"])
-        tensors = {name: file.get_tensor(name).clone() for name in names}
-    del description["sha256"]
-
-    def refused_with(changed: dict[str, torch.Tensor]) -> str:
-        checked = description | {"sha256": tensor_file.checksum(changed, description)}
-        save_file(changed, path, {"description": json.dumps(checked)})
-        return refusal(path)
-
-    assert "the tensor columns is missing" in refused_with(
-        {k: v for k, v in tensors.items() if k != "columns"}
-    )
-    zeros = torch.zeros(3, dtype=torch.uint8)
-    assert "sources is no list of texts" in refused_with(tensors | {"sources": zeros})
-    halves = tensors["columns"].bfloat16()
-    assert "columns is torch.bfloat16" in refused_with(tensors | {"columns": halves})
-    none = torch.zeros(1, dtype=torch.int64)
-    assert "test.denominators has 0 to 0, and" in refused_with(tensors | {"test.denominators": none})
 
 
 @pytest.mark.parametrize("answer", [Fraction(2**63), Fraction(1, 2**63), Fraction(-(2**70))])

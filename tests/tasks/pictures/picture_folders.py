@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ngs.experiments.config import TrainScenes
 from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.pictures import picture_packed
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.picture_folder import read_folder
 from ngs.tasks.pictures.pictures import PictureData, Pictures
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
+from ngs.tasks.pictures.settings import TrainScenes
 
 CPU = torch.device("cpu")
 PICTURES = 6

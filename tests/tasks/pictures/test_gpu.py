@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import train
+from ngs.experiments.record import read_rows
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.tasks.pictures.picture_augmentation import Lighting
 from ngs.tasks.pictures.picture_examples import PictureExamples
@@ -16,7 +15,9 @@ from ngs.tasks.pictures.rendered_pictures import rendered_pictures
 from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
 from ngs.tasks.pictures.seen_objects import seen_objects
+from ngs.tasks.run_folder import METRICS
 from tests.experiments.finished_runs import finished
+from tests.experiments.training import train
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 

@@ -199,7 +199,6 @@ def test_an_image_of_another_size_is_refused(folder: Path) -> None:
         (lambda scene: scene.update(camera_location=[1, 2, -3]), "the last above 0"),
         (lambda scene: scene.update(camera_location=[1e9, 2, 3]), "numbers up to 1000 are needed"),
         (lambda scene: scene.update(camera_location=[True, 2, 3]), "camera_location[0] is True; a number"),
-        (lambda scene: scene.update(camera_location=[7, 10**400, 3]), "camera_location[1] is 1"),
         (lambda scene: scene.update(camera_location=[0, 0, 10]), "above the origin that it looks at"),
         (lambda scene: scene.update(camera_location=[0.5, -0.5, 10]), "1 or more aside"),
         (lambda scene: scene.update(camera_location=[-7, 6, 5]), "pixels from where their pixel_coords say"),
@@ -278,35 +277,12 @@ def test_the_digest_is_of_all_that_is_said_of_pictures(tmp_path: Path) -> None:
     assert len(digests) == len(changes)
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "few.ngs"
-    picture_packed.write(path, small_data(tmp_path))
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(DataError, match="is damaged"):
-        picture_packed.read(path)
-
-
-@pytest.mark.parametrize(
-    "name, change, message",
-    [
-        ("train.cameras", lambda t: t[:2], r"train\.cameras is \[2, 3\], and \[5, 3\] is needed"),
-        ("test.boxes", lambda t: t * torch.nan, "test.boxes has what is no number"),
-        ("train.files.offsets", lambda t: t.flip(0), "the rows of train.files do not add up"),
-        ("test.names", lambda t: t[:3], "test.names is no list of texts"),
-        ("train.things.attributes", lambda t: t + 100, "train: an object has an attribute without a name"),
-        ("train.visible", lambda t: t.long(), "train.visible is torch.int64"),
-    ],
-)
-def test_a_file_that_does_not_add_up_is_refused(
-    name: str, change: Callable[[torch.Tensor], torch.Tensor], message: str, tmp_path: Path
-) -> None:
+def test_a_file_without_a_digest_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "few.ngs"
     picture_packed.write(path, small_data(tmp_path))
     tensors, facts = tensor_file.load(path, picture_packed.FORMAT.kind, "")
-    tensor_file.save(path, picture_packed.FORMAT.kind, {**tensors, name: change(tensors[name])}, facts)
-    with pytest.raises(DataError, match=message):
+    tensor_file.save(path, picture_packed.FORMAT.kind, tensors, {**facts, "digest": None})
+    with pytest.raises(DataError, match="it has no digest"):
         picture_packed.read(path)
 
 

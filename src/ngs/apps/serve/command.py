@@ -123,7 +123,7 @@ def furnished(
     """A playground with the networks of the given runs, or of those that finished last."""
     from ngs.apps.serve.playground import Playground
     from ngs.apps.serve.run_folders import newest_run
-    from ngs.experiments.clevr import load_reader
+    from ngs.tasks.clevr.preparation import load_reader
 
     run = newest_run(runs, "hwf") if run is None else run
     questions = newest_run(runs, "clevr") if questions is None else questions

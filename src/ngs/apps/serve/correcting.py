@@ -20,7 +20,6 @@ from ngs.apps.serve.reading import (
     reading_of,
 )
 from ngs.errors import NGSError
-from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
 from ngs.grammar.tree import Leaf, Sentence, Tree, sentence_of
 from ngs.parsing.sentence import parse
@@ -29,6 +28,7 @@ from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoni
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.preparation import LONGEST_TABLED
 
 WAITING_SHOWN = 12
 """Entries of the queue that are listed after a step: a long formula has a hundred."""

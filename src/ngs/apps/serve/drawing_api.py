@@ -24,10 +24,10 @@ from ngs.apps.serve.reading import Reading, reading_of
 from ngs.apps.serve.strokes import seen_in
 from ngs.apps.serve.visitors import Score, Visitor, current_visitor
 from ngs.errors import NGSError
-from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET, value_circuit
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.preparation import LONGEST_TABLED
 
 LEARN_SECONDS = 3.0
 """No step begins later."""

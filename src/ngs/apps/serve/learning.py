@@ -24,7 +24,6 @@ from torch import Tensor, nn
 from ngs.apps.formula_reading import Seen, likeliest, value_of
 from ngs.apps.serve.reading import no_formula
 from ngs.errors import NGSError
-from ngs.experiments.hwf import LONGEST_TABLED
 from ngs.learning.examples import Examples
 from ngs.networks.augmentation import Handwriting
 from ngs.parsing.independent import independent
@@ -32,6 +31,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, as_ink
 from ngs.tasks.hwf.handwriting import chances, write, writer
+from ngs.tasks.hwf.preparation import LONGEST_TABLED
 
 LEARNING_RATE = 3e-4
 """Of the first step; it falls to nothing behind the last. Larger ones learn in one step, and forget."""

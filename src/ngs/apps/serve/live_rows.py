@@ -30,8 +30,7 @@ from starlette.types import Receive, Scope, Send
 
 from ngs.apps.serve.limits import Slots
 from ngs.apps.serve.run_folders import RunFolder, row_of
-from ngs.experiments.folder import CONFIG
-from ngs.experiments.record import METRICS
+from ngs.tasks.run_folder import CONFIG, METRICS
 
 AT_ONCE = 2**18
 """Bytes that are read at a time."""

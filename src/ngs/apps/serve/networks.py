@@ -17,10 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from ngs.apps.serve.learning import familiar
-from ngs.experiments.config import read_facts
-from ngs.experiments.folder import RESULT
-from ngs.experiments.hwf import load_network
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.preparation import load_network
+from ngs.tasks.run_folder import RESULT, read_facts
 
 TRAINED, WEAK = "trained", "weak"
 """The names that a request chooses a network by."""

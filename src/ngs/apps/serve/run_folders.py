@@ -17,10 +17,8 @@ from typing import Any, Literal
 
 from ngs.apps.serve.messages import Message, part
 from ngs.errors import DataError
-from ngs.experiments.config import TASKS
-from ngs.experiments.counted import COUNTED
-from ngs.experiments.folder import CHECKPOINT, CONFIG, REPORT, RESULT
-from ngs.experiments.record import METRICS
+from ngs.tasks.finding import installed
+from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
 
 ALIVE_SECONDS = 60.0
 """A run that wrote something within them is running."""
@@ -74,8 +72,8 @@ class RunFolder:
     @property
     def accuracy(self) -> float | None:
         """The share of right answers in the test part; None where it is not known."""
-        test = (self.result or {}).get("test")
-        found = test.get(COUNTED[self.config["task"]].answers) if isinstance(test, dict) else None
+        test, task = (self.result or {}).get("test"), installed(self.config["task"])
+        found = test.get(task.metrics.answers) if isinstance(test, dict) and task else None
         return float(found) if isinstance(found, int | float) else None
 
     def file(self, name: str) -> Path | None:
@@ -168,7 +166,7 @@ def _run(root: Path, folder: Path) -> RunFolder:
         )
     # Of any version: only what is shown in a list is looked at.
     match config:
-        case {"task": str() as task, "method": str(), "steps": int()} if task in TASKS:
+        case {"task": str() as task, "method": str(), "steps": int()} if installed(task) is not None:
             return RunFolder(real, folder, config)
     raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.networks import Networks
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.record import read_rows
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import METRICS
 
 FOLDER = "playground"
 """Of the run, inside the folder of runs."""

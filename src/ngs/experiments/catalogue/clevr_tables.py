@@ -16,11 +16,11 @@ from ngs.experiments.catalogue.settings import (
     paper_clevr,
     quick_clevr,
 )
-from ngs.experiments.config import TrainCLEVR
 from ngs.experiments.results.curves import curves_figure
 from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.published import published
 from ngs.experiments.results.tables import Section, rows_of, share, titled_tables
+from ngs.tasks.clevr.settings import TrainCLEVR
 
 PAPER_ROWS = {row: CLEVR_ROWS[row] for row in ("NS-RL", "NGS-RL", "NGS-m-BS")}
 OUR_ROWS: Rows = {
@@ -46,13 +46,13 @@ def full(means: Means) -> list[Cell]:
         few = FEW_QUESTIONS if (settings["method"], settings["fraction"]) == ("posterior", 0.25) else {}
         return our_clevr(data=means.clevr, **settings, **few)
 
-    theirs = grid(PAPER_ROWS, FRACTIONS, partial(paper_clevr, data=means.clevr), means.seeds)
-    return theirs + grid(OUR_ROWS, FRACTIONS, ours, means.seeds)
+    theirs = grid("clevr", PAPER_ROWS, FRACTIONS, partial(paper_clevr, data=means.clevr), means.seeds)
+    return theirs + grid("clevr", OUR_ROWS, FRACTIONS, ours, means.seeds)
 
 
 def quick(means: Means) -> list[Cell]:
     rows = {**PAPER_ROWS, "posterior": {"method": "posterior"}, "supervised": {"method": "supervised"}}
-    return grid(rows, {name: FRACTIONS[name] for name in ("25%", "100%")}, quick_clevr, means.seeds)
+    return grid("clevr", rows, {name: FRACTIONS[name] for name in ("25%", "100%")}, quick_clevr, means.seeds)
 
 
 TABLE = Experiment(
@@ -106,8 +106,8 @@ def _experiment(name: str, title: str, about: str, rows: Rows, by: str) -> Exper
         title,
         about,
         ("clevr",),
-        lambda means: grid(rows, WHOLE, partial(paper_clevr, data=means.clevr), means.seeds),
-        lambda means: grid(rows, WHOLE, quick_clevr, means.seeds),
+        lambda means: grid("clevr", rows, WHOLE, partial(paper_clevr, data=means.clevr), means.seeds),
+        lambda means: grid("clevr", rows, WHOLE, quick_clevr, means.seeds),
         show,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment
 from ngs.experiments.catalogue.settings import our_hwf, quick_clevr, quick_hwf
-from ngs.experiments.config import TrainCLEVR, TrainHWF
+from ngs.experiments.job import Trained
 from ngs.experiments.jobs.corrections import Corrections
 from ngs.experiments.results.outcome import Outcome
 from ngs.experiments.results.tables import Section, rows_of
@@ -17,8 +17,8 @@ EARLY_QUESTIONS: dict[str, Any] = {"method": "m-bs", "steps": 60, "validate_ever
 """A network that has learned something, and still makes mistakes of every kind."""
 
 
-def _cells(config: TrainHWF | TrainCLEVR, **settings: Any) -> list[Cell]:
-    return [Cell(*PLACE, (Corrections(config, **settings),))]
+def _cells(task: str, config: Any, **settings: Any) -> list[Cell]:
+    return [Cell(*PLACE, (Corrections(Trained(task, config), **settings),))]
 
 
 def show(outcome: Outcome) -> Section:
@@ -72,8 +72,8 @@ HWF_EXAMPLES = Experiment(
     "operator right; finds nothing, but m-BS does in more steps, be it what is written or not; neither finds "
     "anything; or 1-BS finds a spurious correction, which gives the answer but is not what is written.",
     ("hwf",),
-    lambda means: _cells(our_hwf(data=means.hwf, **EARLY_FORMULAS)),
-    lambda means: _cells(quick_hwf(**EARLY_FORMULAS), number=300),
+    lambda means: _cells("hwf", our_hwf(data=means.hwf, **EARLY_FORMULAS)),
+    lambda means: _cells("hwf", quick_hwf(**EARLY_FORMULAS), number=300),
     show,
 )
 CLEVR_EXAMPLES = Experiment(
@@ -85,7 +85,7 @@ CLEVR_EXAMPLES = Experiment(
     "program that means what the true one means, or one that gives the answer and means something else; "
     "*unjudged* are those whose true program nobody knows.",
     (),
-    lambda means: _cells(quick_clevr(**EARLY_QUESTIONS)),
-    lambda means: _cells(quick_clevr(**EARLY_QUESTIONS), number=200),
+    lambda means: _cells("clevr", quick_clevr(**EARLY_QUESTIONS)),
+    lambda means: _cells("clevr", quick_clevr(**EARLY_QUESTIONS), number=200),
     show,
 )

@@ -9,12 +9,11 @@ from typing import Any
 
 from ngs.errors import DataError
 from ngs.experiments.catalogue.experiment import Cell, Experiment
-from ngs.experiments.config import read_facts
-from ngs.experiments.folder import ENVIRONMENT, RESULT
 from ngs.experiments.job import Job, address
-from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.record import read_rows
 from ngs.experiments.results.outcome import Outcome, Place, Run
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, read_facts
 
 AGAIN = "delete its folder, and `ngs reproduce` does it again"
 ENVIRONMENT_KEPT = ("device", "threads", "python", "packages", "commit")

@@ -19,8 +19,8 @@ SHARES = {"calculation": 1, "symbol": 2}
 
 def full(means: Means) -> list[Cell]:
     config = partial(paper_hwf, data=means.hwf)
-    instead = grid(HWF_ROWS, WHOLE, config, means.seeds)
-    long = grid(HWF_ROWS, WHOLE, partial(config, steps=100_000, validate_every=2500), means.seeds)
+    instead = grid("hwf", HWF_ROWS, WHOLE, config, means.seeds)
+    long = grid("hwf", HWF_ROWS, WHOLE, partial(config, steps=100_000, validate_every=2500), means.seeds)
     return [replace(cell, instead=short.jobs) for cell, short in zip(long, instead, strict=True)]
 
 
@@ -86,6 +86,6 @@ EXPERIMENT = Experiment(
     "NGS-m-BS, for the first half with three others, took 299 s each (cae72c8).",
     ("hwf",),
     full,
-    lambda means: grid(HWF_ROWS, WHOLE, quick_hwf, means.seeds),
+    lambda means: grid("hwf", HWF_ROWS, WHOLE, quick_hwf, means.seeds),
     show,
 )

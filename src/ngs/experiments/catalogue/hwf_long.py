@@ -8,10 +8,10 @@ from functools import partial
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import Rows, our_hwf, quick_hwf, seeds
 from ngs.experiments.comparison import Spread
-from ngs.experiments.config import TrainHWF
 from ngs.experiments.jobs.long_test import LongTest
 from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.tables import Section, in_percent, plain, rows_of, share
+from ngs.tasks.hwf.settings import TrainHWF
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
 TRAINED, READ = "trained", "read"
@@ -28,9 +28,9 @@ ROWS: Rows = {
 def cells(config: Callable[..., TrainHWF], number: int, formulas: int) -> list[Cell]:
     both = []
     for row, settings in ROWS.items():
-        runs = seeds(config(**settings), number)
+        runs = seeds("hwf", config(**settings), number)
         both.append(Cell(row, TRAINED, runs))
-        tests = (LongTest(config(**settings, seed=seed), LENGTHS, formulas) for seed in range(number))
+        tests = (LongTest(run, LENGTHS, formulas) for run in runs)
         both.append(Cell(row, READ, tuple(tests)))
     return both
 

@@ -8,12 +8,12 @@ from functools import partial
 
 from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.settings import Rows, grid, paper_hwf, quick_hwf
-from ngs.experiments.config import TrainHWF
 from ngs.experiments.jobs.step_cost import StepCost
 from ngs.experiments.jobs.workloads import WalkSteps
 from ngs.experiments.results.curves import Curve, curves_figure
 from ngs.experiments.results.outcome import Outcome, Place
 from ngs.experiments.results.tables import Section, in_percent, rows_of, share
+from ngs.tasks.hwf.settings import TrainHWF
 
 STEPS = (1, 5, 10, 20)
 BEGINNING, WHOLE, COST = "beginning", "whole", "cost"
@@ -25,7 +25,9 @@ AFTER, QUICKLY_AFTER = (200, 300), (25, 75)
 
 def cells(config: Callable[..., TrainHWF], columns: Rows, means: Means, cost: StepCost) -> list[Cell]:
     rows: Rows = {f"m = {steps}": {"method": "m-bs", "walk_steps": steps} for steps in STEPS}
-    runs = [cell for name in columns for cell in grid(rows, {name: columns[name]}, config, means.seeds)]
+    runs = [
+        cell for name in columns for cell in grid("hwf", rows, {name: columns[name]}, config, means.seeds)
+    ]
     return [*runs, Cell("milliseconds a step", COST, (replace(cost, device=means.device),))]
 
 

@@ -43,10 +43,10 @@ TABLE = Experiment(
     "bits (TF32), as convolutions did before.",
     ("hwf",),
     lambda means: [
-        *grid(HWF_ROWS, FRACTIONS, partial(paper_hwf, data=means.hwf), means.seeds),
-        *grid(OURS, FRACTIONS, partial(wide_hwf, data=means.hwf), means.seeds),
+        *grid("hwf", HWF_ROWS, FRACTIONS, partial(paper_hwf, data=means.hwf), means.seeds),
+        *grid("hwf", OURS, FRACTIONS, partial(wide_hwf, data=means.hwf), means.seeds),
     ],
-    lambda means: grid(HWF_ROWS, FRACTIONS, quick_hwf, means.seeds),
+    lambda means: grid("hwf", HWF_ROWS, FRACTIONS, quick_hwf, means.seeds),
     lambda outcome: titled_tables(
         outcome,
         {
@@ -66,9 +66,9 @@ ONE_LENGTH = Experiment(
     "differ in more than length.",
     ("hwf",),
     lambda means: grid(
-        METHODS, LENGTHS, partial(our_hwf, data=means.hwf, steps=900, augment=None), means.seeds
+        "hwf", METHODS, LENGTHS, partial(our_hwf, data=means.hwf, steps=900, augment=None), means.seeds
     ),
-    lambda means: grid(METHODS, LENGTHS, quick_hwf, means.seeds),
+    lambda means: grid("hwf", METHODS, LENGTHS, quick_hwf, means.seeds),
     lambda outcome: Section(table(outcome, "calculation", published("one_length_only"), "length")),
 )
 LEAK = Experiment(
@@ -82,12 +82,13 @@ LEAK = Experiment(
     "HWF.",
     ("hwf", "hwf_clean"),
     lambda means: grid(
+        "hwf",
         LEAK_ROWS,
         {"HWF": {"data": means.hwf}, "HWF-clean": {"data": means.hwf_clean}},
         wide_hwf,
         means.seeds,
     ),
     # The embedded test has other writers than its training: one column, and it is clean.
-    lambda means: grid(LEAK_ROWS, {"embedded": {}}, quick_hwf, means.seeds),
+    lambda means: grid("hwf", LEAK_ROWS, {"embedded": {}}, quick_hwf, means.seeds),
     lambda outcome: titled_tables(outcome, {"calculation": "Right calculations", "symbol": "Right symbols"}),
 )

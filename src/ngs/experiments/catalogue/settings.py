@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from ngs.experiments.catalogue.experiment import Cell
-from ngs.experiments.config import Config, TrainCLEVR, TrainHWF
 from ngs.experiments.job import Trained
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.settings import RunSettings
 
 Rows = Mapping[str, Mapping[str, Any]]
 """Settings by the name of a row or a column."""
@@ -94,15 +96,15 @@ def quick_clevr(**changes: Any) -> TrainCLEVR:
     return replace(TrainCLEVR(steps=100, validate_every=25, test_curve=True), **few)
 
 
-def grid(rows: Rows, columns: Rows, config: Callable[..., Config], number: int) -> list[Cell]:
+def grid(task: str, rows: Rows, columns: Rows, config: Callable[..., RunSettings], number: int) -> list[Cell]:
     """Every row with every column: `number` seeds of what `config` makes of the settings of both."""
     return [
-        Cell(row, column, seeds(config(**how, **what), number))
+        Cell(row, column, seeds(task, config(**how, **what), number))
         for row, how in rows.items()
         for column, what in columns.items()
     ]
 
 
-def seeds(config: Config, number: int) -> tuple[Trained, ...]:
+def seeds(task: str, config: RunSettings, number: int) -> tuple[Trained, ...]:
     """The same run with seeds from 0."""
-    return tuple(Trained(replace(config, seed=seed)) for seed in range(number))
+    return tuple(Trained(task, replace(config, seed=seed)) for seed in range(number))

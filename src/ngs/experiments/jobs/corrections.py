@@ -15,21 +15,22 @@ from typing import Any
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.folder import EARLY, step_of
 from ngs.experiments.job import Job, Trained, finish
 from ngs.experiments.report.corrections import Searches
 from ngs.experiments.report.gallery import SEARCHES
-from ngs.experiments.run import COURSES, Progress
+from ngs.experiments.run import Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
+from ngs.tasks.finding import find
+from ngs.tasks.run_folder import EARLY, step_of
 
 
 @dataclass(frozen=True)
 class Corrections(Job):
     """Corrections of what the early network of a run misreads in its training examples."""
 
-    config: TrainHWF | TrainCLEVR
+    run: Trained
+    """whose early network reads"""
     number: int = 1000
     """of examples that are read, at most"""
     walk_steps: int = 10
@@ -47,21 +48,21 @@ class Corrections(Job):
 
     @property
     def noun(self) -> str:
-        return SEARCHES[self.config.task].reads.noun
+        return SEARCHES[self.run.task].reads.noun
 
     @property
     def facts(self) -> dict[str, Any]:
-        (run,) = self.needs
         own = {self.noun: self.number, "walk_steps": self.walk_steps, "examples": self.examples}
-        return {"job": "corrections", "version": 1, "run": run.facts, **own}
+        return {"job": "corrections", "version": 1, "run": self.run.facts, **own}
 
     @property
     def needs(self) -> tuple[Job, ...]:
-        return (Trained(self.config),)
+        return (self.run,)
 
     @property
     def chain(self) -> ChainSettings:
-        return replace(self.config.chain, steps=self.walk_steps)
+        own: ChainSettings = self.run.settings.chain
+        return replace(own, steps=self.walk_steps)
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         (run,) = needed
@@ -69,7 +70,7 @@ class Corrections(Job):
         readings = found.readings
         possible = [fate.value for fate in found.possible]
         result = {
-            "step": step_of(run / EARLY, self.config.task),
+            "step": step_of(run / EARLY, self.run.task),
             self.noun: len(readings),
             "wrong": len(readings.wrong),
             "lucky": len(readings.lucky),
@@ -83,10 +84,10 @@ class Corrections(Job):
         yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> Searches[Any]:
-        searches = SEARCHES[self.config.task]
-        parts = COURSES[self.config.task].parts_of(self.config, torch.device("cpu"))
-        readings = searches.reads.read(run, EARLY, self.config, parts, "train", self.number)
-        return searches.of(readings, self.chain, self.config.seed)
+        searches = SEARCHES[self.run.task]
+        parts = find(self.run.task).prepare(self.run.settings, torch.device("cpu")).parts
+        readings = searches.reads.read(run, EARLY, self.run.settings, parts, "train", self.number)
+        return searches.of(readings, self.chain, self.run.settings.seed)
 
 
 def kinds_of(found: Searches[Any]) -> list[str]:

@@ -18,8 +18,6 @@ from accelerate import Accelerator
 from torch import nn
 
 from ngs.errors import NGSError
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.hwf import load_network
 from ngs.experiments.job import Job, Trained, finish
 from ngs.experiments.run import Progress
 from ngs.learning.metrics import measure
@@ -29,13 +27,15 @@ from ngs.tasks.hwf.composition import written
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
+from ngs.tasks.hwf.preparation import load_network
 
 
 @dataclass(frozen=True)
 class LongTest(Job):
     """New formulas of each length, written with the test images of a run's data, read by its network."""
 
-    config: TrainHWF
+    run: Trained
+    """of handwritten formulas"""
     lengths: tuple[int, ...] = (7, 11, 15, 19, 23, 27, 31)
     formulas: int = 500
     """of each length"""
@@ -49,18 +49,17 @@ class LongTest(Job):
 
     @property
     def facts(self) -> dict[str, Any]:
-        (run,) = self.needs
         own = {"lengths": list(self.lengths), "formulas": self.formulas}
-        return {"job": "long-test", "version": 1, "run": run.facts, **own}
+        return {"job": "long-test", "version": 1, "run": self.run.facts, **own}
 
     @property
     def needs(self) -> tuple[Job, ...]:
-        return (Trained(self.config),)
+        return (self.run,)
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         (run,) = needed
         device = Accelerator().device
-        network, data = load_network(run).to(device), load(self.config.data)
+        network, data = load_network(run).to(device), load(self.run.settings.data)
         by_length: dict[str, dict[str, Any]] = {}
         for done, length in enumerate(self.lengths, 1):
             by_length[str(length)] = row = self._read(network, data, length, device)

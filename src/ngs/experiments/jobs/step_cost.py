@@ -88,8 +88,8 @@ class StepCost(Job):
                 step()
             x, steps = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)
             memory = {method: peak_tensor_mb(step, device) for method, step in steps.items()}
-            seconds = timed(steps, self.rounds, device, self.warm_up)
-            rows = {m: {"x": x, "seconds": seconds[m], "memory_mb": memory[m]} for m in self.methods}
+            spent = timed(steps, self.rounds, self.warm_up)
+            rows = {m: {"x": x, "seconds": spent[m].median, "memory_mb": memory[m]} for m in self.methods}
             for method, row in rows.items():
                 measured[method].append(row)
             yield Progress(number, len(self.values), rows)

@@ -17,9 +17,6 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.experiments.clevr import part_of
-from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.hwf import reasoner_of
 from ngs.experiments.timed_steps import Actions, training_steps
 from ngs.grammar.grammar import Grammar
 from ngs.learning.loop import Settings
@@ -30,9 +27,12 @@ from ngs.parsing.independent import independent
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.packed import load as load_questions
+from ngs.tasks.clevr.preparation import part_of
 from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.preparation import reasoner_of
 
 STILL = 1e-12
 """A learning rate that changes nothing."""

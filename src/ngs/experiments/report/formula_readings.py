@@ -12,9 +12,6 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.course import Parts
-from ngs.experiments.hwf import load_network, reasoner_of
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
 from ngs.experiments.report.readings import Readings, some_of
 from ngs.explanations.drawing import as_svg
@@ -34,6 +31,9 @@ from ngs.search.correction import Correction
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.preparation import load_network, reasoner_of
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.trainable import Parts
 
 ALTERNATIVES = 3
 """Formulas of the posterior that are shown."""

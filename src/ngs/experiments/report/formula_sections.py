@@ -9,7 +9,6 @@ import numpy as np
 from PIL import Image
 from torch import Tensor
 
-from ngs.experiments.hwf import PRETRAIN_STEPS
 from ngs.experiments.report.corrections import Fate
 from ngs.experiments.report.formula_readings import POSTERIOR, CorrectedFormula, Misreading
 from ngs.experiments.report.markup import (
@@ -28,6 +27,7 @@ from ngs.experiments.report.sections import FATES, AnswersPage, Section, shares_
 from ngs.explanations.drawing import as_svg
 from ngs.grammar.tree import Sentence
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.preparation import PRETRAIN_STEPS
 
 GRAYS = 16
 """Shades of handwriting: half a byte each, and no eye sees the difference."""

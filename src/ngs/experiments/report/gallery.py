@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.course import Marks
-from ngs.experiments.folder import BEST, EARLY, check_data, step_of
 from ngs.experiments.report.corrections import Searches
 from ngs.experiments.report.formula_readings import FormulaSearches
 from ngs.experiments.report.question_readings import QuestionSearches
 from ngs.experiments.report.readings import Readings
-from ngs.experiments.run import COURSES
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import BEST, EARLY, check_data, step_of
+from ngs.tasks.trainable import Metrics, Trainable
 
 PRACTICE = 300
 """Training examples that are corrected, at most."""
@@ -43,19 +43,19 @@ class Gallery:
     """`Searches` from there; None where there was nothing to correct"""
 
     @property
-    def scores(self) -> Marks:
-        scores: Marks = self.exam.scores
+    def scores(self) -> Metrics:
+        scores: Metrics = self.exam.scores
         return scores
 
 
-def gallery(folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
+def gallery(folder: Path, task: Trainable, config: TrainHWF | TrainCLEVR) -> Gallery:
     """Read test and training examples anew, with the networks of a run.
 
     Training examples by the network of the first validation; by the best if that has nothing to learn.
     """
-    searches = SEARCHES[config.task]
+    searches = SEARCHES[task.name]
     readings = searches.reads
-    parts = COURSES[config.task].parts_of(config, torch.device("cpu"))
+    parts = task.prepare(config, torch.device("cpu")).parts
     check_data(folder / BEST, config.data, parts.data.digest)
     exam = readings.read(folder, BEST, config, parts, "test", readings.examined)
     for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
@@ -64,10 +64,10 @@ def gallery(folder: Path, config: TrainHWF | TrainCLEVR) -> Gallery:
             break
     return Gallery(
         parts.data.name,
-        step_of(folder / BEST, config.task),
+        step_of(folder / BEST, task.name),
         exam,
         *exam.mistakes(*readings.places),
-        step_of(folder / name, config.task),
+        step_of(folder / name, task.name),
         practice,
         searches.of(practice, config.chain, config.seed) if practice.wrong else None,
     )

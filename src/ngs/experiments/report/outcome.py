@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.config import read_facts
-from ngs.experiments.counted import COUNTED, Counted
-from ngs.experiments.folder import ENVIRONMENT, RESULT, load_config
-from ngs.experiments.record import METRICS, read_rows
+from ngs.experiments.record import read_rows
+from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, load_config, read_facts
+from ngs.tasks.trainable import MetricsView, Trainable
 
 Z = 1.959964
 """95% of the standard normal distribution lie within this of 0."""
@@ -29,7 +28,7 @@ class Shares:
     """by length, and by kind where there are kinds"""
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], counted: Counted) -> Shares:
+    def of(cls, facts: Mapping[str, Any], counted: MetricsView) -> Shares:
         """From what the `as_facts` of a task's scores made."""
         shares = {name: None if facts[name] is None else float(facts[name]) for name in counted.shares}
         groups = {
@@ -82,7 +81,7 @@ class Result:
     peak_memory_mb: float | None
 
     @classmethod
-    def read(cls, path: Path, counted: Counted) -> Result:
+    def read(cls, path: Path, counted: MetricsView) -> Result:
         facts = read_facts(path)
         try:
             return cls(
@@ -105,7 +104,9 @@ class Run:
     """The folder of a run, read."""
 
     folder: Path
+    task: Trainable
     config: Any
+    """the settings of the task"""
     environment: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
     result: Result | None
@@ -122,11 +123,11 @@ class Run:
         return max((row["step"] for row in self.rows), default=0)
 
 
-def read_run(folder: Path) -> Run:
-    """The run in `folder`, of whatever task; a DataError where there is none."""
+def read_run(folder: Path, task: Trainable | None = None) -> Run:
+    """The run in `folder`; a DataError where there is none. `task`: its own, where it is not installed."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")
-    config = load_config(folder)
+    found, config = load_config(folder, task)
     environment = read_facts(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
     if not isinstance(environment, dict):
         raise DataError(f"{folder / ENVIRONMENT} does not describe the environment of a run; train again")
@@ -134,9 +135,8 @@ def read_run(folder: Path) -> Run:
     for line, row in enumerate(rows, 1):
         if not _is_record(row):
             raise DataError(f"{folder / METRICS}, line {line} is no record of a run; train again")
-    counted = COUNTED[config.task]
-    result = Result.read(folder / RESULT, counted) if (folder / RESULT).exists() else None
-    return Run(folder, config, environment, rows, result)
+    result = Result.read(folder / RESULT, found.metrics) if (folder / RESULT).exists() else None
+    return Run(folder, found, config, environment, rows, result)
 
 
 def _is_record(row: Any) -> bool:

@@ -12,7 +12,6 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from ngs.experiments.folder import BEST, REPORT, check_there
 from ngs.experiments.report.formula_sections import FormulaPage
 from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.markup import element, joined
@@ -22,17 +21,19 @@ from ngs.experiments.report.scene_gallery import SceneGallery
 from ngs.experiments.report.scene_sections import ScenePage
 from ngs.experiments.report.sections import TaskPage
 from ngs.learning.whole_file import replacing
+from ngs.tasks.run_folder import BEST, REPORT, check_there
+from ngs.tasks.trainable import Trainable
 
 PAGES: Mapping[str, type[TaskPage]] = {"hwf": FormulaPage, "clevr": QuestionPage, "scenes": ScenePage}
 """By the task of a run."""
 
 
-def write_report(folder: Path, *, out: Path | None = None) -> Path:
+def write_report(folder: Path, *, out: Path | None = None, task: Trainable | None = None) -> Path:
     """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
-    run, shown = read_run(folder), None
+    run, shown = read_run(folder, task), None
     if (folder / BEST).exists():
         check_there(folder, run.config)
-        shown = PAGES[run.config.task].read(folder, run.config)
+        shown = PAGES[run.task.name].read(folder, run.task, run.config)
     text = page(run, shown)
     path = folder / REPORT if out is None else out
     with replacing(path) as stage:
@@ -42,7 +43,7 @@ def write_report(folder: Path, *, out: Path | None = None) -> Path:
 
 def page(run: Run, shown: Gallery | SceneGallery | None) -> str:
     """The whole document; without a gallery where there is no network yet."""
-    report = PAGES[run.config.task](run, shown)
+    report = PAGES[run.task.name](run, shown)
     below = list(report.sections())
     contents = [element("a", title, href=f"#{name}") for name, title, _ in below]
     parts = [

@@ -11,9 +11,6 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from ngs.experiments.clevr import load_reader, part_of
-from ngs.experiments.config import TrainCLEVR
-from ngs.experiments.course import Parts
 from ngs.experiments.report.corrections import MORE_STEPS, ONE_STEP, Fate, Searches
 from ngs.experiments.report.readings import Readings, in_turn, some_of
 from ngs.learning.metrics import read_all
@@ -23,11 +20,14 @@ from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.explanation import drawn_correction
+from ngs.tasks.clevr.preparation import load_reader, part_of
 from ngs.tasks.clevr.program import Kind, Program, program_of
 from ngs.tasks.clevr.program_text import Executed, shown_answer
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.scores import Outcome, ProgramScores, outcomes, same_meaning, scores_of
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.trainable import Parts
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
-from ngs.experiments.course import Marks
 from ngs.learning.examples import Examples
 from ngs.learning.metrics import Reading
 from ngs.search.reasoner import Reasoner
+from ngs.tasks.trainable import Metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Readings(ABC):
 
     @property
     @abstractmethod
-    def scores(self) -> Marks: ...
+    def scores(self) -> Metrics: ...
 
     @abstractmethod
     def distribution(self, numbers: Tensor) -> Any:

@@ -10,14 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.experiments.config import TrainScenes
-from ngs.experiments.folder import BEST, step_of
-from ngs.experiments.scenes import SceneMarks, load_scene_reader, test_part
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.preparation import SceneMetrics, load_scene_reader, test_part
 from ngs.tasks.pictures.scene_scores import PictureOutcome, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import values_of
+from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.run_folder import BEST, step_of
+from ngs.tasks.trainable import Trainable
 
 SHOWN_MISTAKES = 12
 """At most."""
@@ -41,7 +42,7 @@ class SceneGallery:
     """the name of the data set"""
     step: int
     """of the network"""
-    scores: SceneMarks
+    scores: SceneMetrics
     confusions: Mapping[str, Tensor]
     """[true, seen] for each attribute, over the objects that were found"""
     mistaken: int
@@ -49,7 +50,7 @@ class SceneGallery:
     shown: tuple[Mistaken, ...]
 
 
-def scene_gallery(folder: Path, config: TrainScenes) -> SceneGallery:
+def scene_gallery(folder: Path, task: Trainable, config: TrainScenes) -> SceneGallery:
     """Look at the test part anew, with the best network of a run."""
     device = torch.device("cpu")
     name, pictures = test_part(folder, None, device)
@@ -60,8 +61,8 @@ def scene_gallery(folder: Path, config: TrainScenes) -> SceneGallery:
     )
     return SceneGallery(
         name,
-        step_of(folder / BEST, config.task),
-        SceneMarks.of(found),
+        step_of(folder / BEST, task.name),
+        SceneMetrics.of(found),
         {attribute: confusion(found, attribute) for attribute in ATTRIBUTES},
         len(wrong),
         tuple(_mistaken(pictures, found[k], k) for k in wrong[:SHOWN_MISTAKES]),

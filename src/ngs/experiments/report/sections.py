@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ngs.experiments.counted import COUNTED
 from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
 from ngs.experiments.report.curves import POINTS, charts
 from ngs.experiments.report.gallery import Gallery, gallery
@@ -25,6 +24,7 @@ from ngs.experiments.report.markup import (
 )
 from ngs.experiments.report.outcome import Run, Shares
 from ngs.experiments.report.setup import setup
+from ngs.tasks.trainable import Trainable
 
 Section = tuple[str, str, Iterable[Html]]
 """The name of an anchor, a title, and what stands under it."""
@@ -42,7 +42,7 @@ class TaskPage(ABC):
     labels: ClassVar[Mapping[str, str]]
     """shares in the headline, and what is right in each"""
     accuracy_title: ClassVar[str]
-    read: ClassVar[staticmethod[[Path, Any], Any]]
+    read: ClassVar[staticmethod[[Path, Trainable, Any], Any]]
     """what the networks in a folder with some configuration make of the data, read anew"""
 
     def __init__(self, run: Run, shown: Any) -> None:
@@ -127,7 +127,7 @@ class TaskPage(ABC):
     @cached_property
     def now(self) -> Shares:
         """As read anew for this page."""
-        return Shares.of(self.shown.scores.as_facts(), COUNTED[self.run.config.task])
+        return Shares.of(self.shown.scores.as_facts(), self.run.task.metrics)
 
     @property
     def test(self) -> Shares:

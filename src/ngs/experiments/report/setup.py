@@ -19,7 +19,7 @@ def setup(run: Run) -> Iterator[Html]:
     ]
     yield element("div", *(element("div", table, class_="card") for table in tables), class_="pair")
     yield element("h3", "Run it again")
-    yield element("pre", element("code", "\n".join(commands(run.config.task, given))))
+    yield element("pre", element("code", "\n".join(commands(run.task.name, given))))
 
 
 def _facts_table(name: str, facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:

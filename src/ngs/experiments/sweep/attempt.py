@@ -7,8 +7,8 @@ from collections.abc import Generator
 from typing import Literal, NamedTuple
 
 from ngs.errors import NGSError
-from ngs.experiments.folder import RESULT
 from ngs.experiments.sweep.store import Addressed, Store
+from ngs.tasks.run_folder import RESULT
 
 
 class Event(NamedTuple):

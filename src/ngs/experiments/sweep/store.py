@@ -10,9 +10,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ngs.errors import NGSError
-from ngs.experiments.folder import RESULT
 from ngs.experiments.job import Job, address
 from ngs.learning.whole_file import replacing
+from ngs.tasks.run_folder import RESULT
 
 LOCKS = ".locks"
 ERROR = "error.txt"

@@ -3,6 +3,9 @@
 Read first: `program.py`, what a program is; `semantics.py`, what it means; `examples.py`, how questions
 become examples.
 
+    trainable.py          the task, as the rest of the package sees it
+    settings.py           the settings of a run, an option for each
+    preparation.py        a run with its data and its network
     program.py            modules in prefix notation, and the kinds of question
     grammars.py           the grammars of programs
     language.py           which module may come next, for a batch with known modules
@@ -39,5 +42,5 @@ become examples.
     scores.py             answers and programs right, by kind and length
     data                  grammars, the dictionary, and the wording of questions
 
-How a run trains on questions is in `ngs.experiments.clevr`; pictures of scenes are in `ngs.tasks.pictures`.
+Pictures of scenes are in `ngs.tasks.pictures`.
 """

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -138,16 +139,11 @@ class Questions:
     def select(self, questions: Sequence[int] | Tensor) -> Questions:
         """Some of the questions, in the order in which they are named."""
         rows = torch.as_tensor(questions, dtype=torch.long)
-        return replace(
-            self,
-            spelling=self.spelling.select(rows),
-            scenes=self.scenes[rows],
-            answers=self.answers[rows],
-            programs=self.programs.select(rows),
-            modules=self.modules.select(rows),
-            keywords=self.keywords.select(rows),
-            numbers=self.numbers[rows],
-        )
+        chosen: dict[str, Any] = {
+            name: column.select(rows) if isinstance(column, Ragged) else column[rows]
+            for name, column in columns_of(self).items()
+        }
+        return replace(self, **chosen)
 
     def numbered_by(self, vocabulary: tuple[str, ...]) -> Questions:
         """The same questions for a network that knows these words."""
@@ -225,7 +221,7 @@ class VisualQuestions:
             hasher.update(repr(scene_content(scene)).encode())
         for part in (self.train, self.validation):
             hasher.update(repr((part.known, part.lexicon)).encode())
-            for tensor in tensors_of(part).values():
+            for tensor in flattened(columns_of(part)).values():
                 hasher.update(tensor.contiguous().numpy().reshape(-1).view("uint8").data)
         return hasher.hexdigest()
 
@@ -236,10 +232,10 @@ def divided(questions: Questions, share: float, seed: int) -> tuple[Questions, Q
     return questions.select(chosen), questions.select(rest)
 
 
-def tensors_of(questions: Questions) -> dict[str, Tensor]:
+def columns_of(questions: Questions) -> dict[str, Tensor | Ragged]:
     """All that questions hold besides their lexicon."""
     names = ("scenes", "answers", "numbers", "spelling", "programs", "modules", "keywords")
-    return flattened({name: getattr(questions, name) for name in names})
+    return {name: getattr(questions, name) for name in names}
 
 
 def scene_content(scene: Scene) -> tuple[object, ...]:

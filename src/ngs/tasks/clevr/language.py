@@ -20,10 +20,13 @@ thing is left over for the whole, and no attribute is named more often than ther
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from ngs.grammar.constraint import Counting, Given, KernelRule
+from ngs.grammar.constraint import AnyOrder, Constraint, Counting, Given, KernelRule
 from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Nonterminal
 from ngs.tasks.clevr.execution import ANSWER_TYPES, Type, modules
@@ -158,3 +161,11 @@ class TidyPrograms(Programs):
         in_order = (self.rank < 0) | (self.rank > rank)
         in_phrase = self.makes == OBJECTS
         return fits & (~in_phrase | (in_order & ~skips_needed))
+
+
+LANGUAGES: Mapping[str, Callable[[], Constraint[Any]]] = {
+    "tidy": TidyPrograms,
+    "free": Programs,
+    "none": lambda: AnyOrder(len(MODULES)),
+}
+"""The programs that a network may choose from: by tidy noun phrases, by the paper's grammar, by none."""

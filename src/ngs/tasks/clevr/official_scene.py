@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
+from sys import float_info
 from typing import Any
 
 from ngs.errors import DataError
@@ -97,13 +97,9 @@ def vector(value: Any, field: str) -> tuple[float, float, float]:
 def _number(value: Any, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise DataError(f"{field} is {shown(value)}; a number is needed")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
-    if not isfinite(number):
+    if not abs(value) <= float_info.max:
         raise DataError(f"{field} is {shown(value)}; a number of 64 bits is needed")
-    return number
+    return float(value)
 
 
 # From ours to official

@@ -3,41 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
-from ngs.learning import packed_file
-from ngs.learning.packed_file import Column, Content, texts
+from ngs.learning.packed_file import Column, Contents, Group, texts
 from ngs.tasks.clevr.scene_sampling import triple
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, objects_in
 
-
-def layout(part: str = "") -> packed_file.Layout:
-    """Of the tensors with the scenes of a part, which its name begins.
-
-    `counts` has the number of objects of each scene, `attributes` number the values in the order of
-    ATTRIBUTES, `relations` has a bit for each related object; `seen_from` numbers the distinct directions,
-    which are JSON.
-    """
-    scenes, objects, directions = f"{part}scenes", f"{part}objects", f"{part}directions"
-    columns = {
-        "scenes.counts": Column(torch.int8, (scenes,), 0, MOST_OBJECTS + 1),
-        "scenes.names": texts(scenes),
-        "scenes.directions": texts(directions),
-        "scenes.seen_from": Column(torch.int32, (scenes,), 0, directions),
-        "things.attributes": Column(torch.int8, (objects, len(ATTRIBUTES))),
-        "things.relations": Column(torch.int16, (objects, len(RELATIONS))),
-        "things.positions": Column(torch.float64, (objects, 3)),
-        "things.rotations": Column(torch.float64, (objects,)),
-        "things.pixels": Column(torch.float64, (objects, 3)),
-    }
-    return {f"{part}{name}": column for name, column in columns.items()}
+VALUES = tuple(map(len, ATTRIBUTES.values()))
+"""How many each attribute has."""
 
 
-def contents_of(scenes: Sequence[Scene]) -> dict[str, Content]:
+def _objects(contents: Contents, _: object) -> Iterator[str]:
+    counts = contents["scenes.counts"].long()
+    relations = contents["things.relations"].long()
+    if int(counts.sum()) != len(relations):
+        yield f"the scenes have {int(counts.sum())} objects, but there are {len(relations)}"
+    own = torch.cat([torch.arange(number) for number in counts.tolist()] or [counts])
+    outside = (relations < 0) | (relations >= (1 << counts.repeat_interleave(counts))[:, None])
+    if outside.any() or (relations >> own[:, None] & 1).any():
+        yield "an object is related to one that is not in its scene, or to itself"
+
+
+def _axes(contents: Contents, _: object) -> Iterator[str]:
+    try:
+        for text in contents["scenes.directions"]:
+            _directions(text)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        yield "the directions are no vectors"
+
+
+SCENES = Group(
+    {
+        "scenes.counts": Column(torch.int8, ("scenes",), 0, MOST_OBJECTS + 1),
+        "scenes.names": texts("scenes"),
+        "scenes.directions": texts("directions"),
+        "scenes.seen_from": Column(torch.int32, ("scenes",), 0, "directions"),
+        "things.attributes": Column(torch.int8, ("objects", len(ATTRIBUTES)), 0, VALUES),
+        "things.relations": Column(torch.int16, ("objects", len(RELATIONS))),
+        "things.positions": Column(torch.float64, ("objects", 3)),
+        "things.rotations": Column(torch.float64, ("objects",)),
+        "things.pixels": Column(torch.float64, ("objects", 3)),
+    },
+    [_objects, _axes],
+)
+"""`counts` has the number of objects of each scene, `attributes` number the values in the order of
+ATTRIBUTES, `relations` has a bit for each related object; `seen_from` numbers the distinct directions,
+which are JSON."""
+
+
+def contents_of(scenes: Sequence[Scene]) -> Contents:
     things = [thing for scene in scenes for thing in scene.things]
     attributes = [[v.index(getattr(thing, name)) for name, v in ATTRIBUTES.items()] for thing in things]
     related = [
@@ -64,7 +81,7 @@ def _table(rows: Sequence[Sequence[float]], dtype: torch.dtype, columns: int) ->
     return torch.tensor(rows, dtype=dtype).reshape(-1, columns)
 
 
-def scenes_of(contents: Mapping[str, Any]) -> Iterator[Scene]:
+def scenes_of(contents: Contents) -> Iterator[Scene]:
     """From contents without faults."""
     columns = zip(ATTRIBUTES.values(), contents["things.attributes"].T.tolist(), strict=True)
     words = ([values[k] for k in column] for values, column in columns)
@@ -82,26 +99,6 @@ def scenes_of(contents: Mapping[str, Any]) -> Iterator[Scene]:
         }
         yield Scene(things[here], related, directions[axes], name)
         begin += count
-
-
-def faults(contents: Mapping[str, Any]) -> Iterator[str]:
-    """What keeps contents that have the layout from being scenes."""
-    counts, attributes = contents["scenes.counts"].long(), contents["things.attributes"]
-    if int(counts.sum()) != len(attributes):
-        yield f"the scenes have {int(counts.sum())} objects, but there are {len(attributes)}"
-    limits = torch.tensor([len(values) for values in ATTRIBUTES.values()])
-    if ((attributes < 0) | (attributes >= limits)).any():
-        yield "an object has an attribute without a name"
-    relations = contents["things.relations"].long()
-    own = torch.cat([torch.arange(number) for number in counts.tolist()] or [counts])
-    outside = (relations < 0) | (relations >= (1 << counts.repeat_interleave(counts))[:, None])
-    if outside.any() or (relations >> own[:, None] & 1).any():
-        yield "an object is related to one that is not in its scene, or to itself"
-    try:
-        for text in contents["scenes.directions"]:
-            _directions(text)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        yield "the directions are no vectors"
 
 
 def _directions(text: str) -> dict[str, tuple[float, float, float]]:

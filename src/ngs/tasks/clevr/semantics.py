@@ -26,6 +26,9 @@ def lenient(objects: Objects) -> int | Special:
     return min(objects, default=UNDEFINED)
 
 
+UNIQUE: Mapping[str, Unique] = {"strict": strict, "lenient": lenient}
+
+
 class ProgramSemantics(Semantics):
     """One function for each name in the grammars of programs. A family of modules shares one function, which
     is given the module."""

@@ -1,10 +1,14 @@
 """Handwritten formulas (Li et al. 2020, Sec. 4.1): symbol images, formulas and their values.
 
-Read first: `dataset.py`, the data in memory; then `packed.py`, where they come from. The grammar is
-`ngs.grammar.library.arithmetic`, the semantics `ngs.Arithmetic`.
+Read first: `trainable.py`, the task; `dataset.py`, the data in memory; then `packed.py`, where they
+come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.Arithmetic`.
 
+    trainable.py           the task, as the rest of the package sees it
+    settings.py            the settings of a run, an option for each
+    preparation.py         a run with its data and its network
     dataset.py             symbol images, and formulas written with them
     embedded.py            data that need no download: other writers for training and test
+    digits.py              embedded digits, for a first task of your own
     formulas.py            random formulas of a grammar, with their values
     glyphs.py              how each symbol is written, as strokes
     handwriting.py         writers with a hand of their own, and a pen
@@ -18,6 +22,4 @@ Read first: `dataset.py`, the data in memory; then `packed.py`, where they come 
     modular_arithmetic.py  judges long formulas modulo primes, exactly
     pictures.py            formulas from image files
     segmentation.py        which pieces of ink in a line are one symbol
-
-How a run trains on formulas is in `ngs.experiments.hwf`.
 """

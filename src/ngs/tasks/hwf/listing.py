@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from io import StringIO
 from math import isfinite
 from typing import Any
 
@@ -18,7 +18,6 @@ from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.faults import shown
 from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.json_list import Reader
 
 CLASSES: Mapping[str, str] = {
     **{"+": "+", "-": "-", "times": "*", "div": "/"},
@@ -77,13 +76,33 @@ def objects(text: str, file: str) -> Iterator[tuple[Place, Any]]:
 
     Pairs, because a dictionary would hide a key that is written twice.
     """
-    reader = Reader(StringIO(text, newline=""), json.JSONDecoder(object_pairs_hook=tuple))
+    decoder = json.JSONDecoder(object_pairs_hook=tuple)
+    entries = _decoded(decoder, text, file)
+    line, counted, end = 1, 0, text.index("[") + 1
+    for number in range(1, len(entries) + 1):
+        found = _ENTRY.search(text, end)
+        assert found is not None  # as many are there as were decoded
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
+        value, end = decoder.raw_decode(text, counted)
+        yield Place(file, line, number), value
+
+
+_ENTRY = re.compile(r"[^\s,]")
+"""Where the next one begins, from the end of the one before."""
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, file: str) -> list[Any]:
     try:
-        for number, (line, value) in enumerate(reader.items("entry", first=1), 1):
-            yield Place(file, line, number), value
-        reader.end()
-    except DataError as error:
-        raise DataError(f"{file}, line {reader.line()}{', ' if reader.place else ': '}{error}") from None
+        entries = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        place = f"{file}, line {error.lineno}, column {error.colno}"
+        raise DataError(f"{place}: no proper JSON, {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # a number too long, brackets too deep
+        raise DataError(f"{file}: no proper JSON, {error}") from None
+    if not isinstance(entries, list):
+        raise DataError(f"{file}: a list in brackets is needed")
+    return entries
 
 
 def as_entry(place: Place, value: Any) -> Entry:

@@ -3,6 +3,9 @@
 Read first: `pictures.py`, the data in memory; then `scene_network.py` and `scene_loss.py`, how objects are
 seen.
 
+    trainable.py             the task, as the rest of the package sees it
+    settings.py              the settings of a run, an option for each
+    preparation.py           a run with its data and its network
     pictures.py              images, and what is true of each; a data set of them
     picture_images.py        many images, decoded when they are asked for
     picture_examples.py      pictures as examples for the training loop, also in a mirror
@@ -20,6 +23,5 @@ seen.
     seen_scene.py            a picture to its scene with relations, by a trained network
     scene_scores.py          how well scenes are seen
 
-What scenes and questions are is in `ngs.tasks.clevr`; how a run trains to see is in
-`ngs.experiments.scenes`.
+What scenes and questions are is in `ngs.tasks.clevr`.
 """

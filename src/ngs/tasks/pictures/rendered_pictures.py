@@ -21,9 +21,8 @@ from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.rendering.renderer import boxes, instances, render
 from ngs.tasks.pictures.seen_scene import official_directions
+from ngs.tasks.pictures.settings import RENDERED as RENDERED  # what this data set is called
 
-RENDERED = "rendered"
-"""What this data set is called."""
 RENDERING = 1
 """To be counted up when the sampler, the cameras, the lamps or the renderer change what a picture shows: data
 sets are others then."""

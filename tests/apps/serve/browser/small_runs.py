@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ngs.experiments.config import TrainCLEVR, TrainHWF
-from ngs.experiments.run import train
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from tests.experiments.training import train
 
 HANDWRITING = TrainHWF(steps=200, lengths=(1, 3))
 """Reads nearly everything. Short formulas take less time."""

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.folder import CONFIG, RESULT
-from ngs.experiments.record import METRICS, read_rows
-from ngs.experiments.run import train
+from ngs.experiments.record import read_rows
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import CONFIG, METRICS, RESULT
+from tests.experiments.training import train
 
 pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
 

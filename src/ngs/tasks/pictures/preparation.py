@@ -1,10 +1,9 @@
-"""Seeing scenes as a course: which pictures to train, choose and test on, with which network."""
+"""A run that learns to see: which pictures to train, choose and test on, with which network."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from ngs.experiments.config import TrainScenes
-from ngs.experiments.course import Course, Parts, cut
-from ngs.experiments.folder import check_data, config_for, network_of, read_network
 from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
@@ -23,7 +19,6 @@ from ngs.tasks.pictures.picture_examples import MirroredPictures, PictureExample
 from ngs.tasks.pictures.picture_packed import imported
 from ngs.tasks.pictures.pictures import PictureData, Pictures, divided, joined
 from ngs.tasks.pictures.rendered_pictures import (
-    RENDERED,
     digest_of_rendered,
     rendered_pictures,
     rendered_test_pictures,
@@ -32,6 +27,10 @@ from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
 from ngs.tasks.pictures.seen_scene import SceneReader
+from ngs.tasks.pictures.settings import RENDERED, TrainScenes
+from ngs.tasks.pictures.trainable import SCENES
+from ngs.tasks.run_folder import check_data, network_of, read_network, settings_for
+from ngs.tasks.trainable import Parts, Prepared, cut
 
 KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
 """What a network that sees scenes must know."""
@@ -48,19 +47,19 @@ class SceneParts(Parts[PictureData, Pictures]):
     """rendered pictures to learn from beside imported ones"""
 
 
-def parts_of(config: TrainScenes, device: torch.device) -> SceneParts:
+def parts_of(settings: TrainScenes, device: torch.device) -> SceneParts:
     """What to train, choose and test on."""
-    given = None if config.data == RENDERED else imported(config.data)  # first: it may be refused
-    made = rendered_pictures(config.rendered, 0, device)
+    given = None if settings.data == RENDERED else imported(settings.data)  # first: it may be refused
+    made = rendered_pictures(settings.rendered, 0, device)
     data = given or PictureData(RENDERED, made, rendered_test_pictures(device), "")
-    parts = cut(config, data.train, data.test, divided, "pictures")
+    parts = cut(settings, data.train, data.test, divided, "pictures")
     train, held_out, tested = (part.on(device, bytes_to_keep(device)) for part in parts)
-    data = replace(data, digest=_digest(config, given))
+    data = replace(data, digest=_digest(settings, given))
     return SceneParts(data, train, held_out, tested, None if given is None else made)
 
 
-def _digest(config: TrainScenes, data: PictureData | None) -> str:
-    rendered = digest_of_rendered(config.rendered)
+def _digest(settings: TrainScenes, data: PictureData | None) -> str:
+    rendered = digest_of_rendered(settings.rendered)
     return rendered if data is None else hashlib.sha256(f"{data.digest} {rendered}".encode()).hexdigest()
 
 
@@ -74,23 +73,23 @@ def bytes_to_keep(device: torch.device) -> int:
 
 def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str, Pictures]:
     """The name of a data set and its test part alone: of a run's own data, or of other."""
-    config = config_for(run, TrainScenes)
-    read = config.data if source is None else source
+    settings = settings_for(run, SCENES, TrainScenes)
+    read = settings.data if source is None else source
     data = None if read == RENDERED else imported(read)
     if source is None:
-        check_data(network_of(run), read, _digest(config, data))
+        check_data(network_of(run), read, _digest(settings, data))
     return (RENDERED, rendered_test_pictures(device)) if data is None else (data.name, data.test)
 
 
 @dataclass(frozen=True)
-class SceneMarks:
+class SceneMetrics:
     """The scores of all pictures, and of those with each number of objects."""
 
     total: SceneScores
     by_objects: Mapping[int, SceneScores]
 
     @classmethod
-    def of(cls, found: Sequence[PictureOutcome]) -> SceneMarks:
+    def of(cls, found: Sequence[PictureOutcome]) -> SceneMetrics:
         numbers = sorted({len(each.scene.things) for each in found})
         groups = {n: [each for each in found if len(each.scene.things) == n] for n in numbers}
         return cls(scores_of(found), {n: scores_of(group) for n, group in groups.items()})
@@ -110,23 +109,25 @@ class SceneMarks:
         return {**facts(self.total), "by_objects": by_objects}
 
 
-def measure(network: nn.Module, pictures: Pictures) -> SceneMarks:
+def measure(network: nn.Module, pictures: Pictures) -> SceneMetrics:
     """Look at every picture and count what is right."""
     examples = PictureExamples.of(pictures, next(network.parameters()).device)
-    return SceneMarks.of(outcomes(examples, see_all(network, examples)))
+    return SceneMetrics.of(outcomes(examples, see_all(network, examples)))
 
 
-class ScenesCourse(Course):
-    """Learn to see the scene in a picture: first in rendered pictures, then in imported ones among them."""
+class PreparedPictures(Prepared):
+    """Pictures to learn from, first rendered ones and then imported ones among them, and a network."""
 
-    parts_of = staticmethod(parts_of)
     measure = staticmethod(measure)
-    config: TrainScenes
+    settings: TrainScenes
     parts: SceneParts
+
+    def __init__(self, settings: TrainScenes, device: torch.device) -> None:
+        self.settings, self.device, self.parts = settings, device, parts_of(settings, device)
 
     @property
     def augment(self) -> Lighting | None:
-        return Lighting() if self.config.augment else None
+        return Lighting() if self.settings.augment else None
 
     @property
     def held_out(self) -> int:
@@ -134,45 +135,42 @@ class ScenesCourse(Course):
         return sum(len(scene.things) for scene in self.parts.validation.scenes)
 
     def network(self) -> SceneNetwork:
-        return SceneNetwork(SCENE_NETWORKS[self.config.network])
+        return SceneNetwork(SCENE_NETWORKS[self.settings.network])
 
     def network_facts(self) -> dict[str, Any]:
-        return {**KNOWN, "size": asdict(SCENE_NETWORKS[self.config.network])}
+        return {**KNOWN, "size": asdict(SCENE_NETWORKS[self.settings.network])}
 
     def lessons(self) -> list[Lesson]:
-        config, parts = self.config, self.parts
+        settings, parts = self.settings, self.parts
         if parts.beside is None:
-            return [Lesson(RENDERED, self._to_learn_from(parts.train), Seeing(), config.steps)]
+            return [Lesson(RENDERED, self._to_learn_from(parts.train), Seeing(), settings.steps)]
         both = self._to_learn_from(joined(parts.train, parts.beside))
-        times = 2 if config.augment else 1  # as it is, and in a mirror
+        times = 2 if settings.augment else 1  # as it is, and in a mirror
         return [
-            Lesson(RENDERED, self._to_learn_from(parts.beside), Seeing(), config.rendered_steps),
-            Lesson("imported", Mixed(both, times * len(parts.train)), Seeing(), config.steps),
+            Lesson(RENDERED, self._to_learn_from(parts.beside), Seeing(), settings.rendered_steps),
+            Lesson("imported", Mixed(both, times * len(parts.train)), Seeing(), settings.steps),
         ]
 
     def _to_learn_from(self, pictures: Pictures) -> PictureExamples | MirroredPictures:
         examples = PictureExamples.of(pictures, self.device)
-        return MirroredPictures(examples) if self.config.augment else examples
-
-    @staticmethod
-    def evaluate(
-        config: TrainScenes, run: Path, data: str | None, device: torch.device
-    ) -> tuple[str, SceneMarks]:
-        name, pictures = test_part(run, data, device)
-        return name, measure(load_scene_reader(run).network.to(device), pictures)
-
-    @staticmethod
-    def products() -> AbstractContextManager[None]:
-        return nullcontext()  # rendering wants every bit
+        return MirroredPictures(examples) if self.settings.augment else examples
 
     def result_facts(self) -> dict[str, Any]:
-        return {"pictures": len(self.parts.train), "rendered": self.config.rendered}
+        return {"pictures": len(self.parts.train), "rendered": self.settings.rendered}
+
+
+def evaluate(
+    settings: TrainScenes, run: Path, data: str | None, device: torch.device
+) -> tuple[str, SceneMetrics]:
+    """The name of the data and the scores of a run's network on the test part of its data or of other."""
+    name, pictures = test_part(run, data, device)
+    return name, measure(load_scene_reader(run).network.to(device), pictures)
 
 
 def load_scene_reader(run: Path) -> SceneReader:
     """What a run learned to see, from its folder or from a file of weights."""
-    config = config_for(run, TrainScenes)
-    network, _ = read_network(network_of(run), config.task, KNOWN, _made)
+    settings_for(run, SCENES, TrainScenes)  # refuses other runs
+    network, _ = read_network(network_of(run), SCENES.name, KNOWN, _made)
     return SceneReader(network)
 
 

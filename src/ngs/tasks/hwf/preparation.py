@@ -1,4 +1,4 @@
-"""Handwritten formulas as a course: which formulas to train, choose and test on, with which network."""
+"""A run that learns to read formulas: which to train, choose and test on, with which network."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from ngs.experiments.config import TrainHWF
-from ngs.experiments.course import AnswersCourse, Parts, cut
-from ngs.experiments.folder import BEST, check_data, read_network
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
 from ngs.learning.methods import Objective, Supervised
@@ -25,7 +22,11 @@ from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas, divided
 from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
-from ngs.tasks.source import EMBEDDED
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import BEST, check_data, read_network
+from ngs.tasks.settings import EMBEDDED
+from ngs.tasks.task import PreparedAnswers
+from ngs.tasks.trainable import Parts, cut
 
 PRETRAIN_STEPS = 2000
 """Pre-training that has not reached its accuracy by then is over anyway."""
@@ -37,21 +38,21 @@ LONGEST_TABLED = 9
 """Symbols of the longest formulas whose tables fit the budget. `reasoner` would take a second to find out."""
 
 
-def parts_of(config: TrainHWF, device: torch.device) -> Parts[HandwrittenFormulas, Reasoner]:
+def parts_of(settings: TrainHWF, device: torch.device) -> Parts[HandwrittenFormulas, Reasoner]:
     """What to train, choose and test on."""
-    data = formulas_of(config)
+    data = formulas_of(settings)
     there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
-    parts = cut(config, data.train, data.test, divided, "formulas")
+    parts = cut(settings, data.train, data.test, divided, "formulas")
     return Parts(data, *(reasoner_of(there.examples(part).to(device)) for part in parts))
 
 
-def formulas_of(config: TrainHWF) -> HandwrittenFormulas:
+def formulas_of(settings: TrainHWF) -> HandwrittenFormulas:
     """The formulas a configuration is about: those of its data, or new ones with the same images."""
-    data = load(config.data)
-    if config.longest:
-        lengths = {length: 1.0 for length in range(1, config.longest + 1, 2)}
+    data = load(settings.data)
+    if settings.longest:
+        lengths = {length: 1.0 for length in range(1, settings.longest + 1, 2)}
         data = composed(data, lengths, len(data.train), len(data.test))
-    return data.restricted(config.lengths) if config.lengths else data
+    return data.restricted(settings.lengths) if settings.lengths else data
 
 
 def reasoner_of(examples: Examples) -> Reasoner:
@@ -60,37 +61,39 @@ def reasoner_of(examples: Examples) -> Reasoner:
     return reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge if long else None)
 
 
-class HWFCourse(AnswersCourse):
-    """Learn to read handwritten formulas."""
+class PreparedFormulas(PreparedAnswers):
+    """Formulas to learn from, and a network that reads them."""
 
-    parts_of = staticmethod(parts_of)
     measure = staticmethod(measure)
-    config: TrainHWF
+    settings: TrainHWF
     parts: Parts[HandwrittenFormulas, Reasoner]
+
+    def __init__(self, settings: TrainHWF, device: torch.device) -> None:
+        self.settings, self.device, self.parts = settings, device, parts_of(settings, device)
 
     @property
     def augment(self) -> Handwriting | None:
-        return Handwriting() if self.config.augments else None
+        return Handwriting() if self.settings.augments else None
 
     @property
     def reasoner(self) -> Reasoner:
         return self.parts.train
 
     def network(self) -> nn.Module:
-        return _made(self.config.network)
+        return _made(self.settings.network)
 
     def network_facts(self) -> dict[str, Any]:
-        return {"network": self.config.network, **SYMBOLS}
+        return {"network": self.settings.network, **SYMBOLS}
 
     def lessons(self) -> list[Lesson]:
         lessons = super().lessons()
-        return [self._pretraining(self.config.pretrain), *lessons] if self.config.pretrain else lessons
+        return [self._pretraining(self.settings.pretrain), *lessons] if self.settings.pretrain else lessons
 
     def _pretraining(self, goal: float) -> Lesson:
         """With the labels of a few formulas."""
         examples = self.reasoner.examples
         labelled = reasoner_of(
-            divided(examples, min(1.0, self.config.pretrain_formulas / len(examples)), seed=2)[0]
+            divided(examples, min(1.0, self.settings.pretrain_formulas / len(examples)), seed=2)[0]
         )
 
         def enough(network: nn.Module) -> bool:
@@ -100,19 +103,18 @@ class HWFCourse(AnswersCourse):
         objective = Objective(Supervised(), labelled, torch.Generator(self.device))
         return Lesson("pretrain", labelled.examples, objective, PRETRAIN_STEPS, enough, ask_every=5)
 
-    @staticmethod
-    def evaluate(
-        config: TrainHWF, folder: Path, data: str | None, device: torch.device
-    ) -> tuple[str, Scores]:
-        formulas = formulas_of(config) if data is None else load(data)
-        network = load_network(folder).to(device)
-        if data is None:
-            check_data(folder / BEST, config.data, formulas.digest)
-        return formulas.name, measure(network, reasoner_of(formulas.examples(formulas.test).to(device)))
-
     def result_facts(self) -> dict[str, Any]:
         # of results on import; what is read is compared exactly
-        return {"tolerance": 0.0 if self.config.data == EMBEDDED else float(TOLERANCE)}
+        return {"tolerance": 0.0 if self.settings.data == EMBEDDED else float(TOLERANCE)}
+
+
+def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
+    """The name of the data and the scores of a run's network on the test part of its data or of other."""
+    formulas = formulas_of(settings) if data is None else load(data)
+    network = load_network(run).to(device)
+    if data is None:
+        check_data(run / BEST, settings.data, formulas.digest)
+    return formulas.name, measure(network, reasoner_of(formulas.examples(formulas.test).to(device)))
 
 
 def load_network(folder: Path, name: str = BEST) -> nn.Module:

@@ -1,0 +1,111 @@
+"""A run that learns to read questions: which to train, choose and test on, with which network."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ngs.errors import NGSError
+from ngs.networks.pointer import SIZES, PointerNetwork, Size
+from ngs.search.reasoner import Reasoner
+from ngs.tasks.clevr.batched_execution import SceneTables
+from ngs.tasks.clevr.dataset import Questions, VisualQuestions, divided
+from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.language import LANGUAGES
+from ngs.tasks.clevr.packed import load
+from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.scores import ProgramScores, measure
+from ngs.tasks.clevr.semantics import UNIQUE
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.clevr.trainable import CLEVR
+from ngs.tasks.run_folder import BEST, check_data, read_network, settings_for
+from ngs.tasks.task import PreparedAnswers
+from ngs.tasks.trainable import Parts, cut
+
+KNOWN = {"modules": list(MODULES)}
+"""What a network that reads questions must know."""
+
+
+def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestions, Part]:
+    """What to train, choose and test on: the validation questions of the data set."""
+    data = load(settings.data)
+    train, held_out, test = cut(settings, data.train, data.validation, divided, "questions")
+    tables = SceneTables.of(data.scenes).to(device)
+
+    def part(purpose: str, questions: Questions) -> Part:
+        made = part_of(settings, questions, tables, device)
+        if not len(made.questions):
+            raise NGSError(
+                f"no questions are left to {purpose} on: of {len(questions)}, {len(questions) - len(made)} "
+                f"have no answer and {len(made.not_understood)} are not understood; use more of the data"
+            )
+        return made
+
+    return Parts(data, part("train", train), part("validate", held_out), part("test", test))
+
+
+def part_of(settings: TrainCLEVR, questions: Questions, tables: SceneTables, device: torch.device) -> Part:
+    """Questions in the language and with the `unique` of a configuration."""
+    language, unique = LANGUAGES[settings.grammar]().to(device), UNIQUE[settings.unique]
+    return Part.of(questions, tables, language, device, unique=unique)
+
+
+class PreparedQuestions(PreparedAnswers):
+    """Questions to learn from, and a network that reads them."""
+
+    measure = staticmethod(measure)
+    settings: TrainCLEVR
+    parts: Parts[VisualQuestions, Part]
+
+    def __init__(self, settings: TrainCLEVR, device: torch.device) -> None:
+        self.settings, self.device, self.parts = settings, device, parts_of(settings, device)
+
+    @property
+    def reasoner(self) -> Reasoner:
+        return self.parts.train.reasoner(self.settings.edits, self.settings.effort)
+
+    def network(self) -> PointerNetwork:
+        return _made(self.network_facts(), self.settings.dropout)
+
+    def network_facts(self) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "vocabulary": list(self.parts.data.vocabulary),
+            **KNOWN,
+            "copies": settings.copies,
+            "size": asdict(SIZES[settings.network]),
+        }
+
+    def result_facts(self) -> dict[str, Any]:
+        return {"not_understood": len(self.parts.train.not_understood)}
+
+
+def evaluate(
+    settings: TrainCLEVR, run: Path, data: str | None, device: torch.device
+) -> tuple[str, ProgramScores]:
+    """The name of the data and the scores of a run's network on the test part of its data or of other."""
+    questions = load(settings.data if data is None else data)
+    network, facts = read_network(run / BEST, CLEVR.name, KNOWN, _made)
+    if data is None:
+        check_data(run / BEST, settings.data, questions.digest)
+    test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
+    tables = SceneTables.of(questions.scenes).to(device)
+    return questions.name, measure(network.to(device), part_of(settings, test, tables, device))
+
+
+def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
+    """What a run learned (or its EARLY network), ready to be asked."""
+    settings = settings_for(folder, CLEVR, TrainCLEVR)
+    network, facts = read_network(folder / name, CLEVR.name, KNOWN, _made)
+    vocabulary = tuple(facts["vocabulary"])
+    language, unique = LANGUAGES[settings.grammar](), UNIQUE[settings.unique]
+    return QuestionReader(network, vocabulary, language, unique, settings.moves)
+
+
+def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:
+    words, size = len(facts["vocabulary"]), Size(**facts["size"])
+    return PointerNetwork(words, len(MODULES), size=size, copies=facts["copies"], dropout=dropout)

@@ -1,0 +1,55 @@
+"""The task: turning questions about scenes into programs. Light: it is imported to show its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.trainable import MetricsView, Trainable
+
+if TYPE_CHECKING:
+    import torch
+
+    from ngs.tasks.clevr.preparation import PreparedQuestions
+    from ngs.tasks.clevr.scores import ProgramScores
+
+
+class ReadingQuestions(Trainable):
+    """Learn to turn questions about scenes into programs.
+
+    The network sees the words of a question and the modules that a dictionary finds in it, and is told the
+    answer, never the program (except with the method supervised). Without --data it learns from questions
+    about synthetic scenes that are made on the spot.
+    """
+
+    name = "clevr"
+    about = __doc__ or ""
+    settings = TrainCLEVR
+    metrics = MetricsView(
+        examples="questions",
+        shares={"answers": "answers right", "programs": "programs right", "equivalent": "up to equivalence"},
+        groups={"by_kind": "kind", "by_length": "length"},
+        progress={"answers": "answers", "equivalent": "programs, up to equivalence,"},
+        compared={"answers": "answers", "programs": "programs", "equivalent": "equivalent"},
+    )
+
+    def prepare(self, settings: TrainCLEVR, device: torch.device) -> PreparedQuestions:
+        from ngs.tasks.clevr.preparation import PreparedQuestions
+
+        return PreparedQuestions(settings, device)
+
+    def evaluate(
+        self, settings: TrainCLEVR, run: Path, data: str | None, device: torch.device
+    ) -> tuple[str, ProgramScores]:
+        from ngs.tasks.clevr.preparation import evaluate
+
+        return evaluate(settings, run, data, device)
+
+    def digest(self, source: str) -> str:
+        from ngs.tasks.clevr.packed import load
+
+        return load(source).digest
+
+
+CLEVR = ReadingQuestions()

@@ -1,0 +1,117 @@
+"""A task by its name, by the file that it is in, or by its module.
+
+    hwf                  a task that comes along, or one of an installed package
+    my_task.py           the one task in a file; my_task.py:name where there are several
+    my_package.tasks:name
+
+Only what a user names here is ever imported. A run folder names its task, too, but `installed` looks that up
+among the tasks that are installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from copy import copy
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ngs.errors import DataError, NGSError
+from ngs.tasks import BUILT_IN
+from ngs.tasks.trainable import TaskFile, Trainable
+
+GROUP = "ngs.tasks"
+"""The entry points with which other packages add tasks."""
+
+
+@cache
+def _references() -> Mapping[str, str]:
+    added = {point.name: point.value for point in entry_points(group=GROUP)}
+    return {**added, **BUILT_IN}
+
+
+def names() -> tuple[str, ...]:
+    """The names of the installed tasks, those that come along first."""
+    return tuple(dict.fromkeys((*BUILT_IN, *_references())))
+
+
+def installed(name: str) -> Trainable | None:
+    """The task that is installed under a name, if there is one."""
+    if name not in _references():
+        return None
+    module, _, attribute = _references()[name].partition(":")
+    return _checked(getattr(import_module(module), attribute), f"the entry point {name!r}")
+
+
+def find(text: str) -> Trainable:
+    """The task that a user means by a name, a file or a module; an NGSError says what can be given."""
+    if (found := installed(text)) is not None:
+        return found
+    place, _, attribute = text.partition(":")
+    if place.endswith(".py"):
+        path = Path(place)
+        return _with_file(_task_in(_module_at(path), attribute, place), path)
+    if attribute:
+        try:
+            module = import_module(place)
+        except ModuleNotFoundError as error:
+            raise NGSError(f"{text}: {error}; give a module that Python finds, or a file") from None
+        return _task_in(module, attribute, place)
+    raise NGSError(
+        f"there is no task {text!r}; choose from {', '.join(names())}, or give a file such as my_task.py or "
+        f"a module such as my_package.tasks:name"
+    )
+
+
+def _module_at(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file; give the file that a task is in")
+    name = f"ngs_task_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # of a file that ends with .py
+    module = sys.modules[name] = module_from_spec(spec)  # first: dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _task_in(module: ModuleType, attribute: str, place: str) -> Trainable:
+    if attribute:
+        if not hasattr(module, attribute):
+            raise NGSError(f"{place} has no {attribute!r}; give the name of a task that it defines")
+        return _checked(getattr(module, attribute), f"{place}:{attribute}")
+    found = {name: value for name, value in vars(module).items() if isinstance(value, Trainable)}
+    if len({id(value) for value in found.values()}) != 1:
+        there = (
+            f"the tasks {', '.join(found)}; say which: {place}:NAME"
+            if found
+            else ("no task; make one with ngs.Task(...)")
+        )
+        raise NGSError(f"{place} has {there}")
+    return next(iter(found.values()))
+
+
+def _checked(found: Any, where: str) -> Trainable:
+    if not isinstance(found, Trainable):
+        raise NGSError(
+            f"{where} is a {type(found).__name__}; it must be an ngs.Task or another ngs.Trainable"
+        )
+    return found
+
+
+def _with_file(task: Trainable, path: Path) -> Trainable:
+    found = copy(task)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    object.__setattr__(found, "file", TaskFile(path.name, sha256))  # a Task is frozen
+    return found

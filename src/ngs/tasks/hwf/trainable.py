@@ -1,0 +1,52 @@
+"""The task: reading handwritten formulas. Light: it is imported to show its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.trainable import MetricsView, Trainable
+
+if TYPE_CHECKING:
+    import torch
+
+    from ngs.learning.metrics import Scores
+    from ngs.tasks.hwf.preparation import PreparedFormulas
+
+
+class ReadingFormulas(Trainable):
+    """Learn to read handwritten formulas.
+
+    The network sees images of symbols and is told what each formula comes to, never what the symbols are
+    (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
+    synthetic handwriting that is made on the spot.
+    """
+
+    name = "hwf"
+    about = __doc__ or ""
+    settings = TrainHWF
+    metrics = MetricsView(
+        examples="formulas",
+        shares={"calculation": "answers right", "formula": "formulas right", "symbol": "symbols right"},
+    )
+
+    def prepare(self, settings: TrainHWF, device: torch.device) -> PreparedFormulas:
+        from ngs.tasks.hwf.preparation import PreparedFormulas
+
+        return PreparedFormulas(settings, device)
+
+    def evaluate(
+        self, settings: TrainHWF, run: Path, data: str | None, device: torch.device
+    ) -> tuple[str, Scores]:
+        from ngs.tasks.hwf.preparation import evaluate
+
+        return evaluate(settings, run, data, device)
+
+    def digest(self, source: str) -> str:
+        from ngs.tasks.hwf.packed import load
+
+        return load(source).digest
+
+
+HWF = ReadingFormulas()

@@ -1,0 +1,83 @@
+"""The task: seeing the scene in a picture. Light: it is imported to show its options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.trainable import MetricsView, Trainable
+
+if TYPE_CHECKING:
+    import torch
+
+    from ngs.tasks.pictures.preparation import PreparedPictures, SceneMetrics
+
+
+def _below(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What no share of objects tells: false objects, whole pictures, and distances."""
+    if facts["false"] is not None:
+        yield f"false objects: {facts['false']:.2%} of what is seen"
+    yield f"pictures wholly right: {facts['pictures_right']:.2%} of {facts['pictures']}"
+    if facts["position_error"] is not None:
+        yield (
+            f"distance from where an object stands: {facts['position_error']:.3f} on average, 95% within "
+            f"{facts['position_error_95']:.3f} (a small object is 0.7 wide)"
+        )
+
+
+class SeeingScenes(Trainable):
+    """Learn to see the scene in a picture: its objects, what they are like and where they stand.
+
+    The network sees pictures of which all is known. Without --data they are rendered on the spot; with
+    --data it learns from rendered pictures first, and then from the imported ones among them. Let it see
+    with `ngs see`, and answer questions with `ngs ask --image`.
+    """
+
+    name = "scenes"
+    about = __doc__ or ""
+    settings = TrainScenes
+    metrics = MetricsView(
+        examples="objects",
+        shares={
+            "objects_right": "all right",
+            "found": "found",
+            "precision": "precision",
+            "size": "size",
+            "color": "color",
+            "material": "material",
+            "shape": "shape",
+            "relations": "relations",
+            "pictures_right": "pictures wholly right",
+        },
+        groups={"by_objects": "in picture"},
+        columns=("objects_right", "found", "size", "color", "material", "shape", "relations"),
+        progress={"objects_right": "objects", "relations": "relations"},
+        compared={"objects_right": "objects", "found": "found", "relations": "relations"},
+        below=_below,
+    )
+
+    def prepare(self, settings: TrainScenes, device: torch.device) -> PreparedPictures:
+        from ngs.tasks.pictures.preparation import PreparedPictures
+
+        return PreparedPictures(settings, device)
+
+    def evaluate(
+        self, settings: TrainScenes, run: Path, data: str | None, device: torch.device
+    ) -> tuple[str, SceneMetrics]:
+        from ngs.tasks.pictures.preparation import evaluate
+
+        return evaluate(settings, run, data, device)
+
+    def digest(self, source: str) -> str:
+        from ngs.tasks.pictures.picture_packed import imported
+
+        return imported(source).digest
+
+    def products(self) -> AbstractContextManager[None]:
+        return nullcontext()  # rendering wants every bit
+
+
+SCENES = SeeingScenes()

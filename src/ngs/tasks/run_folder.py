@@ -1,0 +1,198 @@
+"""The files in the folder of a run.
+
+config.json              what was asked for
+environment.json         what it ran on
+metrics.jsonl            the curves; tensorboard/ holds the same
+checkpoint.safetensors   everything needed to go on
+early.safetensors        the network at its first validation
+best.safetensors         the network that was best on the validation part
+result.json              how good that network is on the test part
+report.html              all of it to look at, once `ngs report` was asked
+
+A folder is read, never run: its task is looked up among those that are installed, or given by the user.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from torch import nn
+
+from ngs.errors import DataError
+from ngs.learning import tensor_file
+from ngs.tasks.finding import installed, names
+from ngs.tasks.settings import RunSettings
+from ngs.tasks.trainable import Trainable
+
+CHECKPOINT, EARLY, BEST = "checkpoint.safetensors", "early.safetensors", "best.safetensors"
+CONFIG, ENVIRONMENT, RESULT, REPORT = "config.json", "environment.json", "result.json", "report.html"
+METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
+A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
+DATA = "data"
+"""What the digest of the data is called that a network was trained on, among the facts kept with it."""
+TASK, TASK_FILE = "task", "task_file"
+"""What the name of the task and its file are called in the configuration."""
+
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+SettingsT = TypeVar("SettingsT", bound=RunSettings)
+
+
+class Configured(NamedTuple):
+    """What a run is to do: a task, with its settings."""
+
+    task: Trainable
+    settings: Any
+
+    def as_facts(self) -> dict[str, Any]:
+        """For JSON."""
+        file = {} if self.task.file is None else {TASK_FILE: asdict(self.task.file)}
+        return {TASK: self.task.name, **file, **self.settings.as_facts()}
+
+
+def remove(folder: Path) -> None:
+    """Delete the files of a run, and nothing else that may lie in its folder."""
+    for name in (CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT, REPORT):
+        (folder / name).unlink(missing_ok=True)
+    for events in (folder / TENSORBOARD).glob("events.out.tfevents.*"):
+        events.unlink(missing_ok=True)  # another process of the run may have been quicker
+
+
+def network_of(run: Path) -> Path:
+    """The file with what a run learned: the best network of its folder, or `run` itself if it is a file."""
+    return run if run.is_file() else run / BEST
+
+
+def load_config(run: Path, task: Trainable | None = None) -> Configured:
+    """The task and the settings of the run in a folder, or of that which a file of weights was made of.
+
+    `task` is needed where the run's own is not installed.
+    """
+    if not run.is_file():
+        return configured(read_facts(run / CONFIG), run / CONFIG, task)
+    _, facts = tensor_file.load(run, A_NETWORK, "give the folder of a run, or a file that `ngs weights` made")
+    return configured(facts.get("config"), run, task)
+
+
+def task_name(run: Path) -> str:
+    """What a run says its task is called."""
+    facts = read_facts(run / CONFIG)
+    return str(facts.get(TASK)) if isinstance(facts, dict) else ""
+
+
+def configured(facts: Any, origin: Path, task: Trainable | None = None) -> Configured:
+    """The task and the settings that some run's `as_facts` wrote."""
+    name = facts.get(TASK) if isinstance(facts, dict) else None
+    found = _task_of(name, facts, origin) if task is None else task
+    if found.name != name:
+        raise DataError(f"{origin} is of the task {name!r}, and {found.name!r} was given; give its own task")
+    values: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in facts.items() if k not in (TASK, TASK_FILE)
+    }
+    if unknown := values.keys() - {field.name for field in fields(found.settings)}:
+        raise DataError(
+            f"{origin} has settings this program does not know: {', '.join(sorted(unknown))}; "
+            f"use the version it was made with, or train anew"
+        )
+    try:
+        return Configured(found, found.settings(**values))
+    except TypeError as error:
+        raise DataError(f"{origin} is no configuration of `ngs train {name}` ({error})") from None
+
+
+def _task_of(name: Any, facts: Any, origin: Path) -> Trainable:
+    """The installed task of a configuration."""
+    file = facts.get(TASK_FILE) if isinstance(facts, dict) else None
+    found = installed(name) if isinstance(name, str) and file is None else None
+    if found is not None:
+        return found
+    if not isinstance(name, str):
+        raise DataError(
+            f"{origin} is no configuration of `ngs train`: its task is {name!r}, and there are "
+            f"{', '.join(names())}; restore it, or train anew"
+        )
+    where = file.get("name") if isinstance(file, dict) else None
+    known = f"it is in {where}" if isinstance(where, str) else f"there are {', '.join(names())}"
+    raise DataError(
+        f"{origin} is of the task {name!r}, which is not installed ({known}); say where it is with "
+        f"--task FILE"
+    )
+
+
+def read_facts(path: Path) -> Any:
+    """The JSON of a run's file; a DataError naming it where there is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be read: {error.strerror or error}; give the folder of a run, as `ngs train` "
+            f"makes it"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is damaged ({error}); restore it, or train anew") from None
+
+
+def settings_for(run: Path, wanted: Trainable, kind: type[SettingsT]) -> SettingsT:
+    """The settings of a run, which must be one of this task; `kind` is what its settings are."""
+    task, settings = load_config(run)
+    if task.name != wanted.name or not isinstance(settings, kind):
+        raise DataError(
+            f"{run} was trained on {task.name}; give a run of `ngs train {wanted.name}`, or a file that "
+            f"`ngs weights` made of one"
+        )
+    return settings
+
+
+def check_there(run: Path, settings: RunSettings) -> None:
+    """A DataError where the data that a run was trained on are not where they were."""
+    if settings.data != type(settings).data and not Path(settings.data).exists():
+        raise DataError(
+            f"{settings.data}, which {run} was trained on, is not there; run this where it is, or test on "
+            f"other data with `ngs evaluate {run} --data FILE`"
+        )
+
+
+def check_data(network: Path, source: str, digest: str) -> None:
+    """A DataError where what stands at `source` now is not what a network was trained on.
+
+    Its test part may then have been learned from. Networks of earlier versions do not say.
+    """
+    _, facts = tensor_file.load(network, A_NETWORK, "train one with `ngs train`")
+    if facts.get(DATA, digest) != digest:
+        raise DataError(
+            f"{source} is not what {network} was trained on; put that back, or say with "
+            f"`ngs evaluate --data` that other data are meant"
+        )
+
+
+def step_of(path: Path, task: str) -> int:
+    """When a network was kept."""
+    _, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
+    return int(facts["step"])
+
+
+def read_network(
+    path: Path, task: str, needed: Mapping[str, Any], make: Callable[[Any], NetworkT]
+) -> tuple[NetworkT, Any]:
+    """A trained network, ready to read, and the facts kept with it, which must have those that are needed.
+
+    `make` builds a network from such facts.
+    """
+    tensors, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
+    for name, value in needed.items():
+        if facts.get(name) != value:
+            found = f"it has {'other' if name in facts else 'no'} {name}"
+            raise DataError(f"{path} is no network of `ngs train {task}`: {found}; train one")
+    network = make(facts)
+    try:
+        network.load_state_dict(tensors)
+    except RuntimeError:
+        raise DataError(
+            f"{path} is of a network that this program builds otherwise; use the version it was trained "
+            f"with, or train one with `ngs train {task}`"
+        ) from None
+    network.eval()
+    return network, facts

@@ -1,0 +1,204 @@
+"""What can be trained, as the rest of the package sees it: commands, runs, reports and sweeps ask only this.
+
+`Trainable` says what is learned and how it is shown; it is there before PyTorch is loaded. `Prepared` is the
+same with its data, for one run. A task with a grammar and a semantics is a `Task` (`task.py`), which needs no
+code for either.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from ngs.errors import NGSError
+from ngs.tasks.settings import RunSettings
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from ngs.learning.loop import Augmentation, Lesson
+
+
+class Metrics(Protocol):
+    """How good a network is."""
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right answers, by which the network is chosen."""
+
+    def as_facts(self) -> dict[str, Any]:
+        """All of it, for JSON: `examples`, shares by name, and the same for groups of examples."""
+
+
+def _nothing(facts: Mapping[str, Any]) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class MetricsView:
+    """What the facts of a task's metrics hold, and how they are shown."""
+
+    shares: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "calculation": "answers right",
+            "formula": "sentences right",
+            "symbol": "symbols right",
+        }
+    )
+    """the name of each share -> its heading; first the right answers, by which networks are compared"""
+    groups: Mapping[str, str] = field(default_factory=lambda: {"by_length": "length"})
+    """what the same is counted by -> what one group is; tables have a row for each of the first"""
+    examples: str = "examples"
+    """what is counted"""
+    columns: tuple[str, ...] | None = None
+    """the shares that tables show; None: all"""
+    progress: Mapping[str, str] = field(
+        default_factory=lambda: {"calculation": "answers", "symbol": "symbols"}
+    )
+    """the shares that a line of progress tells -> of what"""
+    compared: Mapping[str, str] = field(
+        default_factory=lambda: {"calculation": "answers", "symbol": "symbols"}
+    )
+    """the shares that `ngs compare` shows -> their headings"""
+    below: Callable[[Mapping[str, Any]], Iterable[str]] = _nothing
+    """lines below a table: numbers that are no shares of its rows"""
+
+    @property
+    def answers(self) -> str:
+        """The share by which networks are compared."""
+        return next(iter(self.shares))
+
+    @property
+    def headings(self) -> dict[str, str]:
+        """The columns of a table."""
+        return {name: self.shares[name] for name in (self.columns or self.shares)}
+
+    def line(self, facts: Mapping[str, Any]) -> str:
+        """One line of progress.
+
+        >>> MetricsView().line({"calculation": 0.5, "symbol": None})
+        ' 50.0% of answers right'
+        """
+        known = {what: facts[name] for name, what in self.progress.items() if facts[name] is not None}
+        return f"{', '.join(f'{share:6.1%} of {what}' for what, share in known.items())} right"
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """The file that a task was read from, by which a run knows it again."""
+
+    name: str
+    sha256: str
+
+
+class Trainable(ABC):
+    """What a network can learn. Subclass it for what has no grammar; otherwise make a `Task`."""
+
+    name: str
+    about: str = ""
+    """what `ngs train NAME --help` says; its first sentence stands in the list of tasks"""
+    settings: type[RunSettings]
+    """what a run is configured by: an option for each field"""
+    metrics: MetricsView = MetricsView()
+    file: TaskFile | None = None
+    """None of an installed task"""
+
+    @abstractmethod
+    def prepare(self, settings: Any, device: torch.device) -> Prepared:
+        """The data of a run, cut as its settings say, and its network."""
+
+    @abstractmethod
+    def evaluate(
+        self, settings: Any, run: Path, data: str | None, device: torch.device
+    ) -> tuple[str, Metrics]:
+        """The name of the data and how good a run's network is on the test part of its data, or of other."""
+
+    @abstractmethod
+    def digest(self, source: str) -> str:
+        """The digest of the data set at `source`: the same for the same content, wherever it lies."""
+
+    def products(self) -> AbstractContextManager[None]:
+        """How matrices are multiplied on a GPU. Charts and programs have small whole numbers only, which
+        `rounded_products` leaves as they are."""
+        from ngs.gpu import rounded_products
+
+        return rounded_products()
+
+
+DataT = TypeVar("DataT")
+PartT = TypeVar("PartT")
+ExamplesT = TypeVar("ExamplesT", bound=Sized)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts(Generic[DataT, PartT]):
+    """A data set cut as a configuration says."""
+
+    data: DataT
+    """with a `name`, and a `digest` that tells data sets apart that stand in the same place"""
+    train: PartT
+    validation: PartT
+    """held out from the training examples; chooses the network"""
+    test: PartT
+
+
+def cut(
+    settings: RunSettings,
+    given: ExamplesT,
+    test: ExamplesT,
+    divided: Callable[[ExamplesT, float, int], tuple[ExamplesT, ExamplesT]],
+    what: str,
+) -> tuple[ExamplesT, ExamplesT, ExamplesT]:
+    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+    used, _ = divided(given, settings.fraction, 0)
+    held_out, train = divided(used, settings.validation, 1)
+    for purpose, part in (("train", train), ("validate", held_out), ("test", test)):
+        if not len(part):
+            raise NGSError(f"no {what} are left to {purpose} on; use more of the data, or other data")
+    return train, held_out, test
+
+
+class Prepared(ABC):
+    """A task with its data and its network, for one run."""
+
+    measure: ClassVar[staticmethod[[nn.Module, Any], Metrics]]
+    """how good a network is on one part"""
+    settings: Any
+    parts: Any
+    device: torch.device
+
+    @property
+    def augment(self) -> Augmentation | None:
+        """How what the network sees is changed in training."""
+        return None
+
+    @property
+    @abstractmethod
+    def held_out(self) -> int:
+        """How many examples of the validation part choose the network."""
+
+    @abstractmethod
+    def network(self) -> nn.Module:
+        """Not trained yet."""
+
+    @abstractmethod
+    def network_facts(self) -> dict[str, Any]:
+        """What must be known to build the network again."""
+
+    @abstractmethod
+    def lessons(self) -> Sequence[Lesson]: ...
+
+    def result_facts(self) -> dict[str, Any]:
+        """What else belongs to a result."""
+        return {}
+
+    def validate(self, network: nn.Module) -> Metrics:
+        return self.measure(network, self.parts.validation)
+
+    def test(self, network: nn.Module) -> Metrics:
+        return self.measure(network, self.parts.test)
