@@ -28,11 +28,10 @@ from ngs.tasks.pictures import picture_packed
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.picture_images import Images, files_of
 from ngs.tasks.pictures.pictures import PictureData, digest_of, joined
-from ngs.tasks.pictures.preparation import SceneMetrics
 from ngs.tasks.pictures.rendered_pictures import without_others
 from ngs.tasks.pictures.rendering.renderer import render
 from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
-from ngs.tasks.pictures.scene_scores import SceneScores
+from ngs.tasks.pictures.scene_scores import SceneMetrics, SceneScores
 from ngs.tasks.pictures.seen_objects import SeenObjects
 from ngs.tasks.pictures.seen_scene import SceneReader, in_jitters
 from tests.experiments.training import train

@@ -13,7 +13,6 @@ from rich.console import Console
 from ngs.apps.printing import plain_console, print_json, tell
 from ngs.apps.written_files import check_apart, check_picture, write_annotated, write_drawing
 from ngs.errors import NGSError
-from ngs.experiments.report.programs import about_objects
 from ngs.reasoning.operation import UNDEFINED, Special
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.embedded import synthetic
@@ -23,6 +22,7 @@ from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
+from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
 from ngs.tasks.clevr.settings import TrainCLEVR

@@ -17,7 +17,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +28,23 @@ from torch import Tensor, nn
 from ngs.errors import NGSError
 from ngs.grammar.constraint import Automaton, Constraint
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, Pool
 from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.methods import Objective
-from ngs.learning.metrics import Scores, measure
+from ngs.learning.metrics import Scores, measure, read_all
+from ngs.parsing.sentence import find_tree
 from ngs.processes import own_seed
-from ngs.reasoning.semantics import Meaning
+from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.reasoning.semantics import Meaning, evaluate
 from ngs.search.back_search import Judge
 from ngs.search.edits import Edits, Substitute
 from ngs.search.judges import ReferenceJudge
 from ngs.search.reasoner import MakeJudge, Reasoner, autoregressive_reasoner, reasoner
+from ngs.tasks.report.gallery import Page, ReadAgain
+from ngs.tasks.report.readings import Readings, some_of
+from ngs.tasks.report.report import AnswersReport
+from ngs.tasks.report.sections import as_picture
 from ngs.tasks.run_folder import BEST, check_data, read_network
 from ngs.tasks.settings import TaskSettings, WriterSettings
 from ngs.tasks.source import dealt
@@ -149,6 +156,8 @@ class Task(Trainable):
     """which sentences give their answer; None: tables of all values, or the semantics sentence by sentence"""
     augment: Augmentation | None = None
     """other views of the inputs that mean the same, for training"""
+    show: Callable[[Any], str] = as_picture
+    """what a report shows of the inputs of one example, [time, ...] or whole: text or markup"""
     metrics: MetricsView = field(default_factory=MetricsView)
     file: TaskFile | None = field(default=None, repr=False)
 
@@ -179,6 +188,29 @@ class Task(Trainable):
         if data is None:
             check_data(run / BEST, splits.name, splits.digest)
         return splits.name, measure(network.to(device), self.reasoner(splits.test.to(device), settings))
+
+    def page(self) -> Page:
+        return Page(AnswersReport, ReadAgain(self, AnswersReport, self.readings))
+
+    def readings(
+        self, run: Path, file: str, settings: Any, parts: Any, part: str, limit: int | None
+    ) -> Readings:
+        """What a network of a run reads in at most `limit` examples of a part; the same ones each time."""
+        every: Examples = getattr(parts, part).examples
+        chosen = some_of(len(every), limit)
+        reasons = self.reasoner(every.select(chosen), settings)
+        network, _ = self.trained(settings, run, file)
+        reading = read_all(network, reasons)
+        shown, valued = partial(self._shown, every), partial(_value, self.grammar, self.semantics)
+        return Readings(
+            self.grammar, reasons, network, reading, len(every), chosen, show=shown, evaluate=valued
+        )
+
+    def _shown(self, examples: Examples, number: int) -> str:
+        inputs = examples.inputs
+        if isinstance(inputs, Pool):
+            return self.show(inputs.inputs[inputs.where[number, : examples.lengths[number]]])
+        return self.show(inputs.batch(np.array([number]))[0])
 
     def digest(self, source: str) -> str:
         return self.splits(self.settings(data=source)).digest
@@ -223,6 +255,12 @@ class Task(Trainable):
         if self.judge is not None:
             return self.judge(self.grammar, examples)
         return ReferenceJudge(self.grammar, self.semantics, examples.answers)
+
+
+def _value(grammar: Grammar, semantics: Meaning, _: int, read: Sentence) -> Value:
+    """What a sentence comes to, for a report."""
+    tree = find_tree(grammar, read)
+    return UNDEFINED if tree is None else evaluate(tree, semantics)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"

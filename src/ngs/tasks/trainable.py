@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ngs.learning.loop import Augmentation, Lesson
+    from ngs.tasks.report.gallery import Page
 
 
 class Metrics(Protocol):
@@ -121,6 +122,10 @@ class Trainable(ABC):
     @abstractmethod
     def digest(self, source: str) -> str:
         """The digest of the data set at `source`: the same for the same content, wherever it lies."""
+
+    @abstractmethod
+    def page(self) -> Page:
+        """How a page about a run is made: its sections, and what is read anew for them."""
 
     def products(self) -> AbstractContextManager[None]:
         """How matrices are multiplied on a GPU. Charts and programs have small whole numbers only, which

@@ -8,16 +8,17 @@ from itertools import product
 from math import exp
 
 import pytest
+import torch
 
-from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
-from ngs.experiments.report.formula_readings import POSTERIOR, FormulaSearches
-from ngs.experiments.report.gallery import Gallery
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import ChainSettings
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.report.report import POSTERIOR, FormulaSearches
+from ngs.tasks.report.searches import MULTI_STEP, ONE_STEP, Fate
+from tests.experiments.report.reports import Reported
 from tests.experiments.report.wrong_answers import (
     FINE,
     HOPELESS,
@@ -49,9 +50,9 @@ def test_corrections_are_told_apart() -> None:
     rescued, spurious = shown[Fate.SPURIOUS]
     assert ("".join(spurious.correction or ""), spurious.posterior_right) == ("3+2", False)
     assert ("".join(rescued.correction or ""), rescued.posterior_right) == ("5-0", True)
-    assert spurious.misreading.written == tuple("2+3")
-    assert (spurious.misreading.read, spurious.misreading.value) == (tuple("2+2"), Fraction(4))
-    assert spurious.misreading.wrong == (2,)
+    assert spurious.misread.true == tuple("2+3")
+    assert (spurious.misread.read, spurious.misread.value) == (tuple("2+2"), Fraction(4))
+    assert spurious.misread.wrong == (2,)
 
 
 def test_probabilities_are_those_of_all_formulas_with_the_answer() -> None:
@@ -69,15 +70,15 @@ def test_probabilities_are_those_of_all_formulas_with_the_answer() -> None:
     assert each.p_written == pytest.approx(chances[tuple("2+3")] / total)
 
 
-def test_shown_corrections_are_those_of_the_reference(shown: Gallery) -> None:
-    found = shown.corrections
-    assert found is not None
-    corrected = [each for some in found.shown(6).values() for each in some]
-    assert corrected
-    for each in corrected:
-        fix = one_step(GRAMMAR, Arithmetic, each.misreading.log_probs, each.misreading.answer).sentence
-        assert fix == each.correction
-        fate = Fate.NONE if fix is None else Fate.TRUE if fix == each.misreading.written else Fate.SPURIOUS
+def test_shown_corrections_are_those_of_the_reference(formulas: Reported) -> None:
+    found = formulas.shown.corrections
+    assert found.readings.wrong
+    for k, number in enumerate(found.readings.wrong):
+        each = found.corrected(k)
+        log_probs = found.readings.distribution(torch.tensor([number])).log_probs[0, : len(each.misread.read)]
+        fix = one_step(GRAMMAR, Arithmetic, log_probs, each.misread.answer).sentence
+        assert fix == each.correction == found.readings.one_step(number).sentence
+        fate = Fate.NONE if fix is None else Fate.TRUE if fix == each.misread.true else Fate.SPURIOUS
         assert fate is each.fate
 
 

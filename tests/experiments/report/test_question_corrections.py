@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
-from ngs.experiments.report.corrections import MULTI_STEP, ONE_STEP, Fate
-from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
-from ngs.experiments.report.question_readings import QuestionReadings, QuestionSearches
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.preparation import load_reader
+from ngs.tasks.clevr.report.report import QuestionReadings, QuestionSearches
+from ngs.tasks.report.searches import MULTI_STEP, ONE_STEP, Fate
 from ngs.tasks.run_folder import EARLY
+from tests.experiments.report.reports import Reported
 
 
-def test_shown_corrections_are_those_of_the_reference(question_run: Path, question_shown: Gallery) -> None:
-    found = question_shown.corrections
-    reader = load_reader(question_run, EARLY)
+def test_shown_corrections_are_those_of_the_reference(questions: Reported) -> None:
+    found = questions.shown.corrections
+    reader = load_reader(questions.run, EARLY)
     some = [each for shown in found.shown(3).values() for each in shown]
     assert len(some) >= 3
     for each in some:
-        answered = each.answered
+        answered = each
         reference = correct(reader, answered.text, answered.scene, answered.answer, few=1)
         assert answered.read.program == reference.first.program
         assert answered.read.answer != answered.answer
@@ -37,8 +36,8 @@ def test_shown_corrections_are_those_of_the_reference(question_run: Path, questi
             assert each.fate is (Fate.TRUE if same else Fate.SPURIOUS)
 
 
-def test_every_wrong_answer_has_a_fate(question_shown: Gallery) -> None:
-    found = question_shown.corrections
+def test_every_wrong_answer_has_a_fate(questions: Reported) -> None:
+    found = questions.shown.corrections
     assert set(found.fates) == set(found.compared) == {ONE_STEP, MULTI_STEP}
     for fates in found.fates.values():
         assert len(fates) == len(found.readings.wrong) and Fate.UNJUDGED not in fates
@@ -46,11 +45,11 @@ def test_every_wrong_answer_has_a_fate(question_shown: Gallery) -> None:
         assert len(some) == min(3, found.fates[ONE_STEP].count(fate))
 
 
-def test_without_programs_nothing_is_judged(question_run: Path, question_shown: Gallery) -> None:
+def test_without_programs_nothing_is_judged(questions: Reported) -> None:
     config, judged, readings = (
-        read_run(question_run).config,
-        question_shown.corrections,
-        question_shown.practice,
+        read_run(questions.run).config,
+        questions.shown.corrections,
+        questions.shown.practice,
     )
     assert isinstance(readings, QuestionReadings)
     nothing = torch.zeros_like(readings.questions.programs.offsets)
@@ -62,4 +61,4 @@ def test_without_programs_nothing_is_judged(question_run: Path, question_shown: 
     assert found.readings.lucky == []
     for name, fates in found.fates.items():
         assert fates == [Fate.NONE if each is Fate.NONE else Fate.UNJUDGED for each in judged.fates[name]]
-    assert found.shown(1)[Fate.UNJUDGED][0].answered.true is None
+    assert found.shown(1)[Fate.UNJUDGED][0].true is None

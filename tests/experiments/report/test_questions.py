@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngs.experiments.report.gallery import Gallery
 from ngs.experiments.report.outcome import read_run
-from ngs.experiments.report.question_readings import QuestionReadings
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import spoken, trace
-from ngs.tasks.clevr.preparation import load_reader, parts_of
+from ngs.tasks.clevr.preparation import load_reader, parts_of, readings
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.run_folder import BEST
+from tests.experiments.report.reports import Reported
 
 
 def asked_one_by_one(folder: Path, data: VisualQuestions) -> dict[int, tuple[Program, float, bool, bool]]:
@@ -33,15 +32,14 @@ def asked_one_by_one(folder: Path, data: VisualQuestions) -> dict[int, tuple[Pro
     return found
 
 
-def test_the_mistakes_are_those_of_the_network(
-    question_run: Path, questions: VisualQuestions, question_shown: Gallery
-) -> None:
-    one_by_one, exam = asked_one_by_one(question_run, questions), question_shown.exam
+def test_the_mistakes_are_those_of_the_network(questions: Reported) -> None:
+    one_by_one, shown = asked_one_by_one(questions.run, questions.data), questions.shown
+    exam = shown.exam
     rights = [(right, alike) for _, _, right, alike in one_by_one.values()]
     assert len(exam.wrong) == sum(not right for right, _ in rights) > 0
     assert len(exam.lucky) == sum(right and not alike for right, alike in rights)
     assert exam.scores.total.programs_equivalent == sum(alike for _, alike in rights)
-    some = question_shown.wrong + question_shown.lucky
+    some = shown.wrong + shown.lucky
     assert len(some) == min(12, len(exam.wrong + exam.lucky))
     for each in some:
         program, p, right, alike = one_by_one[each.number]
@@ -52,14 +50,14 @@ def test_the_mistakes_are_those_of_the_network(
         assert (each.true.answer, alike) == (each.answer, False)
 
 
-def test_a_sample_has_the_scenes_of_its_questions(question_run: Path, questions: VisualQuestions) -> None:
-    config = read_run(question_run).config
+def test_a_sample_has_the_scenes_of_its_questions(questions: Reported) -> None:
+    config, data = read_run(questions.run).config, questions.data
     assert isinstance(config, TrainCLEVR)
     parts = parts_of(config, torch.device("cpu"))
-    few = QuestionReadings.read(question_run, BEST, config, parts, "test", 7)
-    assert (len(few), few.of, few.is_all, few.counted) == (7, 100, False, "7 of 100 questions")
-    place = {number: k for k, number in enumerate(questions.validation.numbers.tolist())}
+    few = readings(questions.run, BEST, config, parts, "test", 7)
+    assert (len(few), few.of) == (7, 100)
+    place = {number: k for k, number in enumerate(data.validation.numbers.tolist())}
     for k, number in enumerate(few.questions.numbers.tolist()):
-        whole = questions.validation.scenes[place[number]]
-        assert few.scenes[int(few.questions.scenes[k])] == questions.scenes[int(whole)]
+        whole = data.validation.scenes[place[number]]
+        assert few.scenes[int(few.questions.scenes[k])] == data.scenes[int(whole)]
     assert len(few.mistakes(2, 0)[0]) <= 2

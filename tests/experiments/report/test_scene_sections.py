@@ -12,16 +12,15 @@ import torch
 
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
-from ngs.experiments.report.scene_gallery import Mistaken, SceneGallery, confusion, faults, scene_gallery
-from ngs.experiments.report.scene_sections import figure, told_faults
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
-from ngs.tasks.pictures.preparation import SceneMetrics
-from ngs.tasks.pictures.scene_scores import PictureOutcome
+from ngs.tasks.pictures.preparation import gallery
+from ngs.tasks.pictures.report.report import Mistaken, SceneGallery, confusion, faults
+from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics
 from ngs.tasks.pictures.seen_objects import SeenObjects
 from ngs.tasks.pictures.seen_scene import in_jitters
-from ngs.tasks.pictures.trainable import SCENES
+from ngs.tasks.report.sections import render
 from ngs.tasks.run_folder import BEST, RESULT
-from tests.experiments.report.documents import Document, facts, rows_of, said
+from tests.documents import Document, facts, rows_of, said
 from tests.experiments.training import train
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 
@@ -43,7 +42,7 @@ def text(run: Path) -> str:
 
 @pytest.fixture(scope="module")
 def shown(run: Path) -> SceneGallery:
-    return scene_gallery(run, SCENES, read_run(run).config)
+    return gallery(run, read_run(run).config)
 
 
 def test_the_headline_and_the_tables_are_the_result(run: Path, text: str) -> None:
@@ -128,13 +127,10 @@ def test_what_is_missed_made_up_or_misjudged_is_framed_and_told() -> None:
         "both": (mistaken(0, color=other), "wrong color :"),
     }
     for kind, (case, words) in cases.items():
-        drawn = figure(case)
+        drawn = render("tasks/pictures/report/card.html", each=case)
         assert drawn.count('class="frame') == 1 and f'class="frame {kind}"' in drawn
-        (told,) = told_faults(case)
-        assert words in said(told) and faults(case.outcome) == 1
-    assert f"taken for {first.size} {other} {first.material} {first.shape}" in said(
-        "".join(told_faults(case))
-    )
+        assert words in said(drawn) and faults(case.outcome) == 1
+    assert f"taken for {first.size} {other} {first.material} {first.shape}" in said(drawn)
     assert faults(mistaken(0).outcome) == 0
 
 

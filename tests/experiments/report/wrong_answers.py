@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ngs.experiments.report.formula_readings import FormulaReadings
 from ngs.learning.examples import Examples
 from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse
@@ -13,6 +12,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.report.report import FormulaReadings
 
 TRUE = ("4", [{"1": 0.7, "4": 0.2}])
 SPURIOUS = ("2+3", [{"2": 0.6, "3": 0.35}, {"+": 0.9}, {"2": 0.9, "3": 0.05}])
@@ -44,5 +44,6 @@ def part_of(*formulas: tuple[str, list[dict[str, float]]]) -> Reasoner:
 
 def readings_of(*formulas: tuple[str, list[dict[str, float]]]) -> FormulaReadings:
     """What a network that gives its inputs makes of them."""
-    part = part_of(*formulas)
-    return FormulaReadings(part, read_all(nn.Identity(), part), len(formulas), range(len(formulas)))
+    part, network = part_of(*formulas), nn.Identity()
+    of = len(formulas)
+    return FormulaReadings(GRAMMAR, part, network, read_all(network, part), of, range(of))

@@ -13,11 +13,11 @@ from PIL import Image
 
 from ngs.apps.asking_commands import embedded_scenes
 from ngs.apps.serve.messages import Message, Share, part
-from ngs.experiments.report.scene_drawing import MARGIN, seen_from_above
 from ngs.tasks.clevr.program import Program, kind_of
 from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.reading import QuestionReader, understand
+from ngs.tasks.clevr.scene_drawing import MARGIN, seen_from_above
 from ngs.tasks.clevr.scene_sampling import HEIGHT, RADIUS, WIDTH
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
 from ngs.tasks.pictures.camera import fitted_camera

@@ -16,12 +16,12 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.experiments.job import Job, Trained, finish
-from ngs.experiments.report.corrections import Searches
-from ngs.experiments.report.gallery import SEARCHES
 from ngs.experiments.run import Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.finding import find
+from ngs.tasks.report.gallery import ReadAgain
+from ngs.tasks.report.searches import Searches
 from ngs.tasks.run_folder import EARLY, step_of
 
 
@@ -48,7 +48,14 @@ class Corrections(Job):
 
     @property
     def noun(self) -> str:
-        return SEARCHES[self.run.task].reads.noun
+        return self.again.report.examples
+
+    @property
+    def again(self) -> ReadAgain:
+        """How its run is read again."""
+        again = find(self.run.task).page().read
+        assert isinstance(again, ReadAgain), "a job is about a task that is learned from answers"
+        return again
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -84,10 +91,9 @@ class Corrections(Job):
         yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> Searches[Any]:
-        searches = SEARCHES[self.run.task]
         parts = find(self.run.task).prepare(self.run.settings, torch.device("cpu")).parts
-        readings = searches.reads.read(run, EARLY, self.run.settings, parts, "train", self.number)
-        return searches.of(readings, self.chain, self.run.settings.seed)
+        readings = self.again.readings(run, EARLY, self.run.settings, parts, "train", self.number)
+        return self.again.report.searches.of(readings, self.chain, self.run.settings.seed)
 
 
 def kinds_of(found: Searches[Any]) -> list[str]:
@@ -101,7 +107,7 @@ def counted(kinds: Sequence[str], found: Sequence[str]) -> dict[str, dict[str, f
     return {kind: {"count": counts[kind], "share": counts[kind] / of if of else None} for kind in kinds}
 
 
-def examples_of(found: Searches[Any], limit: int, folder: Path) -> Iterator[dict[str, Any]]:
+def examples_of(found: Any, limit: int, folder: Path) -> Iterator[dict[str, Any]]:
     """At most `limit` of each kind; each is drawn into `folder`."""
     kinds = kinds_of(found)
     for kind in found.kinds:

@@ -7,25 +7,22 @@ on the CPU, and judged by the labels, which learning from answers never saw.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from string import Template
+from typing import Any
 
-from ngs.experiments.report.formula_sections import FormulaPage
-from ngs.experiments.report.gallery import Gallery
-from ngs.experiments.report.markup import element, joined
+from markupsafe import Markup
+
+from ngs.experiments.report.curves import COLOURS, POINTS, charts
 from ngs.experiments.report.outcome import Run, read_run
-from ngs.experiments.report.question_sections import QuestionPage
-from ngs.experiments.report.scene_gallery import SceneGallery
-from ngs.experiments.report.scene_sections import ScenePage
-from ngs.experiments.report.sections import TaskPage
+from ngs.experiments.report.setup import commands, settings_of
 from ngs.learning.whole_file import replacing
+from ngs.tasks.report.report import TEST, VALIDATION, Report
+from ngs.tasks.report.sections import Section, render
+from ngs.tasks.report.shares import Shares
 from ngs.tasks.run_folder import BEST, REPORT, check_there
 from ngs.tasks.trainable import Trainable
-
-PAGES: Mapping[str, type[TaskPage]] = {"hwf": FormulaPage, "clevr": QuestionPage, "scenes": ScenePage}
-"""By the task of a run."""
 
 
 def write_report(folder: Path, *, out: Path | None = None, task: Trainable | None = None) -> Path:
@@ -33,7 +30,7 @@ def write_report(folder: Path, *, out: Path | None = None, task: Trainable | Non
     run, shown = read_run(folder, task), None
     if (folder / BEST).exists():
         check_there(folder, run.config)
-        shown = PAGES[run.task.name].read(folder, run.task, run.config)
+        shown = run.task.page().read(folder, run.config)
     text = page(run, shown)
     path = folder / REPORT if out is None else out
     with replacing(path) as stage:
@@ -41,19 +38,39 @@ def write_report(folder: Path, *, out: Path | None = None, task: Trainable | Non
     return path
 
 
-def page(run: Run, shown: Gallery | SceneGallery | None) -> str:
-    """The whole document; without a gallery where there is no network yet."""
-    report = PAGES[run.task.name](run, shown)
-    below = list(report.sections())
-    contents = [element("a", title, href=f"#{name}") for name, title, _ in below]
-    parts = [
-        element("header", *report.head(), element("nav", *contents, class_="contents")),
-        *(element("section", element("h2", title), *inside, id=name) for name, title, inside in below),
-        element("footer", "Made by ", element("code", shlex.join(["ngs", "report", str(run.folder)]))),
-    ]
-    static = files("ngs.experiments.report").joinpath("data")
-    return Template(static.joinpath("report.html").read_text(encoding="utf-8")).substitute(
-        title=joined(f"{run.config.method} on {report.data}"),
-        style=static.joinpath("report.css").read_text(encoding="utf-8"),
-        body="\n".join(parts),
+def page(run: Run, shown: Any) -> str:
+    """The whole document; `shown` is what the task's networks make of the data, None if there are none."""
+    parts = {}
+    now = None if shown is None else Shares.of(shown.scores.as_facts(), run.task.metrics)
+    if now is not None:
+        parts = (
+            {TEST: now} if run.result is None else {TEST: run.result.test, VALIDATION: run.result.validation}
+        )
+    report = run.task.page().report(run.config, shown, parts)
+    return render(
+        "experiments/report/page.html",
+        run=run,
+        report=report,
+        sections=list(_sections(run, report, now)),
+        style=Markup(files("ngs.experiments.report").joinpath("page.css").read_text(encoding="utf-8")),
+        command=shlex.join(["ngs", "report", str(run.folder)]),
     )
+
+
+def _sections(run: Run, report: Report, now: Shares | None) -> Iterator[Section]:
+    """What counts about the network, how it learned, more about the network, what ran."""
+    if now is not None:
+        yield report.section("accuracy", "Accuracy", now=now, differs=_differs(report, now))
+    drawn = list(charts(run.rows, run.result.chosen_step if run.result else None, report.curves))
+    values = {"report": report, "charts": drawn, "colours": COLOURS, "records": len(run.rows), "most": POINTS}
+    yield Section("curves", "How it learned", render("experiments/report/curves.html", **values))
+    if now is not None:
+        yield from report.more()
+    again = {"tables": settings_of(run), "commands": commands(run.task.name, run.config.given)}
+    yield Section("setup", "What ran", render("experiments/report/setup.html", **again))
+
+
+def _differs(report: Report, now: Shares) -> bool:
+    """Whether what was read anew is not what is on record."""
+    test = report.test
+    return report.is_all and (now.right != test.right or (now.examples == test.examples and now != test))

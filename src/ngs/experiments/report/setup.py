@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from ngs.experiments.report.markup import Html, element, table_line
 from ngs.experiments.report.outcome import Run
 
 
-def setup(run: Run) -> Iterator[Html]:
-    """Configuration, environment, and what to type for the same again."""
-    given = run.config.given
-    tables = [
-        _facts_table("configuration", vars(run.config), given),
-        _facts_table("environment", dict(_flat(run.environment)), {}),
-    ]
-    yield element("div", *(element("div", table, class_="card") for table in tables), class_="pair")
-    yield element("h3", "Run it again")
-    yield element("pre", element("code", "\n".join(commands(run.task.name, given))))
+def settings_of(run: Run) -> list[tuple[str, dict[str, str], Collection[str]]]:
+    """Configuration and environment, with the names of what was given."""
+    settings = {key: _told(value) for key, value in vars(run.config).items()}
+    return [("configuration", settings, run.config.given), ("environment", dict(_flat(run.environment)), ())]
 
 
-def _facts_table(name: str, facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
-    lines = [
-        table_line(key.replace("_", " "), [_fact(value)], "given" if key in given else None)
-        for key, value in facts.items()
-    ]
-    more = [element("small", " bold: not the default")] * bool(given)
-    return element("table", element("caption", name, *more), element("tbody", *lines), class_="numbers facts")
-
-
-def _fact(value: Any) -> str:
+def _told(value: Any) -> str:
     if value is None or value == ():
         return "–"
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The packages one by one, and the command as one would type it."""
     for name, value in facts.items():
         if isinstance(value, dict):
-            yield from ((str(key), part) for key, part in value.items())
+            yield from ((str(key), _told(part)) for key, part in value.items())
         else:
-            yield name, shlex.join(map(str, value)) if isinstance(value, list) else value
+            yield name, shlex.join(map(str, value)) if isinstance(value, list) else _told(value)
 
 
 def commands(task: str, given: Mapping[str, Any]) -> Iterator[str]:

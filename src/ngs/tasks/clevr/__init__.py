@@ -40,6 +40,8 @@ become examples.
     explanation.py        programs and corrections in words and as pictures
     program_text.py       programs in words, with the value of every step
     scores.py             answers and programs right, by kind and length
+    scene_drawing.py      scenes from above, drawn for a page
+    report                what is shown of a run: its questions with their scenes and programs
     data                  grammars, the dictionary, and the wording of questions
 
 Pictures of scenes are in `ngs.tasks.pictures`.

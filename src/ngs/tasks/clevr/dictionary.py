@@ -50,6 +50,16 @@ class Understood:
         spans = {k: (start, stop) for start, stop in self.phrases for k in range(start, stop)}
         return tuple((module, " ".join(self.words[slice(*spans[at])])) for at, module in self.keywords)
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The phrases that speak of no module."""
+        speaking = {position for position, _ in self.keywords}
+        return tuple(
+            " ".join(self.words[start:stop])
+            for start, stop in self.phrases
+            if speaking.isdisjoint(range(start, stop))
+        )
+
 
 def modules_of(words: Sequence[str]) -> Understood:
     """The modules of the program that answers a question, from its words (see `words_of`).

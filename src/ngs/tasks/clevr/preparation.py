@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ngs.errors import NGSError
+from ngs.learning.metrics import read_all
 from ngs.networks.pointer import SIZES, PointerNetwork, Size
 from ngs.search.reasoner import Reasoner
 from ngs.tasks.clevr.batched_execution import SceneTables
@@ -16,12 +17,14 @@ from ngs.tasks.clevr.dataset import Questions, VisualQuestions, divided
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.language import LANGUAGES
 from ngs.tasks.clevr.packed import load
-from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.program import GRAMMAR, MODULES
 from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.report.report import QuestionReadings
 from ngs.tasks.clevr.scores import ProgramScores, measure
 from ngs.tasks.clevr.semantics import UNIQUE
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.clevr.trainable import CLEVR
+from ngs.tasks.report.readings import some_of
 from ngs.tasks.run_folder import BEST, check_data, read_network, settings_for
 from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Parts, cut
@@ -104,6 +107,21 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     vocabulary = tuple(facts["vocabulary"])
     language, unique = LANGUAGES[settings.grammar](), UNIQUE[settings.unique]
     return QuestionReader(network, vocabulary, language, unique, settings.moves)
+
+
+def readings(
+    run: Path, file: str, settings: TrainCLEVR, parts: Parts[Any, Any], part: str, limit: int | None
+) -> QuestionReadings:
+    """What a network of a run makes of at most `limit` questions of a part; the same ones each time."""
+    every: Part = getattr(parts, part)
+    chosen = some_of(len(every.questions), limit)
+    made = part_of(settings, every.questions.select(chosen), every.judge.tables, torch.device("cpu"))
+    reader, reasoner = load_reader(run, file), made.reasoner(settings.edits)
+    reading, scenes, unread = read_all(reader.network, reasoner), parts.data.scenes, len(every.not_understood)
+    of = len(every.questions)
+    return QuestionReadings(
+        GRAMMAR, reasoner, reader.network, reading, of, chosen, reader, made, scenes, unread
+    )
 
 
 def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ngs.tasks.clevr.preparation import PreparedQuestions
     from ngs.tasks.clevr.scores import ProgramScores
+    from ngs.tasks.report.gallery import Page
 
 
 class ReadingQuestions(Trainable):
@@ -50,6 +51,13 @@ class ReadingQuestions(Trainable):
         from ngs.tasks.clevr.packed import load
 
         return load(source).digest
+
+    def page(self) -> Page:
+        from ngs.tasks.clevr.preparation import readings
+        from ngs.tasks.clevr.report.report import QuestionReport
+        from ngs.tasks.report.gallery import Page, ReadAgain
+
+        return Page(QuestionReport, ReadAgain(self, QuestionReport, readings))
 
 
 CLEVR = ReadingQuestions()

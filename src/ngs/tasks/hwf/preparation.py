@@ -12,24 +12,23 @@ from torch import nn
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
 from ngs.learning.methods import Objective, Supervised
-from ngs.learning.metrics import Scores, measure
+from ngs.learning.metrics import Scores, measure, read_all
 from ngs.networks.augmentation import Handwriting
 from ngs.networks.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.composition import composed
-from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas, divided
+from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS, HandwrittenFormulas, divided
 from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
+from ngs.tasks.hwf.report.report import FormulaReadings
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.report.readings import some_of
 from ngs.tasks.run_folder import BEST, check_data, read_network
 from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Parts, cut
-
-PRETRAIN_STEPS = 2000
-"""Pre-training that has not reached its accuracy by then is over anyway."""
 
 SYMBOLS = {"symbols": list(GRAMMAR.symbols)}
 """What a network that reads formulas must know."""
@@ -120,6 +119,18 @@ def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.devi
 def load_network(folder: Path, name: str = BEST) -> nn.Module:
     """The network that was best on the validation part (or the EARLY one), ready to read images."""
     return read_network(folder / name, "hwf", SYMBOLS, lambda facts: _made(facts["network"]))[0]
+
+
+def readings(
+    run: Path, file: str, settings: TrainHWF, parts: Parts[Any, Any], part: str, limit: int | None
+) -> FormulaReadings:
+    """What a network of a run reads in at most `limit` formulas of a part; the same ones each time."""
+    every: Examples = getattr(parts, part).examples
+    chosen = some_of(len(every), limit)
+    reasoner, network = reasoner_of(every.select(chosen)), load_network(run, file)
+    names = [parts.data.test.names[k] for k in chosen] if part == "test" else ()
+    reading = read_all(network, reasoner)
+    return FormulaReadings(GRAMMAR, reasoner, network, reading, len(every), chosen, names)
 
 
 def _made(network: str) -> nn.Module:

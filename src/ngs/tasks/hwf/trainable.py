@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ngs.learning.metrics import Scores
     from ngs.tasks.hwf.preparation import PreparedFormulas
+    from ngs.tasks.report.gallery import Page
 
 
 class ReadingFormulas(Trainable):
@@ -47,6 +48,13 @@ class ReadingFormulas(Trainable):
         from ngs.tasks.hwf.packed import load
 
         return load(source).digest
+
+    def page(self) -> Page:
+        from ngs.tasks.hwf.preparation import readings
+        from ngs.tasks.hwf.report.report import FormulaReport
+        from ngs.tasks.report.gallery import Page, ReadAgain
+
+        return Page(FormulaReport, ReadAgain(self, FormulaReport, readings))
 
 
 HWF = ReadingFormulas()

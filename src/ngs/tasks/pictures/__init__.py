@@ -22,6 +22,7 @@ seen.
     seen_objects.py          objects from the peaks of the maps
     seen_scene.py            a picture to its scene with relations, by a trained network
     scene_scores.py          how well scenes are seen
+    report                   what is shown of a run: its pictures, with frames around mistakes
 
 What scenes and questions are is in `ngs.tasks.clevr`.
 """

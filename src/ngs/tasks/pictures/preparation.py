@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,14 @@ from ngs.tasks.pictures.rendered_pictures import (
     rendered_pictures,
     rendered_test_pictures,
 )
+from ngs.tasks.pictures.report.report import SceneGallery
 from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
-from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneScores, outcomes, scores_of, see_all
+from ngs.tasks.pictures.scene_scores import SceneMetrics, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import SceneReader
 from ngs.tasks.pictures.settings import RENDERED, TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
-from ngs.tasks.run_folder import check_data, network_of, read_network, settings_for
+from ngs.tasks.run_folder import BEST, check_data, network_of, read_network, settings_for, step_of
 from ngs.tasks.trainable import Parts, Prepared, cut
 
 KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
@@ -79,34 +79,6 @@ def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str,
     if source is None:
         check_data(network_of(run), read, _digest(settings, data))
     return (RENDERED, rendered_test_pictures(device)) if data is None else (data.name, data.test)
-
-
-@dataclass(frozen=True)
-class SceneMetrics:
-    """The scores of all pictures, and of those with each number of objects."""
-
-    total: SceneScores
-    by_objects: Mapping[int, SceneScores]
-
-    @classmethod
-    def of(cls, found: Sequence[PictureOutcome]) -> SceneMetrics:
-        numbers = sorted({len(each.scene.things) for each in found})
-        groups = {n: [each for each in found if len(each.scene.things) == n] for n in numbers}
-        return cls(scores_of(found), {n: scores_of(group) for n, group in groups.items()})
-
-    @property
-    def accuracy(self) -> float:
-        """The share of objects that are found with all attributes right."""
-        return self.total.accuracy
-
-    def as_facts(self) -> dict[str, object]:
-        """For JSON; the examples are objects."""
-
-        def facts(scores: SceneScores) -> dict[str, object]:
-            return {"examples": scores.objects, **scores.as_facts()}
-
-        by_objects = {str(number): facts(scores) for number, scores in self.by_objects.items()}
-        return {**facts(self.total), "by_objects": by_objects}
 
 
 def measure(network: nn.Module, pictures: Pictures) -> SceneMetrics:
@@ -172,6 +144,13 @@ def load_scene_reader(run: Path) -> SceneReader:
     settings_for(run, SCENES, TrainScenes)  # refuses other runs
     network, _ = read_network(network_of(run), SCENES.name, KNOWN, _made)
     return SceneReader(network)
+
+
+def gallery(folder: Path, settings: TrainScenes) -> SceneGallery:
+    """Look at the test part anew, with the best network of a run."""
+    name, pictures = test_part(folder, None, torch.device("cpu"))
+    step = step_of(folder / BEST, SCENES.name)
+    return SceneGallery.of(name, step, load_scene_reader(folder).network, pictures)
 
 
 def _made(facts: Any) -> SceneNetwork:

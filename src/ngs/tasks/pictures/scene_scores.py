@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -202,3 +202,31 @@ def scores_of(found: Iterable[PictureOutcome]) -> SceneScores:
         position_error=float(distances.mean()) if len(distances) else None,
         position_error_95=float(distances.quantile(0.95)) if len(distances) else None,
     )
+
+
+@dataclass(frozen=True)
+class SceneMetrics:
+    """The scores of all pictures, and of those with each number of objects."""
+
+    total: SceneScores
+    by_objects: Mapping[int, SceneScores]
+
+    @classmethod
+    def of(cls, found: Sequence[PictureOutcome]) -> SceneMetrics:
+        numbers = sorted({len(each.scene.things) for each in found})
+        groups = {n: [each for each in found if len(each.scene.things) == n] for n in numbers}
+        return cls(scores_of(found), {n: scores_of(group) for n, group in groups.items()})
+
+    @property
+    def accuracy(self) -> float:
+        """The share of objects that are found with all attributes right."""
+        return self.total.accuracy
+
+    def as_facts(self) -> dict[str, object]:
+        """For JSON; the examples are objects."""
+
+        def facts(scores: SceneScores) -> dict[str, object]:
+            return {"examples": scores.objects, **scores.as_facts()}
+
+        by_objects = {str(number): facts(scores) for number, scores in self.by_objects.items()}
+        return {**facts(self.total), "by_objects": by_objects}

@@ -13,7 +13,9 @@ from ngs.tasks.trainable import MetricsView, Trainable
 if TYPE_CHECKING:
     import torch
 
-    from ngs.tasks.pictures.preparation import PreparedPictures, SceneMetrics
+    from ngs.tasks.pictures.preparation import PreparedPictures
+    from ngs.tasks.pictures.scene_scores import SceneMetrics
+    from ngs.tasks.report.gallery import Page
 
 
 def _below(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -75,6 +77,13 @@ class SeeingScenes(Trainable):
         from ngs.tasks.pictures.picture_packed import imported
 
         return imported(source).digest
+
+    def page(self) -> Page:
+        from ngs.tasks.pictures.preparation import gallery
+        from ngs.tasks.pictures.report.report import SceneReport
+        from ngs.tasks.report.gallery import Page
+
+        return Page(SceneReport, gallery)
 
     def products(self) -> AbstractContextManager[None]:
         return nullcontext()  # rendering wants every bit

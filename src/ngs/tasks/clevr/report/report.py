@@ -1,0 +1,211 @@
+"""The report of a run that answers questions: scenes from above, and programs with what each module gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from markupsafe import Markup
+from torch import Tensor
+
+from ngs.search.back_search import Corrections
+from ngs.tasks.clevr.correction import correct
+from ngs.tasks.clevr.dataset import Questions
+from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.explanation import drawn_correction
+from ngs.tasks.clevr.program import Kind, Program, program_of
+from ngs.tasks.clevr.program_text import Executed, shown_answer
+from ngs.tasks.clevr.reading import QuestionReader
+from ngs.tasks.clevr.report.programs import Working, differing
+from ngs.tasks.clevr.scene_drawing import drawing
+from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.scores import ProgramScores, outcomes, same_meaning, scores_of
+from ngs.tasks.report.readings import Readings, in_turn
+from ngs.tasks.report.report import AnswersReport, Names
+from ngs.tasks.report.searches import ONE_STEP, Fate, Searches
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question with what was read in it, and what is true."""
+
+    number: int
+    """what its source calls it"""
+    text: str
+    kind: Kind | None
+    answer: str
+    read: Executed
+    p: float
+    """p(z|x) of the program that was read"""
+    true: Executed | None
+    """None where nobody knows"""
+
+    @property
+    def scene(self) -> Scene:
+        return self.read.scene
+
+    @property
+    def title(self) -> str:
+        return f"question {self.number}" + ("" if self.kind is None else f", {self.kind}")
+
+    @property
+    def workings(self) -> list[Working]:
+        """What was read, and the true program where it is known."""
+        if self.true is None:
+            return [Working("read", "read", self.read, frozenset(), self.p)]
+        marked = differing(self.read.program, self.true.program)
+        return [Working("read", "read", self.read, marked, self.p), Working("true", "true", self.true)]
+
+    @property
+    def drawing(self) -> Markup:
+        """The scene, with rings around the objects that programs are about."""
+        return drawing(self.scene, {working.colour: working.rings for working in self.workings})
+
+
+@dataclass(frozen=True)
+class CorrectedQuestion(Answered):
+    """A question with a wrong answer, and what 1-BS made of it."""
+
+    fate: Fate
+    correction: Executed | None
+    p_correction: float
+
+    @property
+    def workings(self) -> list[Working]:
+        """With the correction after what was read."""
+        read, *true = super().workings
+        if self.correction is None:
+            return [read, *true]
+        changed = differing(self.correction.program, self.read.program)
+        return [read, Working("1-BS", "fixed", self.correction, changed, self.p_correction), *true]
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionReadings(Readings):
+    """What a network makes of some questions."""
+
+    at_once: ClassVar[int] = 32
+
+    reader: QuestionReader
+    part: Part
+    """of these questions"""
+    scenes: Sequence[Scene]
+    not_understood: int
+    """questions of the whole part that nobody can read"""
+
+    @property
+    def questions(self) -> Questions:
+        return self.part.questions
+
+    @property
+    def scores(self) -> ProgramScores:
+        """Without what is not understood."""
+        return scores_of(outcomes(self.questions, self.reading.symbols, self.reading.right))
+
+    def means(self, numbers: Sequence[int], z: Tensor) -> list[bool | None]:
+        programs = map(program_of, z.tolist())
+        return [
+            same_meaning(read, self.questions.program(k)) for k, read in zip(numbers, programs, strict=True)
+        ]
+
+    def turn(self, number: int) -> tuple[int]:
+        """By the kind of question; first those whose kind nobody knows."""
+        kind = self.questions.kind(number)
+        return (-1 if kind is None else list(Kind).index(kind),)
+
+    def most_confident(self, numbers: list[int]) -> Iterator[int]:
+        """Of each kind of question in turn, by p(read)."""
+        log_p = self.log_p(numbers, self.reading.symbols[numbers])
+        order = log_p.argsort(descending=True, stable=True).tolist()
+        return in_turn([numbers[k] for k in order], self.turn)
+
+    def shown(self, number: int) -> Answered:
+        questions, z = self.questions, self.reading.symbols[number]
+        true, read, answer = questions.program(number), self.executed(number, z), questions.answer(number)
+        assert answer is not None, "a part has questions with answers"
+        return Answered(
+            int(questions.numbers[number]),
+            as_text(questions.text_words(number)),
+            questions.kind(number),
+            answer,
+            read,
+            self.p(number, z)[0],
+            None if true is None else Executed.of(true, read.scene, self.reader.unique),
+        )
+
+    def executed(self, number: int, z: Tensor) -> Executed:
+        """A program [time] on the scene of a question."""
+        scene = self.scenes[int(self.questions.scenes[number])]
+        return Executed.of(program_of(z.tolist()), scene, self.reader.unique)
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionSearches(Searches[QuestionReadings]):
+    """The wrongly answered questions after both searches."""
+
+    def corrected(self, k: int) -> CorrectedQuestion:
+        number, fate, z = self.readings.wrong[k], self.fates[ONE_STEP][k], self.one.z[k]
+        found = fate is not Fate.NONE
+        return CorrectedQuestion(
+            **vars(self.readings.shown(number)),
+            fate=fate,
+            correction=self.readings.executed(number, z) if found else None,
+            p_correction=self.readings.p(number, z)[0] if found else 0.0,
+        )
+
+    def example(self, k: int) -> tuple[dict[str, Any], str]:
+        """The same with that by m-BS, for JSON, and how 1-BS goes as a drawing (SVG)."""
+        answered = self.readings.shown(self.readings.wrong[k])
+        text, answer = answered.text, answered.answer
+        correction = correct(self.readings.reader, text, answered.scene, answer, few=1)
+        facts = {
+            "question": text,
+            "number": answered.number,
+            "answer": answer,
+            "true": None if answered.true is None else _text(answered.true.program),
+            "read": _text(answered.read.program),
+            "value": shown_answer(answered.read.answer),
+            "p_read": answered.p,
+            "change": correction.search.change,
+            "one_step": _found(self.one, k),
+            "multi_step": _found(self.several, k),
+        }
+        return facts, drawn_correction(correction)
+
+
+def _text(program: Program) -> str:
+    return " ".join(program)
+
+
+def _found(corrections: Corrections, k: int) -> str | None:
+    return _text(program_of(corrections.z[k].tolist())) if corrections.found[k] else None
+
+
+def as_text(words: Sequence[str]) -> str:
+    """Words as a sentence; a data set keeps no capitals and no question mark.
+
+    >>> as_text(("there", "is", "a", "cube", ";", "what", "color", "is", "it"))
+    'There is a cube; what color is it?'
+    """
+    text = " ".join(words).replace(" ;", ";").replace(" ,", ",")
+    return f"{text[:1].upper()}{text[1:]}?"
+
+
+class QuestionReport(AnswersReport):
+    """Shows the scenes of questions from above, and programs with what each module gives."""
+
+    task: ClassVar[str] = "Answering questions about scenes"
+    folder: ClassVar[str] = "tasks/clevr/report"
+    examples: ClassVar[str] = "questions"
+    sentence: ClassVar[str] = "program"
+    labels: ClassVar[Names] = {
+        "programs": "programs identical to the true ones",
+        "equivalent": "programs equivalent to them",
+    }
+    curves: ClassVar[Names] = {"answers": "answers", "programs": "programs", "equivalent": "equivalent"}
+    groups: ClassVar[Names] = {"by_kind": "kind of question", "by_length": "modules"}
+    cards: ClassVar[str] = "questions"
+    places: ClassVar[tuple[int, int]] = (12, 4)
+    few: ClassVar[int] = 3
+    searches: ClassVar[type[Searches[Any]]] = QuestionSearches

@@ -1,0 +1,207 @@
+"""What a network reads in some examples, and what their labels, which no search sees, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import chain, islice, zip_longest
+from random import Random
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
+from ngs.grammar.tree import Sentence
+from ngs.learning.examples import Examples
+from ngs.learning.metrics import Reading, scores_of
+from ngs.parsing.independent import Independent
+from ngs.reasoning.operation import Value
+from ngs.search.reasoner import Reasoner
+
+
+@dataclass(frozen=True)
+class Misread:
+    """An example that was not read as it should be."""
+
+    title: str
+    picture: Callable[[], str]
+    """what the network saw, as text or markup; empty where nothing is shown"""
+    answer: Value
+    read: Sentence
+    value: Value | None
+    """of what was read; None where it is not known"""
+    true: Sentence | None
+    """None where nobody knows"""
+    p_read: tuple[float, ...]
+    """of each symbol that was read, or one number for all of them"""
+    p_true: tuple[float, ...]
+
+    @property
+    def wrong(self) -> tuple[int, ...]:
+        """The positions of symbols that are not the true ones."""
+        true = self.read if self.true is None else self.true
+        return tuple(t for t, symbol in enumerate(self.read) if true[t : t + 1] != (symbol,))
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What a network reads in some examples of a part: a task with more to show makes a subclass."""
+
+    at_once: ClassVar[int] = 256
+    """wrong answers that are corrected together"""
+
+    grammar: Grammar
+    reasoner: Reasoner
+    """of these examples"""
+    network: nn.Module
+    reading: Reading
+    """what `read_all` made of them"""
+    of: int
+    """how many examples the part has that can be read"""
+    chosen: Sequence[int]
+    """[example]: which of the part"""
+    show: Callable[[int], str] | None = field(default=None, kw_only=True)
+    """what the network saw of one of `chosen`: text or markup"""
+    evaluate: Callable[[int, Sentence], Value] | None = field(default=None, kw_only=True)
+    """what a sentence comes to in one of `chosen`; by default only the judge knows"""
+
+    def __len__(self) -> int:
+        return len(self.reading.right)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the true sentences are known."""
+        return self.examples.labels is not None
+
+    @property
+    def examples(self) -> Examples:
+        examples: Examples = self.reasoner.examples
+        return examples
+
+    @property
+    def labels(self) -> Tensor:
+        assert self.examples.labels is not None, "asked only where the true sentences are known"
+        return self.examples.labels.cpu()
+
+    @cached_property
+    def wrong(self) -> list[int]:
+        """Examples with a wrong answer."""
+        numbers: list[int] = (~self.reading.right).nonzero()[:, 0].tolist()
+        return numbers
+
+    @cached_property
+    def lucky(self) -> list[int]:
+        """Examples with the right answer from a sentence that means something else than the true one."""
+        right = self.reading.right.nonzero()[:, 0].tolist()
+        meant = self.means(right, self.reading.symbols[right])
+        return [k for k, same in zip(right, meant, strict=True) if same is False]
+
+    @property
+    def scores(self) -> Any:
+        """As `measure` gives them."""
+        return scores_of(self.reading, self.examples)
+
+    # What a task may know better
+
+    def means(self, numbers: Sequence[int], z: Tensor) -> Sequence[bool | None]:
+        """Whether sentences [number, time] mean what the true ones mean; None where nobody knows."""
+        if not self.labelled:
+            return [None] * len(numbers)
+        same: list[bool] = (z == self.labels[numbers]).all(1).tolist()
+        return same
+
+    def turn(self, number: int) -> tuple[Any, ...]:
+        """What examples are told apart by where some of each kind are shown: longest first."""
+        return (-int(self.examples.lengths[number]),)
+
+    def most_confident(self, numbers: list[int]) -> Iterable[int]:
+        """Mistakes in the order in which they are shown: by log p(read) - log p(true)."""
+        margin = self.log_p(numbers, self.reading.symbols[numbers])
+        if self.labelled:
+            margin = margin - self.log_p(numbers, self.labels[numbers])
+        return [numbers[k] for k in margin.argsort(descending=True, stable=True).tolist()]
+
+    def name(self, number: int) -> str:
+        return f"example {self.chosen[number] + 1}"
+
+    def picture(self, number: int) -> str:
+        """What the network saw, as text or markup; empty where nothing is shown."""
+        return "" if self.show is None else self.show(self.chosen[number])
+
+    def value(self, number: int, read: Sentence) -> Value | None:
+        """What a sentence comes to in an example; None where only its judge knows."""
+        return None if self.evaluate is None else self.evaluate(self.chosen[number], read)
+
+    def shown(self, number: int) -> Any:
+        """An example with what was read in it, to be shown."""
+        z, true = self.reading.symbols[number], self.labels[number] if self.labelled else None
+        read = self.sentence(z)
+        return Misread(
+            self.name(number),
+            partial(self.picture, number),
+            self.examples.answers[number],
+            read,
+            self.value(number, read),
+            None if true is None else self.sentence(true),
+            self.p(number, z),
+            () if true is None else self.p(number, true),
+        )
+
+    # Probabilities
+
+    @torch.inference_mode()
+    def distribution(self, numbers: Tensor) -> Any:
+        """p(z|x) of some examples."""
+        if self.reading.log_probs is not None:
+            lengths = torch.from_numpy(self.examples.lengths)
+            return Independent(self.grammar, self.reading.log_probs[numbers], lengths[numbers])
+        batch = self.examples.batch(numbers.numpy())
+        return self.reasoner.distribution(self.network(batch.inputs), batch)
+
+    @torch.inference_mode()
+    def log_p(self, numbers: Sequence[int], z: Tensor) -> Tensor:
+        """log p(z|x) of sentences [number, time]."""
+        found = [torch.zeros(0)]
+        for first in range(0, len(numbers), self.at_once):
+            some = z[first : first + self.at_once]
+            p = self.distribution(torch.tensor(numbers[first : first + self.at_once]))
+            found.append(p.score(torch.arange(len(some)), some))
+        return torch.cat(found)
+
+    def p(self, number: int, z: Tensor) -> tuple[float, ...]:
+        """The probability of each symbol of a sentence [time], or of all where they depend on each other."""
+        if self.reading.log_probs is None:
+            return tuple(self.log_p([number], z[None]).exp().tolist())
+        z = z[z != PAD]
+        p = self.reading.log_probs[number, : len(z)].gather(1, z[:, None])
+        return tuple(p[:, 0].exp().tolist())
+
+    def sentence(self, z: Tensor) -> Sentence:
+        """The symbols of one row by name."""
+        return self.grammar.decode(symbol for symbol in z.tolist() if symbol != PAD)
+
+    def mistakes(self, limit: int, lucky: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Some with wrong answers, and some lucky ones: at most `limit`, with places for `lucky` ones."""
+        places = min(len(self.lucky), max(lucky, limit - len(self.wrong)))
+        return self._some(self.wrong, limit - places), self._some(self.lucky, places)
+
+    def _some(self, numbers: list[int], limit: int) -> tuple[Any, ...]:
+        return tuple(map(self.shown, islice(self.most_confident(numbers), limit)))
+
+
+def some_of(number: int, limit: int | None) -> list[int]:
+    """At most `limit` of so many examples; the same ones each time."""
+    every = range(number)
+    return list(every) if limit is None else sorted(Random(0).sample(every, min(limit, number)))
+
+
+def in_turn(numbers: Iterable[int], kind: Callable[[int], tuple[Any, ...]]) -> Iterator[int]:
+    """One of each kind, then another of each, and so on."""
+    kinds: dict[tuple[Any, ...], list[int]] = {}
+    for k in numbers:
+        kinds.setdefault(kind(k), []).append(k)
+    turns = zip_longest(*(kinds[each] for each in sorted(kinds)))
+    return (k for k in chain.from_iterable(turns) if k is not None)

@@ -1,0 +1,144 @@
+"""What a task says about a run: words for the headline, and sections below it.
+
+`AnswersReport` is the report of any task that is learned from answers: its readings and searches need a
+grammar, a reasoner with its examples and a network. A task says otherwise what it likes in a template of the
+same name in its own folder.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ngs.tasks.report.searches import Fate, Searches
+from ngs.tasks.report.sections import Section, render
+from ngs.tasks.report.shares import Shares
+
+TEST, VALIDATION = "test part", "validation part"
+Names = Mapping[str, str]
+
+
+class Report(ABC):
+    """What a task says about one run; what is about a network is asked only where there is one."""
+
+    task: ClassVar[str]
+    """what is learned"""
+    examples: ClassVar[str]
+    """what is learned from"""
+    right: ClassVar[str] = "answers right"
+    labels: ClassVar[Names]
+    """shares in the headline, and what is right in each"""
+    curves: ClassVar[Names]
+    """shares that are drawn over time, and what is right in each"""
+    folder: ClassVar[str] = "tasks/report"
+    """of its own templates"""
+
+    def __init__(self, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
+        """`shown` is what the networks of the run make of the data, read anew; None if there are none.
+
+        `parts` has the scores of the TEST part, and of the VALIDATION part where the run is finished.
+        """
+        self.config, self.shown, self.parts = config, shown, parts
+        self.data: str = config.data if shown is None else shown.data
+
+    @property
+    def planned(self) -> str:
+        """How many steps were to come."""
+        return f" of {self.config.steps:,}"
+
+    @property
+    def test(self) -> Shares:
+        return self.parts[TEST]
+
+    @property
+    def counted(self) -> str:
+        """How many examples were tested."""
+        return f"{self.test.examples:,} {self.examples}"
+
+    @property
+    def is_all(self) -> bool:
+        """Whether all of the test part was read anew."""
+        return True
+
+    @abstractmethod
+    def more(self) -> Iterable[Section]:
+        """Those about the network that stand below its curves."""
+
+    def section(self, name: str, title: str, **values: object) -> Section:
+        """One by the template of its name, which is given this report too."""
+        templates = [f"{self.folder}/{name}.html", f"tasks/report/{name}.html"]
+        return Section(name, title, render(*templates, report=self, shown=self.shown, **values))
+
+
+# Learned from answers
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """What the networks of a run misread, and what back-search makes of it."""
+
+    data: str
+    """the name of the data set"""
+    step: int
+    """of the best network"""
+    exam: Any
+    """`Readings` of the test part by it"""
+    wrong: tuple[Any, ...]
+    lucky: tuple[Any, ...]
+    """some of its mistakes, and some of its right answers for wrong reasons"""
+    early_step: int
+    """of a network that has much to learn"""
+    practice: Any
+    """`Readings` of training examples by it"""
+    corrections: Any
+    """`Searches` from there; None where there was nothing to correct"""
+
+    @property
+    def scores(self) -> Any:
+        return self.exam.scores
+
+
+class AnswersReport(Report):
+    """Accuracy, mistakes and corrections of any task that is learned from answers."""
+
+    shown: Gallery
+    task: ClassVar[str] = "Learning from answers"
+    examples: ClassVar[str] = "examples"
+    sentence: ClassVar[str] = "sentence"
+    """what is hidden in an example"""
+    true: ClassVar[str] = "true"
+    """what a true sentence is called in a card"""
+    labels: ClassVar[Names] = {"formula": "whole sentences right", "symbol": "symbols right"}
+    curves: ClassVar[Names] = {"calculation": "answers", "formula": "sentences", "symbol": "symbols"}
+    groups: ClassVar[Names] = {"by_length": "length"}
+    """what examples are told apart by, and the head of its column"""
+    cards: ClassVar[str] = "cards"
+    """the class of a list of cards"""
+    examined: ClassVar[int | None] = 5_000
+    """test examples that are read anew, at most"""
+    places: ClassVar[tuple[int, int]] = (24, 6)
+    """mistakes that are shown, at most; and places among them for right answers"""
+    few: ClassVar[int] = 6
+    """corrections that are shown for each fate, at most"""
+    searches: ClassVar[type[Searches[Any]]] = Searches
+
+    @property
+    def counted(self) -> str:
+        return super().counted if VALIDATION in self.parts else self.number_of(self.shown.exam)
+
+    @property
+    def is_all(self) -> bool:
+        return len(self.shown.exam) == int(self.shown.exam.of)
+
+    def number_of(self, readings: Any) -> str:
+        """How many examples were read, of how many."""
+        some, of = len(readings), readings.of
+        return f"{some:,} {self.examples}" if some == of else f"{some:,} of {of:,} {self.examples}"
+
+    def more(self) -> Iterator[Section]:
+        yield self.section("mistakes", "Mistakes")
+        labelled = self.shown.practice.labelled
+        fates = [each for each in Fate if each is Fate.NONE or (each is Fate.UNJUDGED) != labelled]
+        yield self.section("corrections", "Corrections, right and spurious", fates=fates)
