@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from ngs.errors import NGSError, ParseError
-from ngs.grammar.constraint import Given, Multiset, enumerate_sentences
+from ngs.grammar.constraint import Given, enumerate_sentences
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.multiset_constraint import Multiset
 from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
 from ngs.parsing.independent import normalised

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import pad
@@ -150,7 +150,6 @@ def random_phrases(rng: Random) -> list[int]:
     return found
 
 
-@settings(max_examples=80)
 @given(st.booleans(), st.integers(0, 1), chains, seeds)
 def test_rearrangements(moves: bool, extra: int, chain: ChainSettings, seed: int) -> None:
     edits = Rearrange(Switch(CLASSES), Phrases(RANK, IS_HEAD, IS_LINK), moves)
