@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from ngs.errors import NGSError
 from ngs.grammar.constraint import Constraint
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.padding import PAD
 from ngs.grammar.prefix_constraint import Automaton
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, Pool
@@ -244,9 +245,11 @@ class Task(Trainable):
         if isinstance(examples.inputs, Pool):
             return reasoner(self.grammar, self.semantics, examples, judge=self.judge, edits=self.edits)
         effort = settings.effort if isinstance(settings, WriterSettings) else None
+        constraint = self.constraint(self.grammar).to(examples.device)
+        _check_lengths(constraint, examples)
         return autoregressive_reasoner(
             self.grammar,
-            self.constraint(self.grammar).to(examples.device),
+            constraint,
             examples,
             self._judge_of(examples),
             Substitute(self.grammar, examples.time) if self.edits is None else self.edits,
@@ -257,6 +260,16 @@ class Task(Trainable):
         if self.judge is not None:
             return self.judge(self.grammar, examples)
         return ReferenceJudge(self.grammar, self.semantics, examples.answers)
+
+
+def _check_lengths(constraint: Constraint[Any], examples: Examples) -> None:
+    impossible = (~constraint.possible(examples.given)).nonzero()
+    if len(impossible):
+        number = int(impossible[0])
+        raise NGSError(
+            f"no sentence fits what is known of example {number}, which is to have "
+            f"{examples.lengths[number]} symbols; change the lengths of the examples, or the grammar"
+        )
 
 
 def _value(grammar: Grammar, semantics: Meaning, _: int, read: Sentence) -> Value:
@@ -274,6 +287,32 @@ def divided(examples: Examples, share: float, seed: int) -> tuple[Examples, Exam
     return examples.select(chosen), examples.select(rest)
 
 
+FIRST = 20
+"""Examples whose labels are looked at before training."""
+
+
+def _check_answers(task: Task, reasons: Reasoner) -> None:
+    """An NGSError where none of the first labels gives its answer: answers or functions are then wrong."""
+    examples: Examples = reasons.examples
+    if examples.labels is None:
+        return
+    rows = torch.arange(min(FIRST, len(examples)), device=examples.device)
+    if bool(reasons.judge(rows, examples.labels[rows].long()).any()):
+        return
+    sentence = task.grammar.decode(symbol for symbol in examples.labels[0].tolist() if symbol != PAD)
+    tree = find_tree(task.grammar, sentence)
+    means = (
+        "no sentence of the grammar"
+        if tree is None
+        else f"{evaluate(tree, task.semantics)!r} by your functions"
+    )
+    raise NGSError(
+        f"an example is labelled {' '.join(sentence)}, which is {means}, and its answer is "
+        f"{examples.answers[0]!r}; so it is with the first {len(rows)}: change the labels, the answers "
+        f"or the functions"
+    )
+
+
 class PreparedTask(PreparedAnswers):
     """A `Task` with its data and its network."""
 
@@ -287,6 +326,7 @@ class PreparedTask(PreparedAnswers):
             check_labels(task.grammar, part)
         parts = cut(settings, data.train, data.test, divided, "examples")
         self.parts = Parts(data, *(task.reasoner(part.to(device), settings) for part in parts))
+        _check_answers(task, self.parts.train)
 
     @property
     def augment(self) -> Augmentation | None:
