@@ -208,7 +208,7 @@ def test_a_report_is_written(folder: Path) -> None:
 
 
 def test_a_stopped_run_says_how_to_go_on_and_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = runs.train
+    whole = runs.training
 
     def stopped(*args: Any, **options: Any) -> Iterator[runs.Progress]:
         for event in whole(*args, **options):

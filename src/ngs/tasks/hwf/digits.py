@@ -18,7 +18,7 @@ def embedded_digits(number: int, *, seed: int = 0, writers: int = 60) -> tuple[T
 
     >>> images, digits = embedded_digits(5)
     >>> images.shape, digits.tolist()
-    (torch.Size([5, 1, 32, 32]), [4, 9, 3, 0, 3])
+    (torch.Size([5, 1, 45, 45]), [4, 9, 3, 0, 3])
     """
     if number < 1 or writers < 1:
         raise NGSError(f"{number} digits by {writers} writers were asked for; ask for at least one of each")
