@@ -170,7 +170,8 @@ def _run(root: Path, folder: Path) -> RunFolder:
             return RunFolder(real, folder, config)
         case {"task": str() as task, "method": str(), "steps": int()}:
             raise DataError(
-                f"its {CONFIG} is of the task {task[:80]!r}, which is not installed; look at it with `ngs report --task FILE`"
+                f"its {CONFIG} is of the task {task[:80]!r}, which is not installed; look at "
+                f"it with `ngs report --task FILE`"
             )
     raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 
