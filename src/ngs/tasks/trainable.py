@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ngs.learning.loop import Augmentation, Lesson
+    from ngs.tasks.playground.view import Server, View
     from ngs.tasks.report.gallery import Page
 
 
@@ -126,6 +127,10 @@ class Trainable(ABC):
     @abstractmethod
     def page(self) -> Page:
         """How a page about a run is made: its sections, and what is read anew for them."""
+
+    def playground(self, server: Server) -> View | None:
+        """What `ngs serve` shows of it besides its runs, if anything; called when a server starts."""
+        return None
 
     def products(self) -> AbstractContextManager[None]:
         """How matrices are multiplied on a GPU. Charts and programs have small whole numbers only, which

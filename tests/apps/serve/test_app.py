@@ -3,9 +3,9 @@
 import pytest
 
 from ngs.apps.serve.front import STATIC
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitors
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.visitors import Visitors
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from ngs.apps.cli import app
 from ngs.apps.serve.command import address, furnished, listen, told
-from ngs.apps.serve.visitors import Visitors
 from ngs.errors import NGSError
+from ngs.tasks.playground.visitors import Visitors
 from tests.apps.serve.small_run import write_run
 
 RUNNER = CliRunner()

@@ -9,14 +9,14 @@ import pytest
 import torch
 from fastapi.testclient import TestClient
 
-from ngs.apps.serve import drawing_api
-from ngs.apps.serve.correcting import Corrected
-from ngs.apps.serve.drawing_api import EXAMPLE, Learned
-from ngs.apps.serve.limits import Limits
-from ngs.apps.serve.networks import Shared
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.reading import Reading
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.playground import drawing_api
+from ngs.tasks.hwf.playground.correcting import Corrected
+from ngs.tasks.hwf.playground.drawing_api import EXAMPLE, Learned
+from ngs.tasks.hwf.playground.networks import Shared
+from ngs.tasks.hwf.playground.reading import Reading
+from ngs.tasks.playground.limits import Limits
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.drawings import BY_HAND, Strokes, strokes_of, trained
 

@@ -12,7 +12,7 @@ from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.front import front
 from ngs.apps.serve.guard import local
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitors
+from ngs.tasks.playground.visitors import Visitors
 
 
 def opened(loading: Future[FastAPI], visitors: Visitors) -> TestClient:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from ngs.apps.serve.app import endpoints
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitors
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.visitors import Visitors
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 from tests.tasks.clevr.readers import random_reader

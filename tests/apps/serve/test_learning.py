@@ -9,10 +9,18 @@ import pytest
 import torch
 from torch import nn
 
-from ngs.apps.serve.learning import Drawn, drawn_of, familiar, learn, log_probability, own_copy, right
-from ngs.apps.serve.strokes import seen_in
 from ngs.errors import NGSError
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.playground.learning import (
+    Drawn,
+    drawn_of,
+    familiar,
+    learn,
+    log_probability,
+    own_copy,
+    right,
+)
+from ngs.tasks.hwf.playground.strokes import seen_in
 from tests.apps.serve.drawings import seen_as, strokes_of, trained
 
 

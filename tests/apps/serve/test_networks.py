@@ -5,9 +5,9 @@ import os
 import pytest
 import torch
 
-from ngs.apps.serve.networks import HALF, Networks
 from ngs.apps.serve.run_folders import newest_run
 from ngs.errors import DataError
+from ngs.tasks.hwf.playground.networks import HALF, Networks
 from ngs.tasks.run_folder import BEST, CONFIG, RESULT
 from tests.apps.serve.small_run import write_run
 

@@ -18,15 +18,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from ngs.apps.serve.app import endpoints
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import ALIVE_SECONDS, RunFolder, run_folder, thinned
-from ngs.apps.serve.visitors import Visitors
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.record import Record
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
 from tests.apps.serve.client import connected
 from tests.experiments.training import as_facts

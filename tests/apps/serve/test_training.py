@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ngs.apps.serve import status_api
-from ngs.apps.serve.networks import HALF, Networks
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.training import AlreadyThere, FirstTraining, Progress
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.playground.networks import HALF, Networks
+from ngs.tasks.playground.training import AlreadyThere, FirstTraining, Progress
 from ngs.tasks.run_folder import METRICS
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run

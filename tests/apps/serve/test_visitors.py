@@ -5,9 +5,9 @@ import threading
 from fastapi import Depends, FastAPI
 from starlette.testclient import TestClient
 
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitor, Visitors, current_visitor
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.visitors import Visitor, Visitors, current_visitor
 
 LIMITS = Limits(visitors=3, visitor_seconds=60, drawn=2)
 

@@ -13,13 +13,13 @@ from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 from fastapi.responses import HTMLResponse
 
 from ngs.apps.serve.live_rows import EventStream, Pace, live_rows
-from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State, run_folder, run_folders
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.results.outcome import read_outcome
 from ngs.experiments.results.tables import provenance
+from ngs.tasks.playground.messages import Message, part
 
 REPORT_HEADERS = {
     # A report has styles and pictures of its own, no scripts, and links to its own sections only.

@@ -11,8 +11,10 @@ from ngs.tasks.trainable import MetricsView, Trainable
 if TYPE_CHECKING:
     import torch
 
+    from ngs.tasks.clevr.playground.view import AskingView
     from ngs.tasks.clevr.preparation import PreparedQuestions
     from ngs.tasks.clevr.scores import ProgramScores
+    from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
 
 
@@ -58,6 +60,11 @@ class ReadingQuestions(Trainable):
         from ngs.tasks.report.gallery import Page, ReadAgain
 
         return Page(QuestionReport, ReadAgain(self, QuestionReport, readings))
+
+    def playground(self, server: Server) -> AskingView:
+        from ngs.tasks.clevr.playground.view import AskingView
+
+        return AskingView(server)
 
 
 CLEVR = ReadingQuestions()

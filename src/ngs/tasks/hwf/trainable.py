@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import torch
 
     from ngs.learning.metrics import Scores
+    from ngs.tasks.hwf.playground.view import DrawingView
     from ngs.tasks.hwf.preparation import PreparedFormulas
+    from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
 
 
@@ -55,6 +57,11 @@ class ReadingFormulas(Trainable):
         from ngs.tasks.report.gallery import Page, ReadAgain
 
         return Page(FormulaReport, ReadAgain(self, FormulaReport, readings))
+
+    def playground(self, server: Server) -> DrawingView:
+        from ngs.tasks.hwf.playground.view import DrawingView
+
+        return DrawingView(self, server)
 
 
 HWF = ReadingFormulas()

@@ -1,19 +1,18 @@
-"""What the playground has to offer, and training a first network where there is none."""
+"""Who can read drawings, and training a first network where there is nobody."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
-from ngs.apps.serve.live_rows import EventStream, event
-from ngs.apps.serve.messages import Message, part
-from ngs.apps.serve.networks import TRAINED, Shared
-from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.training import Progress
+from ngs.tasks.hwf.playground.networks import TRAINED, Networks, Shared
+from ngs.tasks.playground.events import EventStream, event
+from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.playground.training import FirstTraining, Progress
+from ngs.tasks.playground.view import Server
 
 LOOK_SECONDS = 0.5
 """Between looks at the progress of a training."""
@@ -31,17 +30,14 @@ class NetworkStatus(Message):
     )
 
 
-class Status(Message):
-    """What there is."""
+class Readers(Message):
+    """Who can read."""
 
     networks: dict[str, NetworkStatus] = part(
         "By name: `trained`, and `weak`, the same with noise on its weights."
     )
     training: Progress | None = part("The first training, while it is going on.")
     failure: str | None = part("Why the last training left no network.", None)
-    questions: bool = part("Whether questions about scenes can be asked.", True)
-    runs: bool = part("Whether there is a folder of runs to show.", True)
-    limits: dict[str, int | float] = part("What is refused above.", {"strokes": 200})
 
 
 class Started(Message):
@@ -50,20 +46,16 @@ class Started(Message):
     started: bool = part("Always true; otherwise the request is refused.", True)
 
 
-def status_router(playground: Playground) -> APIRouter:
-    """`/status`, `/train`, `/train/events`."""
-    router = APIRouter(prefix="/api", tags=["status"])
+def networks_router(networks: Networks, training: FirstTraining, server: Server) -> APIRouter:
+    """`/networks`, `/train`, `/train/events`."""
+    router = APIRouter(prefix="/api", tags=["drawing"])
 
-    @router.get("/status", summary="What there is")
-    def status() -> Status:
-        training = playground.training
-        return Status(
-            networks={name: _network(shared) for name, shared in playground.networks.items()},
+    @router.get("/networks", summary="Who can read drawings")
+    def readers() -> Readers:
+        return Readers(
+            networks={name: _network(shared) for name, shared in networks.items()},
             training=training.progress(),
             failure=training.failure,
-            questions=playground.reader is not None,
-            runs=playground.runs_root.is_dir(),
-            limits=asdict(playground.visitors.limits),
         )
 
     @router.post(
@@ -73,7 +65,7 @@ def status_router(playground: Playground) -> APIRouter:
         responses={409: {"description": "A network is there, or being trained."}},
     )
     def train() -> Started:
-        playground.training.start()
+        training.start()
         return Started(started=True)
 
     @router.get(
@@ -85,7 +77,7 @@ def status_router(playground: Playground) -> APIRouter:
         responses={200: {"content": {"text/event-stream": {}}}},
     )
     def train_events() -> EventStream:
-        return EventStream(_events(playground), playground.streams)
+        return EventStream(_events(networks, training), server.streams)
 
     return router
 
@@ -95,13 +87,13 @@ def _network(shared: Shared | None) -> NetworkStatus:
     return NetworkStatus(ready=shared is not None, accuracy=accuracy, symbols=symbols)
 
 
-async def _events(playground: Playground) -> AsyncIterator[str]:
-    training, last = playground.training, None
+async def _events(networks: Networks, training: FirstTraining) -> AsyncIterator[str]:
+    last = None
     while now := await run_in_threadpool(training.progress):
         if now != last:
             yield event(now.model_dump())
             last = now
         await asyncio.sleep(LOOK_SECONDS)
-    trained = playground.networks[TRAINED]
+    trained = networks[TRAINED]
     done = {"accuracy": trained and trained.accuracy, "error": training.failure}
     yield event(done, "done")

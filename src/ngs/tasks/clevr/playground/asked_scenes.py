@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from ngs.apps.asking_commands import embedded_scenes
-from ngs.apps.serve.messages import Message, Share, part
+from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.program import Program, kind_of
 from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.question_sampling import questions
@@ -22,6 +21,7 @@ from ngs.tasks.clevr.scene_sampling import HEIGHT, RADIUS, WIDTH
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
 from ngs.tasks.pictures.camera import fitted_camera
 from ngs.tasks.pictures.rendering.renderer import boxes, render
+from ngs.tasks.playground.messages import Message, Share, part
 
 SCENES = 12
 MADE_UP, SHOWN = 20, 6
