@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from ngs.apps import asking_commands
 from ngs.apps.cli import app
-from ngs.grammar.constraint import AnyOrder
+from ngs.grammar.multiset_constraint import AnyOrder
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import embedded, embedded_scenes
 from ngs.tasks.clevr.program import MODULES

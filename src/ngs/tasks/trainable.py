@@ -110,6 +110,11 @@ class Trainable(ABC):
     file: TaskFile | None = None
     """None of an installed task"""
 
+    @property
+    def title(self) -> str:
+        """What is learned, in a few words: the first sentence of `about`."""
+        return self.about.strip().partition(".")[0].partition(":")[0] or self.name
+
     @abstractmethod
     def prepare(self, settings: Any, device: torch.device) -> Prepared:
         """The data of a run, cut as its settings say, and its network."""

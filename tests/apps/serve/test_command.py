@@ -12,9 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from ngs.apps.cli import app
-from ngs.apps.serve.command import address, furnished, listen, told
+from ngs.apps.serve.command import address, listen
+from ngs.apps.serve.playground import Playground
 from ngs.errors import NGSError
-from ngs.tasks.playground.visitors import Visitors
+from ngs.tasks.run_folder import CONFIG
+from tests.apps.serve.client import drawing
 from tests.apps.serve.small_run import write_run
 
 RUNNER = CliRunner()
@@ -31,8 +33,8 @@ def test_it_serves_the_newest_run_on_a_free_port(tmp_path) -> None:
             line = child.stdout.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+/", line)
             assert found, line
-            with urllib.request.urlopen(f"{found[0]}api/status", timeout=20) as answer:
-                status = json.load(answer)
+            with urllib.request.urlopen(f"{found[0]}api/networks", timeout=20) as answer:
+                networks = json.load(answer)["networks"]
                 assert "server" not in answer.headers and "content-security-policy" in answer.headers
             assert "questions cannot be asked" in child.stdout.readline()
             child.send_signal(signal.SIGINT)
@@ -40,20 +42,26 @@ def test_it_serves_the_newest_run_on_a_free_port(tmp_path) -> None:
             assert child.stderr.read() == ""
         finally:
             child.kill()
-    assert status["networks"]["trained"]["ready"] and status["networks"]["trained"]["accuracy"] == 0.75
+    assert networks["trained"]["ready"] and networks["trained"]["accuracy"] == 0.75
 
 
 def test_what_cannot_be_loaded_ends_it_with_a_message(tmp_path) -> None:
     command = [sys.executable, "-m", "ngs.apps.cli", "serve", "--port", "0", str(tmp_path / "missing")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert done.stderr.startswith("ngs: ") and "ngs train hwf" in done.stderr and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("ngs: ") and "ngs train" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_other_commands_do_without_its_packages() -> None:
-    loaded = "import sys, ngs.apps.cli; print({'fastapi', 'starlette', 'uvicorn'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+def test_nothing_that_is_slow_to_load_is_loaded_before_it_is_needed() -> None:
+    """Neither by other commands nor by the page that stands while the endpoints load."""
+    loaded = "import sys, {}; print({{'torch', 'fastapi', *{}}} & set(sys.modules))"
+    for modules, more in (
+        ("ngs.apps.cli", ["starlette", "uvicorn"]),
+        ("ngs.apps.serve.command, ngs.apps.serve.front", []),
+    ):
+        command = [sys.executable, "-c", loaded.format(modules, more)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
@@ -81,17 +89,22 @@ def test_an_address_can_be_opened() -> None:
 def test_a_given_run_counts_and_a_bad_one_is_an_error(tmp_path) -> None:
     write_run(tmp_path / "runs" / "newest", accuracy=0.9, finished=200)
     given = write_run(tmp_path / "given", accuracy=0.8)
-    playground = furnished(given, None, tmp_path / "runs", tmp_path / "results", Visitors())
-    trained = playground.networks["trained"]
-    assert trained is not None and trained.accuracy == 0.8 and playground.reader is None
-    assert len(told(playground)) == 1
-    with pytest.raises(NGSError, match="ngs train hwf"):
-        furnished(tmp_path / "missing", None, tmp_path / "runs", tmp_path / "results", Visitors())
-    with pytest.raises(NGSError, match="ngs train clevr"):
-        furnished(None, given, tmp_path / "runs", tmp_path / "results", Visitors())
+    playground = Playground(runs_root=tmp_path / "runs")
+    playground.load([given])
+    trained = drawing(playground).networks["trained"]
+    assert trained is not None and trained.accuracy == 0.8
+    (line,) = playground.missing()
+    assert "ngs train clevr" in line and "questions cannot be asked" in line
+    with pytest.raises(NGSError, match="ngs train"):
+        playground.load([tmp_path / "missing"])
+    facts = json.loads((given / CONFIG).read_text())
+    (given / CONFIG).write_text(json.dumps({**facts, "task": "scenes"}))
+    with pytest.raises(NGSError, match=r"'scenes', which has nothing to try.*ngs train hwf"):
+        playground.load([given])
 
 
 def test_without_runs_the_page_offers_to_train(tmp_path) -> None:
-    playground = furnished(None, None, tmp_path / "runs", tmp_path / "results", Visitors())
-    assert playground.networks["trained"] is None
-    assert "offers to train" in told(playground)[0]
+    playground = Playground(runs_root=tmp_path / "runs")
+    playground.load([])
+    assert not any(view.ready for view in playground.views.values())
+    assert "offers to train" in playground.missing()[0]

@@ -1,7 +1,5 @@
 """The page is there before the endpoints are, and what it asks meanwhile waits for them."""
 
-import subprocess
-import sys
 import threading
 from concurrent.futures import Future
 
@@ -13,6 +11,7 @@ from ngs.apps.serve.front import front
 from ngs.apps.serve.guard import local
 from ngs.apps.serve.playground import Playground
 from ngs.tasks.playground.visitors import Visitors
+from tests.apps.serve.client import drawing
 
 
 def opened(loading: Future[FastAPI], visitors: Visitors) -> TestClient:
@@ -49,14 +48,7 @@ def test_a_training_ends_with_the_server(tmp_path) -> None:
     playground = Playground(runs_root=tmp_path)
     loading.set_result(endpoints(playground))
     stopped: list[bool] = []
-    playground.training.stop = lambda: stopped.append(True)  # type: ignore[method-assign]
+    drawing(playground).training.stop = lambda: stopped.append(True)  # type: ignore[method-assign]
     with opened(loading, playground.visitors):
         assert not stopped
     assert stopped
-
-
-def test_the_front_waits_for_nothing_that_is_slow_to_load() -> None:
-    modules = "ngs.apps.serve.command, ngs.apps.serve.front"
-    script = f"import sys, {modules}; print({{'torch', 'fastapi'}} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

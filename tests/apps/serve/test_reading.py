@@ -18,7 +18,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import Seen
-from ngs.tasks.hwf.playground.reading import Node, node_of, reading_of
+from ngs.tasks.hwf.playground.reading import Node, reading_of
 from ngs.tasks.hwf.playground.strokes import seen_in
 from tests.apps.serve.drawings import seen_as, strokes_of
 from tests.tasks.hwf.written_lines import KnownHand
@@ -90,14 +90,6 @@ def test_the_tree_has_a_node_for_each_symbol_with_its_value(sentence) -> None:
         assert len(node.children) == (2 if node.label in "+-*/" else 0)
         if node.children:
             assert node.label.join(child.text for child in node.children) == node.text
-
-
-def test_products_come_before_sums() -> None:
-    tree = node_of(parse(GRAMMAR, list("8-5+2*3")))
-    assert (tree.label, tree.value, tree.path) == ("+", "9", [])
-    left, right = tree.children
-    assert (left.text, left.value, left.path) == ("8-5", "3", [0])
-    assert (right.text, right.value, right.path) == ("2*3", "6", [2])
 
 
 def test_what_is_no_formula_is_shown_with_a_reason(network) -> None:

@@ -11,13 +11,19 @@ import pytest
 from ngs.apps.serve.playground import Playground
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.playground.networks import HALF, Networks
+from ngs.tasks.hwf.playground import networks_api
+from ngs.tasks.hwf.playground.networks import HALF
 from ngs.tasks.playground.training import AlreadyThere, FirstTraining, Progress
 from ngs.tasks.run_folder import METRICS
 from tests.apps.serve.client import connected as client_of
+from tests.apps.serve.client import drawing
 from tests.apps.serve.small_run import write_run
 
 A_CHILD = "import sys; sys.stdin.close(); import time; time.sleep(60)"
+
+
+def training_in(runs: Path) -> FirstTraining:
+    return drawing(Playground(runs_root=runs)).training
 
 
 def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -33,8 +39,8 @@ def does(monkeypatch, training: FirstTraining, *command: str) -> None:
 
 def test_a_first_network_is_trained_and_loaded(tmp_path, monkeypatch) -> None:
     packed.write(tmp_path / "small.ngs", embedded(train=40, test=10))
-    networks = Networks()
-    training = FirstTraining(networks, tmp_path / "runs")
+    view = drawing(Playground(runs_root=tmp_path / "runs"))
+    training, networks = view.training, view.networks
     fewer = ["--data", str(tmp_path / "small.ngs"), "--steps", "2", "--batch-size", "8"]
     does(monkeypatch, training, *training.command()[1:], *fewer)
     training.start()
@@ -46,7 +52,7 @@ def test_a_first_network_is_trained_and_loaded(tmp_path, monkeypatch) -> None:
 
 
 def test_the_progress_is_that_of_the_run(tmp_path, monkeypatch) -> None:
-    training = FirstTraining(Networks(), tmp_path)
+    training = training_in(tmp_path)
     assert training.progress() is None
     does(monkeypatch, training, "-c", A_CHILD)
     training.start()
@@ -62,7 +68,7 @@ def test_the_progress_is_that_of_the_run(tmp_path, monkeypatch) -> None:
 
 
 def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeypatch) -> None:
-    training = FirstTraining(Networks(), tmp_path)
+    training = training_in(tmp_path)
     for _ in range(2):
         does(monkeypatch, training, "-c", "import sys; sys.exit('no room on the disk')")
         training.start()
@@ -76,9 +82,9 @@ def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeyp
 
 def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
     """The training goes on whenever the page has seen how far it is."""
-    monkeypatch.setattr(status_api, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(networks_api, "LOOK_SECONDS", 0.02)
     playground = Playground(runs_root=tmp_path)
-    training = playground.training
+    training = drawing(playground).training
     ready = write_run(tmp_path / "ready", accuracy=0.97)
     seen = tmp_path / "seen"
     seen.mkdir()
@@ -99,11 +105,11 @@ wait_for(150)
     does(monkeypatch, training, "-c", script)
     client = client_of(playground)
     nothing = {"ready": False, "accuracy": None, "symbols": None}
-    assert client.get("/api/status").json()["networks"]["trained"] == nothing
+    assert client.get("/api/networks").json()["networks"]["trained"] == nothing
     started = client.post("/api/train")
     assert (started.status_code, started.json()) == (202, {"started": True})
     assert client.post("/api/train").status_code == 409
-    assert client.get("/api/status").json()["training"] == {"step": 0, "steps": 150, "accuracy": None}
+    assert client.get("/api/networks").json()["training"] == {"step": 0, "steps": 150, "accuracy": None}
     look = training.progress
 
     def progress() -> Progress | None:
@@ -117,7 +123,7 @@ wait_for(150)
     assert json.loads(events[0].removeprefix("data: ")) == {"step": 0, "steps": 150, "accuracy": None}
     assert json.loads(events[1].removeprefix("data: ")) == {"step": 150, "steps": 150, "accuracy": 0.9}
     assert events[2:] == ['event: done\ndata: {"accuracy": 0.97, "error": null}', ""]
-    status = client.get("/api/status").json()
+    status = client.get("/api/networks").json()
     assert status["training"] is None
     assert status["networks"]["weak"]["ready"] and status["networks"]["weak"]["symbols"] <= HALF
 
@@ -125,9 +131,6 @@ wait_for(150)
 def test_where_nothing_is_trained_there_is_nothing_to_follow(tmp_path) -> None:
     client = client_of(Playground(runs_root=tmp_path / "none"))
     status = client.get("/api/status").json()
-    assert not status["runs"] and not status["questions"] and status["limits"]["strokes"] == 200
+    assert not status["runs"] and status["views"] == {"draw": False, "ask": False}
+    assert status["limits"]["jobs"] == 4
     assert client.get("/api/train/events").text.startswith("event: done")
-
-
-def test_the_folder_is_named(tmp_path: Path) -> None:
-    assert FirstTraining(Networks(), tmp_path).folder == tmp_path / "playground"

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from ngs.apps.serve.front import refused
 from ngs.apps.serve.guard import refusal
 from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.results_api import results_router
 from ngs.apps.serve.runs_api import runs_router
 from ngs.errors import NGSError
 from ngs.tasks.playground.limits import Busy
@@ -35,7 +36,8 @@ def endpoints(playground: Playground) -> FastAPI:
         redoc_url=None,
     )
     app.state.visitors, app.state.stop = playground.visitors, playground.stop
-    app.include_router(runs_router(playground))
+    for router in (runs_router, results_router):
+        app.include_router(router(playground))
     for view in playground.views.values():
         app.include_router(view.router())
     app.add_exception_handler(RequestValidationError, _not_valid)

@@ -29,7 +29,7 @@ def serve(
         list[Path] | None,
         typer.Argument(
             metavar="[RUN]...",
-            help="Folders of runs whose networks can be tried, one of a task; by default those in --runs that "
+            help="Folders of runs to try the networks of, one of a task; by default those in --runs that "
             "finished last.",
         ),
     ] = None,

@@ -32,6 +32,13 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 """Of every answer that does not bring its own."""
+ALONE = {
+    # It has styles and pictures of its own, no scripts, and links to its own sections only.
+    "Content-Security-Policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox",
+    "Cache-Control": "no-cache",
+}
+"""Of a page that needs nothing else: a report, a result."""
 LONGEST_MESSAGE = 600
 """Characters: a message quotes what was sent, and that may be long."""
 BUSY = "too many others are being served; try again in a moment"

@@ -42,6 +42,7 @@ become examples.
     scores.py             answers and programs right, by kind and length
     scene_drawing.py      scenes from above, drawn for a page
     report                what is shown of a run: its questions with their scenes and programs
+    playground            what `ngs serve` shows: questions answered, programs corrected
     data                  grammars, the dictionary, and the wording of questions
 
 Pictures of scenes are in `ngs.tasks.pictures`.

@@ -4,13 +4,14 @@ import { $, show } from "./element.js";
 import { guarded, notice } from "./notice.js";
 import { percent } from "./notation.js";
 
-// Resolves with the status once there is a network.
-export async function untilTrained(status) {
+// Resolves with what networks there are once there is one that can read.
+export async function untilTrained() {
+  let status = await get("/networks");
   while (!status.networks.trained?.ready) {
     waiting(true);
     if (!status.training) await pressed();
     await finished();
-    status = await get("/status");
+    status = await get("/networks");
     if (!status.networks.trained?.ready && !status.training) notice(status.failure ?? "The training ended without a network; try again.");
   }
   waiting(false);
