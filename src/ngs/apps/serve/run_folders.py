@@ -173,8 +173,8 @@ class RunFolders:
                 if (task := self.task(name)) is not None:
                     return RunFolder(real, folder, config, task)
                 raise DataError(
-                    f"its {CONFIG} is of the task {name!r}, which is not known; start `ngs serve` with --task "
-                    f"and the file that the task is in"
+                    f"its {CONFIG} is of the task {name!r}, which is not known; start `ngs serve` with "
+                    f"--task and the file that the task is in"
                 )
         raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 
