@@ -217,9 +217,9 @@ def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
     for _ in range(5):  # more than there is room for at once
         text = listen(client.app, "/api/runs/demo/events", lambda text: "data: " in text)
         assert events_of(text) == [("message", row(10))]
-    with playground.server.streams, playground.server.streams:
+    with playground.streams, playground.streams:
         refused = client.get("/api/runs/demo/events")
         assert refused.status_code == 503 and refused.headers["Retry-After"] and refused.json()["error"]
         assert client.get("/api/runs/none/events").status_code == 404
-    with playground.server.streams, playground.server.streams:
+    with playground.streams, playground.streams:
         pass

@@ -5,13 +5,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ngs.apps.serve.playground import Playground
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.playground import networks_api
 from ngs.tasks.hwf.playground.networks import HALF
 from ngs.tasks.playground.training import AlreadyThere, FirstTraining, Progress
 from ngs.tasks.run_folder import METRICS
@@ -81,56 +81,45 @@ def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeyp
 
 
 def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
-    """The training goes on whenever the page has seen how far it is."""
-    monkeypatch.setattr(networks_api, "LOOK_SECONDS", 0.02)
     playground = Playground(runs_root=tmp_path)
-    training = drawing(playground).training
+    training, client = drawing(playground).training, client_of(playground)
     ready = write_run(tmp_path / "ready", accuracy=0.97)
-    seen = tmp_path / "seen"
-    seen.mkdir()
     script = f"""
 import shutil, time
 from pathlib import Path
+from typing import Any
 
 limit = time.monotonic() + 60
 
-def wait_for(step):
-    while not Path({str(seen)!r}, str(step)).exists() and time.monotonic() < limit:
+def wait_for(name):
+    while not Path({str(tmp_path)!r}, name).exists() and time.monotonic() < limit:
         time.sleep(0.01)
 
-wait_for(0)
+wait_for("go")
 shutil.copytree({str(ready)!r}, {str(training.folder)!r})
-wait_for(150)
+wait_for("end")
 """
+
+    def seen() -> dict[str, Any]:
+        return client.get("/api/networks").json()
+
     does(monkeypatch, training, "-c", script)
-    client = client_of(playground)
-    nothing = {"ready": False, "accuracy": None, "symbols": None}
-    assert client.get("/api/networks").json()["networks"]["trained"] == nothing
+    assert seen()["networks"]["trained"] == {"ready": False, "accuracy": None, "symbols": None}
     started = client.post("/api/train")
     assert (started.status_code, started.json()) == (202, {"started": True})
     assert client.post("/api/train").status_code == 409
-    assert client.get("/api/networks").json()["training"] == {"step": 0, "steps": 150, "accuracy": None}
-    look = training.progress
-
-    def progress() -> Progress | None:
-        found = look()
-        if found is not None:
-            (seen / str(found.step)).touch()
-        return found
-
-    monkeypatch.setattr(training, "progress", progress)
-    events = client.get("/api/train/events").text.split("\n\n")
-    assert json.loads(events[0].removeprefix("data: ")) == {"step": 0, "steps": 150, "accuracy": None}
-    assert json.loads(events[1].removeprefix("data: ")) == {"step": 150, "steps": 150, "accuracy": 0.9}
-    assert events[2:] == ['event: done\ndata: {"accuracy": 0.97, "error": null}', ""]
-    status = client.get("/api/networks").json()
-    assert status["training"] is None
-    assert status["networks"]["weak"]["ready"] and status["networks"]["weak"]["symbols"] <= HALF
+    assert seen()["training"] == {"step": 0, "steps": 150, "accuracy": None}
+    (tmp_path / "go").touch()
+    until(lambda: seen()["training"] == {"step": 150, "steps": 150, "accuracy": 0.9})
+    (tmp_path / "end").touch()
+    until(lambda: seen()["training"] is None)
+    networks = seen()["networks"]
+    assert networks["trained"]["accuracy"] == 0.97
+    assert networks["weak"]["ready"] and networks["weak"]["symbols"] <= HALF
 
 
-def test_where_nothing_is_trained_there_is_nothing_to_follow(tmp_path) -> None:
+def test_what_there_is_where_nothing_is_trained(tmp_path) -> None:
     client = client_of(Playground(runs_root=tmp_path / "none"))
     status = client.get("/api/status").json()
     assert not status["runs"] and status["views"] == {"draw": False, "ask": False}
     assert status["limits"]["jobs"] == 4
-    assert client.get("/api/train/events").text.startswith("event: done")

@@ -16,16 +16,20 @@ data: {"state": "finished"}
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ngs.apps.serve.run_folders import RunFolder, row_of
-from ngs.tasks.playground.events import event
+from ngs.tasks.playground.limits import Slots
 from ngs.tasks.run_folder import CONFIG, METRICS
 
 AT_ONCE = 2**18
@@ -108,3 +112,26 @@ async def live_rows(run: RunFolder, after: int | None, pace: Pace) -> AsyncItera
 def _state(run: RunFolder) -> str:
     """Also "gone", where its folder was deleted."""
     return "gone" if run.file(CONFIG) is None else run.state
+
+
+def event(data: Mapping[str, Any], name: str | None = None, id: int | None = None) -> str:
+    head = ("" if name is None else f"event: {name}\n") + ("" if id is None else f"id: {id}\n")
+    return f"{head}data: {json.dumps(data)}\n\n"
+
+
+class EventStream(StreamingResponse):
+    """Events that hold one of few places until they have been sent, or nobody listens."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncIterator[str], places: Slots) -> None:
+        super().__init__(events, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        self.places = places
+        places.__enter__()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Here and not in the events: those may never begin.
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.places.release()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ngs.apps.serve.run_folders import RunFolders
 from ngs.errors import NGSError
+from ngs.tasks.playground.limits import Slots
 from ngs.tasks.playground.view import Server, View
 from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.run_folder import task_name
@@ -25,12 +26,15 @@ class Playground:
     """besides those that are installed"""
     visitors: Visitors = field(default_factory=Visitors)
     server: Server = field(init=False)
+    streams: Slots = field(init=False)
+    """`with playground.streams: ...` while events are sent"""
     runs: RunFolders = field(init=False)
     views: Mapping[str, View] = field(init=False)
     """by the name of the task"""
 
     def __post_init__(self) -> None:
         self.server = Server(self.runs_root, self.visitors)
+        self.streams = Slots(self.visitors.limits.streams, 0.0)  # sent by the one loop, which never waits
         self.runs = RunFolders(self.runs_root, self.tasks)
         made = ((task.name, task.playground(self.server)) for task in self.runs.tasks())
         self.views = {name: view for name, view in made if view is not None}

@@ -9,10 +9,9 @@ from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 from fastapi.responses import HTMLResponse
 
 from ngs.apps.serve.guard import ALONE
-from ngs.apps.serve.live_rows import Pace, live_rows
+from ngs.apps.serve.live_rows import EventStream, Pace, live_rows
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State
-from ngs.tasks.playground.events import EventStream
 from ngs.tasks.playground.messages import Message, part
 
 FARTHEST = 2**53
@@ -136,7 +135,7 @@ def runs_router(playground: Playground) -> APIRouter:
         ] = None,
     ) -> EventStream:
         rows = live_rows(found(id), _position(last_event_id, after), Pace())
-        return EventStream(rows, playground.server.streams)
+        return EventStream(rows, playground.streams)
 
     @router.get(
         "/runs/{id}/report", summary="The report of a run", response_class=HTMLResponse, responses=MISSING

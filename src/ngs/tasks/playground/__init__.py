@@ -4,7 +4,6 @@
     visitors.py  who is on the page, and what is kept of each
     limits.py    how much one may ask, and how many at once
     messages.py  what requests and answers are made of
-    events.py    server-sent events
     training.py  training a first network while the page is looked at
 
 Needs `ngs[serve]`: it is imported when a server starts, and by nothing else. The server itself is in

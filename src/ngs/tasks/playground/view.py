@@ -24,14 +24,11 @@ class Server:
     """`with server.jobs: ...` around all that computes"""
     learners: Slots = field(init=False)
     """around what learns, before `jobs`"""
-    streams: Slots = field(init=False)
-    """`with server.streams: ...` while events are sent"""
 
     def __post_init__(self) -> None:
         limits = self.visitors.limits
         self.jobs = Slots(limits.jobs, limits.job_wait_seconds)
         self.learners = Slots(limits.learners, limits.job_wait_seconds)
-        self.streams = Slots(limits.streams, 0.0)  # events are sent by the one loop, which never waits
 
 
 class View(ABC):

@@ -114,27 +114,22 @@ def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
     status = page.request.get(f"{server}api/networks").json()
     nothing = {"ready": False, "accuracy": None, "symbols": None}
     missing = {"trained": nothing, "weak": nothing}
+    trainings = [{"step": step, "steps": 150, "accuracy": share} for step, share in [(10, None), (150, 0.97)]]
     asked: list[str] = []
 
     def say_status(route: Route) -> None:
-        route.fulfill(json=status if asked else {**status, "networks": missing})
+        if asked and not trainings:
+            route.fulfill(json=status)
+        else:
+            training = trainings.pop(0) if asked else None
+            route.fulfill(json={**status, "networks": missing, "training": training})
 
     def start(route: Route) -> None:
         asked.append(route.request.method)
         route.fulfill(status=202, json={"started": True})
 
-    events = "".join(
-        f'data: {{"step": {step}, "steps": 150, "accuracy": {accuracy}}}\n\n'
-        for step, accuracy in [(10, "null"), (150, 0.97)]
-    )
     page.route("**/api/networks", say_status)
     page.route("**/api/train", start)
-    page.route(
-        "**/api/train/events",
-        lambda route: route.fulfill(
-            content_type="text/event-stream", body=f"{events}event: done\ndata: {{}}\n\n"
-        ),
-    )
     expect(page.locator("#score dd")).to_have_count(3)  # else the reload would interrupt a request
     page.reload()
     expect(page.locator("#train")).to_be_visible()

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+from fastapi import APIRouter
 
-from fastapi import APIRouter, Response
-from starlette.concurrency import run_in_threadpool
-
-from ngs.tasks.hwf.playground.networks import TRAINED, Networks, Shared
-from ngs.tasks.playground.events import EventStream, event
+from ngs.tasks.hwf.playground.networks import Networks, Shared
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.training import FirstTraining, Progress
-from ngs.tasks.playground.view import Server
-
-LOOK_SECONDS = 0.5
-"""Between looks at the progress of a training."""
 
 
 class NetworkStatus(Message):
@@ -46,8 +37,8 @@ class Started(Message):
     started: bool = part("Always true; otherwise the request is refused.", True)
 
 
-def networks_router(networks: Networks, training: FirstTraining, server: Server) -> APIRouter:
-    """`/networks`, `/train`, `/train/events`."""
+def networks_router(networks: Networks, training: FirstTraining) -> APIRouter:
+    """`/networks` and `/train`."""
     router = APIRouter(prefix="/api", tags=["drawing"])
 
     @router.get("/networks", summary="Who can read drawings")
@@ -68,32 +59,9 @@ def networks_router(networks: Networks, training: FirstTraining, server: Server)
         training.start()
         return Started(started=True)
 
-    @router.get(
-        "/train/events",
-        summary="Follow the training of a first network",
-        description="Server-sent events: `data: {step, steps, accuracy}` as it goes; the last one is "
-        "`event: done` with `{accuracy, error}`.",
-        response_class=Response,
-        responses={200: {"content": {"text/event-stream": {}}}},
-    )
-    def train_events() -> EventStream:
-        return EventStream(_events(networks, training), server.streams)
-
     return router
 
 
 def _network(shared: Shared | None) -> NetworkStatus:
     accuracy, symbols = (shared.accuracy, shared.symbols) if shared else (None, None)
     return NetworkStatus(ready=shared is not None, accuracy=accuracy, symbols=symbols)
-
-
-async def _events(networks: Networks, training: FirstTraining) -> AsyncIterator[str]:
-    last = None
-    while now := await run_in_threadpool(training.progress):
-        if now != last:
-            yield event(now.model_dump())
-            last = now
-        await asyncio.sleep(LOOK_SECONDS)
-    trained = networks[TRAINED]
-    done = {"accuracy": trained and trained.accuracy, "error": training.failure}
-    yield event(done, "done")

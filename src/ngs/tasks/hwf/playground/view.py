@@ -34,7 +34,7 @@ class DrawingView(View):
 
     def router(self) -> APIRouter:
         router = APIRouter()
-        router.include_router(networks_router(self.networks, self.training, self.server))
+        router.include_router(networks_router(self.networks, self.training))
         router.include_router(drawing_router(self.networks, self.server))
         return router
 
