@@ -15,18 +15,23 @@ from ngs.apps.cli import app
 from ngs.apps.serve.command import address, listen
 from ngs.apps.serve.playground import Playground
 from ngs.errors import NGSError
-from ngs.tasks.run_folder import CONFIG
+from ngs.tasks.finding import find
+from ngs.tasks.run_folder import CONFIG, Configured
 from tests.apps.serve.client import drawing
+from tests.apps.serve.made_runs import DIGIT_SUMS, made
 from tests.apps.serve.small_run import write_run
 
 RUNNER = CliRunner()
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_it_serves_the_newest_run_on_a_free_port(tmp_path) -> None:
+def test_it_serves_the_newest_run_on_a_free_port_and_those_of_a_task_in_a_file(tmp_path) -> None:
     write_run(tmp_path / "old", accuracy=0.5, finished=100)
     write_run(tmp_path / "new", accuracy=0.75, finished=200)
+    task = find(str(DIGIT_SUMS))
+    made(tmp_path, "sums", 1, Configured(task, task.settings()).as_facts())
     command = [sys.executable, "-m", "ngs.apps.cli", "serve", "--port", "0", "--runs", str(tmp_path)]
+    command += ["--task", str(DIGIT_SUMS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         try:
             assert child.stdout is not None and child.stderr is not None
@@ -36,6 +41,8 @@ def test_it_serves_the_newest_run_on_a_free_port(tmp_path) -> None:
             with urllib.request.urlopen(f"{found[0]}api/networks", timeout=20) as answer:
                 networks = json.load(answer)["networks"]
                 assert "server" not in answer.headers and "content-security-policy" in answer.headers
+            with urllib.request.urlopen(f"{found[0]}api/runs", timeout=20) as answer:
+                listed = json.load(answer)
             assert "questions cannot be asked" in child.stdout.readline()
             child.send_signal(signal.SIGINT)
             assert child.wait(10) == 130, child.stderr.read()  # as for any command that Ctrl-C ends
@@ -43,13 +50,16 @@ def test_it_serves_the_newest_run_on_a_free_port(tmp_path) -> None:
         finally:
             child.kill()
     assert networks["trained"]["ready"] and networks["trained"]["accuracy"] == 0.75
+    assert {each["id"] for each in listed["runs"]} == {"old", "new", "sums"} and not listed["skipped"]
 
 
-def test_what_cannot_be_loaded_ends_it_with_a_message(tmp_path) -> None:
-    command = [sys.executable, "-m", "ngs.apps.cli", "serve", "--port", "0", str(tmp_path / "missing")]
+@pytest.mark.parametrize("options", [[], ["--task"]], ids=["run", "task"])
+def test_what_cannot_be_loaded_ends_it_with_a_message(options, tmp_path) -> None:
+    given = [*options, str(tmp_path / "missing.py")]
+    command = [sys.executable, "-m", "ngs.apps.cli", "serve", "--port", "0", *given]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr.startswith("ngs: ") and "ngs train" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert re.match("ngs: .*missing.py.*; give the ", done.stderr)
 
 
 def test_nothing_that_is_slow_to_load_is_loaded_before_it_is_needed() -> None:

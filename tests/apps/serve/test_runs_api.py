@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.finding import find
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT, Configured
-from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
+from tests.apps.serve.made_runs import DIGIT_SUMS, age, client_of, events_of, finish, made, row
 from tests.experiments.training import as_facts
 
 # Lists
@@ -222,8 +221,6 @@ def test_a_report_may_load_nothing(tmp_path) -> None:
 
 
 # Tasks of one's own
-
-DIGIT_SUMS = Path(__file__).parents[3] / "examples" / "tasks" / "digit_sums.py"
 
 
 def test_runs_of_a_task_of_ones_own_are_shown_where_its_file_is_given(tmp_path) -> None:
