@@ -109,5 +109,9 @@ def as_html(text: str) -> Markup:
 
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
-for _left_out in ("image", "link_open", "link_close"):
-    _MARKDOWN.add_render_rule(_left_out, lambda *_: "")
+for _part, _html in {
+    **dict.fromkeys(("image", "link_open", "link_close"), ""),
+    "table_open": '<div class="wide"><table class="numbers">',
+    "table_close": "</table></div>",
+}.items():
+    _MARKDOWN.add_render_rule(_part, lambda *_, html=_html: html)

@@ -20,7 +20,7 @@ from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import Seen
 from ngs.tasks.hwf.playground.reading import Node, reading_of
 from ngs.tasks.hwf.playground.strokes import seen_in
-from tests.apps.serve.drawings import seen_as, strokes_of
+from tests.tasks.hwf.playground.drawings import seen_as, strokes_of
 from tests.tasks.hwf.written_lines import KnownHand
 
 

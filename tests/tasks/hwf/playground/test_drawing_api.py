@@ -17,7 +17,7 @@ from ngs.tasks.hwf.playground.networks import Shared
 from ngs.tasks.hwf.playground.reading import Reading
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.client import drawing as reading
-from tests.apps.serve.drawings import BY_HAND, Strokes, strokes_of, trained
+from tests.tasks.hwf.playground.drawings import BY_HAND, Strokes, strokes_of, trained
 
 NOTHING = {"drawn": 0, "right_before": 0, "right_now": 0}
 

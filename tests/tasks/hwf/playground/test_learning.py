@@ -21,7 +21,7 @@ from ngs.tasks.hwf.playground.learning import (
     right,
 )
 from ngs.tasks.hwf.playground.strokes import seen_in
-from tests.apps.serve.drawings import seen_as, strokes_of, trained
+from tests.tasks.hwf.playground.drawings import seen_as, strokes_of, trained
 
 
 def unsure() -> nn.Module:

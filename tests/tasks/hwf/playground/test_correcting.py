@@ -16,9 +16,9 @@ from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import Seen
 from ngs.tasks.hwf.playground.correcting import Corrected, correct, right_formulas, written
-from tests.apps.serve.drawings import seen_as
-from tests.apps.serve.test_reading import nodes
 from tests.enumeration import sentences
+from tests.tasks.hwf.playground.drawings import seen_as
+from tests.tasks.hwf.playground.test_reading import nodes
 
 KINDS = {
     Action.PUSH: ("push",),
