@@ -141,3 +141,14 @@ def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
     assert not page.locator(".see").evaluate("panel => panel.inert")
     assert asked == ["POST"]
     expect(page.locator("#score dd")).to_have_count(3)
+
+
+def test_there_are_tabs_only_for_what_the_server_has(page: Page) -> None:
+    expect(page.locator("#score dd")).to_have_count(3)
+    page.route("**/api/status", lambda route: route.fulfill(json={"views": {"ask": True}, "runs": True}))
+    page.reload()
+    expect(page.locator("#tab-draw")).to_be_hidden()
+    expect(page.locator("#view-draw")).to_be_hidden()
+    expect(page.locator("#view-ask")).to_be_visible()
+    page.press("#tab-ask", "ArrowLeft")
+    expect(page.locator("#view-runs")).to_be_visible()
