@@ -1,4 +1,4 @@
-// A scene from above, as the server draws it, with the objects that a step finds.
+// A scene from above, with the objects that a step finds. The server draws it: nothing that anybody typed is in it.
 
 export class Scene {
   constructor(place) {
