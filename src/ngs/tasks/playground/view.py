@@ -1,4 +1,4 @@
-"""What the playground shows of a task: a tab of the page, and the endpoints behind it."""
+"""What the playground shows of a task: endpoints, and the tab of the page that asks them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class View(ABC):
     """A task's part of the playground, made once for a server."""
 
     tab: ClassVar[str]
-    """which tab of the page asks the endpoints"""
+    """which tab of the page asks the endpoints, if the page has one of this name"""
     otherwise: ClassVar[str]
     """what is so as long as no run is loaded"""
 
