@@ -32,6 +32,7 @@ LAYERS = (
     "explanations",
     "learning",
     "networks",
+    "console",
     "tasks",
     "experiments",
     FACADE,
@@ -215,7 +216,7 @@ def test_every_public_name_has_a_docstring(name: str) -> None:
 
 MAPS = (
     *("grammar", "parsing", "reasoning", "search", "learning", "networks", "kernels", "explanations"),
-    *("tasks", "tasks/hwf", "tasks/clevr", "tasks/pictures", "experiments", "apps"),
+    *("tasks", "tasks/hwf", "tasks/clevr", "tasks/pictures", "console", "experiments", "apps"),
 )
 
 

@@ -222,15 +222,12 @@ def test_a_report_shows_what_is_wrong(folder: Path) -> None:
 
 
 def test_questions_are_answered_from_pixels(folder: Path) -> None:
-    said = done("evaluate", folder / "eyes", "--asking", folder / "reader", "--questions", "3")
+    said = done("quiz", folder / "eyes", folder / "reader", "--questions", "3")
     assert "3 questions about 1 pictures, answered from pixels" in said and "wrong, due to seeing" in said
-    facts = json.loads(
-        ngs("evaluate", folder / "eyes", "--asking", folder / "reader", "--questions", "3", "--json").stdout
-    )
+    facts = json.loads(ngs("quiz", folder / "eyes", folder / "reader", "--questions", "3", "--json").stdout)
     assert facts["questions"] == 3 and facts["answers"] + sum(facts["errors"].values()) == pytest.approx(1)
-    assert "--questions is 3, and is for --asking" in refused("evaluate", folder / "eyes", "--questions", "3")
     assert "was trained on clevr; give a run of `ngs train scenes`" in refused(
-        "evaluate", folder / "reader", "--asking", folder / "reader"
+        "quiz", folder / "reader", folder / "reader"
     )
 
 

@@ -26,8 +26,8 @@ from rich.progress import (
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from ngs.apps.options import with_options
-from ngs.apps.printing import plain_console, tell
+from ngs.console.options import with_options
+from ngs.console.printing import plain_console, tell
 from ngs.errors import NGSError
 from ngs.tasks.finding import find, names
 from ngs.tasks.trainable import Trainable

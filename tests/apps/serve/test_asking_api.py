@@ -13,11 +13,11 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from ngs.apps.asking_commands import embedded_scenes
 from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
 from ngs.apps.serve.playground import Playground
 from ngs.grammar.constraint import AnyOrder
+from ngs.tasks.clevr.asking_commands import embedded_scenes
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.program import MODULES, kind_of
 from ngs.tasks.clevr.reading import QuestionReader, understand

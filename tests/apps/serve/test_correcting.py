@@ -7,7 +7,6 @@ from math import exp
 
 import pytest
 
-from ngs.apps.formula_reading import Seen
 from ngs.apps.serve.correcting import Corrected, correct, right_formulas, written
 from ngs.errors import NGSError
 from ngs.parsing.sentence import parse
@@ -16,6 +15,7 @@ from ngs.reasoning.semantics import evaluate
 from ngs.search.correction import Action
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import Seen
 from tests.apps.serve.drawings import seen_as
 from tests.apps.serve.test_reading import nodes
 from tests.enumeration import sentences

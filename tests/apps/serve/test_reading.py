@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ngs.apps.formula_reading import Seen
 from ngs.apps.serve.reading import Node, node_of, reading_of
 from ngs.apps.serve.strokes import seen_in
 from ngs.explanations.text import reasoning_nodes
@@ -20,6 +19,7 @@ from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import Seen
 from tests.apps.serve.drawings import seen_as, strokes_of
 from tests.tasks.hwf.written_lines import KnownHand
 

@@ -5,10 +5,10 @@ from statistics import mean
 
 import torch
 
-from ngs.apps.formula_reading import likeliest
 from ngs.apps.serve.learning import drawn_of, learn, own_copy
 from ngs.apps.serve.networks import HALF, symbols_read, weakened
 from ngs.apps.serve.strokes import seen_in
+from ngs.tasks.hwf.formula_reading import likeliest
 from tests.apps.serve.drawings import BY_HAND, trained
 
 ANSWERS = {"3*4": 12, "7+1": 8, "6/2": 3}

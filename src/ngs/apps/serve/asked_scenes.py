@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from ngs.apps.asking_commands import embedded_scenes
 from ngs.apps.serve.messages import Message, Share, part
+from ngs.tasks.clevr.asking_commands import embedded_scenes
 from ngs.tasks.clevr.program import Program, kind_of
 from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.question_sampling import questions

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
-from ngs.apps.asking_commands import answer_facts
 from ngs.apps.serve.asked_scenes import SCENES, AskedScene, PictureBox, SceneLine, SceneView, asked_scenes
 from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
+from ngs.tasks.clevr.asking_commands import answer_facts
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
 from ngs.tasks.clevr.execution import Step
 from ngs.tasks.clevr.program_text import Executed, objects_of, shown_value

@@ -7,7 +7,6 @@ from fractions import Fraction
 from math import exp
 from typing import Literal
 
-from ngs.apps.formula_reading import Seen, likeliest, ranked, value_of
 from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.reading import (
     SHOWN,
@@ -28,6 +27,7 @@ from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoni
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import Seen, likeliest, ranked, value_of
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 
 WAITING_SHOWN = 12

@@ -14,7 +14,6 @@ from fastapi import APIRouter, Depends, HTTPException
 from pydantic import FailFast, Field, field_validator
 from torch import nn
 
-from ngs.apps.formula_reading import as_answer
 from ngs.apps.serve.correcting import Corrected, correct
 from ngs.apps.serve.learning import Taken, drawn_of, familiar, learn, own_copy, right
 from ngs.apps.serve.limits import Limits
@@ -27,6 +26,7 @@ from ngs.errors import NGSError
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET, value_circuit
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import as_answer
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 
 LEARN_SECONDS = 3.0

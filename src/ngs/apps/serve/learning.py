@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngs.apps.formula_reading import Seen, likeliest, value_of
 from ngs.apps.serve.reading import no_formula
 from ngs.errors import NGSError
 from ngs.learning.examples import Examples
@@ -30,6 +29,7 @@ from ngs.parsing.independent import independent
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, as_ink
+from ngs.tasks.hwf.formula_reading import Seen, likeliest, value_of
 from ngs.tasks.hwf.handwriting import chances, write, writer
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from ngs.apps.printing import plain_console, tell
+from ngs.console.printing import plain_console, tell
 
 SHOWN = 20
 """Things that a message names; the rest are counted, and --json names all."""
