@@ -255,7 +255,7 @@ def test_options_that_contradict_each_other_are_refused(run) -> None:
 def test_what_holds_no_run_is_refused(here) -> None:
     (here / "hwf").mkdir()
     (here / "hwf" / "config.json").write_text(json.dumps(as_facts(TrainHWF())))
-    for folder, told in (("none", "none is no folder; give a run of `ngs train clevr`"), ("hwf", "hwf was trained on hwf")):
+    for folder, told in (("none", "none is no folder; give a run of"), ("hwf", "hwf was trained on hwf")):
         result = ngs("ask", folder, CUBES)
         assert result.exit_code == 1 and result.stdout == ""
         assert result.stderr.startswith(f"ngs: {told}") and result.stderr.count("\n") == 1

@@ -169,22 +169,20 @@ def test_images_are_imported_and_inspected(tmp_path: Path) -> None:
     )
     again = refused("data", "import", "data/my-images.ngs", "--name", "again")
     assert "packed already; train with it: ngs train scenes --data data/my-images.ngs" in again
-    assert "or one with images of scenes" in refused("data", "import", "missing")
+    assert "a folder with images of scenes" in refused("data", "import", "missing")
     done("data", "import", images, "--scenes", scenes, "--out", "data/others.ngs")
     assert "others: 5 pictures to learn from" in done("data", "inspect", "data/others.ngs")
 
 
 def test_images_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     images, scenes = image_folder(tmp_path)
-    for more, message in (
-        (("--skip-faulty",), "not for images"),
-        (("--leak-free",), "not for images"),
-        (("--held-out", "missing.txt"), "missing.txt cannot be read"),
-    ):
-        assert message in refused("data", "import", images, "--scenes", scenes, *more)
+    for option in ("--skip-faulty", "--leak-free"):
+        assert ngs("data", "import", images, "--scenes", scenes, option).exit_code == 2
+    held_out = "--held-out", "missing.txt"
+    assert "missing.txt cannot be read" in refused("data", "import", images, "--scenes", scenes, *held_out)
     assert "cannot be read" in refused("data", "import", images, "--scenes", "missing.json")
     assert "is no folder" in refused("data", "import", scenes, "--scenes", scenes)
-    assert "give their --scenes" in refused("data", "import", images, "--held-out", scenes)
+    assert "--scenes FILE" in refused("data", "import", images, "--held-out", scenes)
     for command in ("import", "inspect"):
         assert f"ngs data import {images} --scenes FILE" in refused("data", command, images)
     (images / "odd" / "unknown.png").write_bytes((images / "odd" / few().names[1]).read_bytes())
@@ -460,7 +458,7 @@ def test_a_picture_of_double_size_is_seen(folder: Path, picture: Path) -> None:
             "--image and --scene-number were given",
         ),
         (("--image", "x.png", "--eyes", "run", "--scene", "x.json"), "--image and --scene were given"),
-        (("--image", "x.png", "--eyes", "missing"), "cannot be read"),
+        (("--image", "x.png", "--eyes", "missing"), "missing is no folder"),
     ],
 )
 def test_half_of_a_picture_is_refused(options: tuple[str, ...], message: str, folder: Path) -> None:

@@ -37,7 +37,7 @@ class DataCommands(Commands):
         if not paths:
             return None
         known = "; ".join(task.sources for task in every() if task.sources)
-        what = f"{there[0]} holds no data that is known" if there else f"{paths[0]}: there is no such file or folder"
+        what = f"{there[0]}: it holds no data" if there else f"{paths[0]}: there is no such file or folder"
         raise DataError(f"{what}; give {known}; or a packed file")
 
 
