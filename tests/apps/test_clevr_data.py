@@ -50,16 +50,6 @@ def test_name_and_path_can_be_given_and_a_packed_file_be_renamed() -> None:
     assert packed.read(Path("data/other.ngs")).digest == packed.read(Path("with space.ngs")).digest
 
 
-def test_what_exists_is_only_replaced_when_asked() -> None:
-    written(Path("x"), sound_files())
-    Path("x.ngs").write_text("precious")
-    result = ngs_data("import", "x", "--out", "x.ngs")
-    assert result.exit_code == 1 and Path("x.ngs").read_text() == "precious"
-    assert result.stderr == "ngs: x.ngs exists; give another --out, or replace it with --overwrite\n"
-    assert ngs_data("import", "x", "--out", "x.ngs", "--overwrite").exit_code == 0
-    assert packed.FORMAT.is_at(Path("x.ngs"))
-
-
 def test_leaks_of_images_are_no_matter_of_questions() -> None:
     written(Path("x"), sound_files())
     result = ngs_data("import", "x", "--leak-free")

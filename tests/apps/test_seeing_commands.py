@@ -216,7 +216,11 @@ def test_steps_of_a_lesson_that_is_not_given_are_refused() -> None:
 def test_a_report_shows_what_is_wrong(folder: Path) -> None:
     done("report", folder / "eyes", "--out", "page.html")
     page = Path("page.html").read_text()
-    assert "Seeing scenes" in page and "data:image/jpeg;base64," in page and "missed" in page
+    assert (
+        "Learn to see the scene in a picture" in page
+        and "data:image/jpeg;base64," in page
+        and "missed" in page
+    )
 
 
 def test_questions_are_answered_from_pixels(folder: Path) -> None:

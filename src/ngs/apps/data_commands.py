@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import typer
 
 from ngs.apps.commands import Commands, given
 from ngs.errors import DataError
 from ngs.tasks.finding import every
+from ngs.tasks.importing import Source
 from ngs.tasks.trainable import Trainable
-
-Source = Annotated[Path, typer.Argument(help="A packed file, an archive, or the folder with its content.")]
 
 
 class DataCommands(Commands):

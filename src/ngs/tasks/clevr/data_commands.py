@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import TimeElapsedColumn
 
-from ngs.console.data_reports import count_table, some, tell_packed
+from ngs.console.data_reports import count_table, shown_reading, some, tell_packed
 from ngs.console.printing import plain_console, print_json, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr import official, packed
@@ -68,14 +68,11 @@ def _read(source: Path, skip_faulty: bool) -> official.Reading:
         raise DataError(f"{source} is an archive of questions about scenes; unpack it and give the folder")
     if packed.FORMAT.is_at(source):
         return official.Reading(packed.read(source), ())
-    console = plain_console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("reading")
+    with shown_reading(TimeElapsedColumn()) as bar:
 
         def progress(file: Path, index: int) -> None:
             if index % EVERY == 0:
-                bar.update(task, description=f"reading {file.name}: {index:,}")
+                bar(description=f"reading {file.name}: {index:,}")
 
         return official.read(source, skip_faulty=skip_faulty, progress=progress)
 
