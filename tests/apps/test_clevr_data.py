@@ -65,7 +65,10 @@ def test_faulty_questions_are_refused_or_left_out() -> None:
         "  questions_train.json: question 1: program[2].inputs is [9]; only the steps before, 0 to 1, can"
     )
     assert result.exit_code == 1 and result.stdout == "" and message in result.stderr
-    assert os.listdir() == ["x"]
+    assert os.listdir() == ["x"]  # no file, not even a folder for it
+    Path("x.ngs").write_text("precious")
+    assert ngs_data("import", "x", "--out", "x.ngs", "--overwrite").exit_code == 1
+    assert Path("x.ngs").read_text() == "precious" and sorted(os.listdir()) == ["x", "x.ngs"]
     result = ngs_data("import", "x", "--skip-faulty")
     assert result.exit_code == 0, result.output
     assert f"left out as faulty: 1\n{message}" in result.stdout
@@ -76,6 +79,12 @@ def test_files_that_are_missing_or_damaged_are_named_in_one_line() -> None:
     files = sound_files()
     written(Path("x"), {name: files[name] for name in files if name != "scenes_val"})
     assert "ngs: x holds no scenes called val; " in ngs_data("import", "x").stderr
+    for name in files:
+        path = written(Path("cut"), files) / f"{name}.json"
+        path.write_text(path.read_text()[:-30])
+        told = ngs_data("import", "cut", "--skip-faulty").stderr
+        assert f"ngs: cut/{name}.json: " in told and "the file is cut short here" in told
+        assert not Path("data").exists()
     written(Path("x"), files)
     Path("x/scenes_val.json").write_text('{"scenes": [')
     for command in ("import", "inspect"):
