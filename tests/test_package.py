@@ -103,7 +103,7 @@ def test_imports_point_one_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
-def test_only_apps_prints(path: Path) -> None:
+def test_nothing_prints_below_apps(path: Path) -> None:
     assert layer_of_file(path) == "apps" or prints(path.read_text(encoding="utf-8")) == []
 
 
