@@ -32,12 +32,14 @@ class Program(Commands):
         "bench": "ngs.apps.bench_command:bench",
     }
 
+    by_task = ("predict", "explain")
+
     def task_of(self, arguments: Sequence[str]) -> Trainable | None:
         """That of a run, unless its file is given."""
         from ngs.tasks.run_folder import CONFIG, load_config
 
         paths = given(arguments)
-        if not paths or "--task" in arguments:
+        if not paths or any(each.startswith("--task") for each in arguments):
             return None
         run = next((path for path in paths if os.path.exists(os.path.join(path, CONFIG))), paths[0])
         return load_config(Path(run)).task

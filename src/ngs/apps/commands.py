@@ -6,7 +6,7 @@ Most commands need PyTorch, which takes seconds to import: a list of commands is
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,10 +21,12 @@ from ngs.tasks.trainable import Trainable
 
 
 class Commands(TyperGroup):
-    """The commands of a table, and of the tasks; a task may have its own way of one that is in the table."""
+    """The commands of a table, and those of the tasks."""
 
     table: ClassVar[Mapping[str, str]]
     """by name, where each is: module:function"""
+    by_task: ClassVar[Collection[str]]
+    """those of the table that a task may have in its own way"""
     group: ClassVar[str] = ""
     """what stands before these names among the commands of a task"""
 
@@ -58,10 +60,9 @@ class Commands(TyperGroup):
 
     def _place(self, name: str, arguments: Sequence[str]) -> str:
         """Where a command is."""
-        added = self._added()
-        if name not in self.table or name not in added:
-            return self.table.get(name) or added[name]
-        task = self.task_of(arguments)
+        if name not in self.table:
+            return self._added()[name]
+        task = self.task_of(arguments) if name in self.by_task else None
         own = {} if task is None else task.commands
         return own.get(f"{self.group} {name}".strip(), self.table[name])
 

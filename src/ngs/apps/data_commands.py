@@ -23,6 +23,7 @@ class DataCommands(Commands):
         "import": "ngs.apps.data_commands:import_",
         "inspect": "ngs.apps.data_commands:inspect_",
     }
+    by_task = ("import", "inspect")
     group = "data"
 
     def task_of(self, arguments: Sequence[str]) -> Trainable | None:
