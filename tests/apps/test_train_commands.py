@@ -98,7 +98,8 @@ def test_bad_arguments_are_told_in_one_line(tmp_path, arguments, code, message) 
 
 def test_a_run_is_not_written_over_unasked(folder) -> None:
     result = RUNNER.invoke(app, [*train(folder), "--out", str(folder / "run-0")])
-    assert result.exit_code == 1 and "already holds a run" in result.output
+    again = f"already holds a run; go on with: ngs train hwf --resume {folder / 'run-0'}; or give --overwrite"
+    assert result.exit_code == 1 and again in result.output
     (folder / "run-0" / "notes.txt").write_text("mine")
     result = RUNNER.invoke(app, [*train(folder), "--out", str(folder / "run-0"), "--overwrite"])
     assert result.exit_code == 0, result.output

@@ -439,7 +439,7 @@ def test_the_seconds_of_a_resumed_run_add_up(config: TrainHWF, tmp_path: Path) -
 
 def test_a_folder_that_holds_a_run_is_not_written_over(done: Path) -> None:
     before = facts_of(done)
-    with pytest.raises(NGSError, match="already holds a run; go on with it: ngs train hwf --resume "):
+    with pytest.raises(NGSError, match="already holds a run; --resume it, --overwrite it, or choose another"):
         finished(load_config(done).settings.settings, done)
     assert facts_of(done) == before
 

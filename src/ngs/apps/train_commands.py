@@ -110,6 +110,11 @@ def _train(
         folder = Path("runs") / f"{task.name}-{settings.method}-{settings.seed}" if out is None else out
         if overwrite:
             remove(folder)
+        elif (folder / CONFIG).exists():
+            raise NGSError(
+                f"{folder} already holds a run; go on with: {again} {folder}; or give --overwrite, or another "
+                f"--out"
+            )
     try:
         events = train(
             task,

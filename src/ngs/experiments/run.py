@@ -79,11 +79,7 @@ def train(
     if resume:
         _check_same(config, folder, changed_task)
     if not resume and (folder / CONFIG).exists():
-        called = task.name if task.file is None else task.file.name
-        raise NGSError(
-            f"{folder} already holds a run; go on with it: ngs train {called} --resume {folder}; or give "
-            f"--overwrite, or another --out"
-        )
+        raise NGSError(f"{folder} already holds a run; --resume it, --overwrite it, or choose another folder")
     accelerator = Accelerator()
     device = accelerator.device
     torch.manual_seed(settings.seed)
