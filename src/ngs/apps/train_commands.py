@@ -112,8 +112,8 @@ def _train(
             remove(folder)
         elif (folder / CONFIG).exists():
             raise NGSError(
-                f"{folder} already holds a run; go on with: {again} {folder}; or give --overwrite, or another "
-                f"--out"
+                f"{folder} already holds a run; go on with: {again} {folder}; or give --overwrite, "
+                f"or another --out"
             )
     try:
         events = train(
