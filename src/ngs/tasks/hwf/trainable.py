@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,15 @@ class ReadingFormulas(Trainable):
         shares={"calculation": "answers right", "formula": "formulas right", "symbol": "symbols right"},
     )
 
+    commands: Mapping[str, str] = {
+        "tour": "ngs.tasks.hwf.tour:tour",
+        "predict": "ngs.tasks.hwf.reading_commands:predict",
+        "explain": "ngs.tasks.hwf.reading_commands:explain",
+        "data import": "ngs.tasks.hwf.data_commands:bring_in",
+        "data inspect": "ngs.tasks.hwf.data_commands:show",
+    }
+    sources = "HWF.zip or the folder with its content (data/expr_train.json, ...)"
+
     def prepare(self, settings: TrainHWF, device: torch.device) -> PreparedFormulas:
         from ngs.tasks.hwf.preparation import PreparedFormulas
 
@@ -50,6 +60,13 @@ class ReadingFormulas(Trainable):
         from ngs.tasks.hwf.packed import load
 
         return load(source).digest
+
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        from ngs.tasks.hwf import archive, packed
+
+        if source.is_dir() and not any(source.iterdir()):
+            return False
+        return archive.is_archive(source) or packed.FORMAT.is_at(source)
 
     def page(self) -> Page:
         from ngs.tasks.hwf.preparation import readings
