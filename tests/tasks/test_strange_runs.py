@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ngs.apps.cli import app
-from ngs.apps.serve.run_folders import run_folders
+from ngs.apps.serve.run_folders import RunFolders
 from ngs.errors import NGSError
 from ngs.tasks.finding import find, names
 from ngs.tasks.run_folder import CONFIG, load_config
@@ -95,7 +95,7 @@ def test_nothing_that_a_run_names_is_imported(text: str, stranger: Path) -> None
     with pytest.raises(NGSError) as told:
         load_config(stranger)
     assert len(str(told.value).splitlines()) == 1 and "\x1b" not in str(told.value)
-    found, skipped = run_folders(stranger.parent)
+    found, skipped = RunFolders(stranger.parent).all()
     assert not found and [each.name for each in skipped] == ["run"]
     assert set(sys.modules) == before
 
