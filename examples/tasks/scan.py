@@ -1,10 +1,11 @@
 """SCAN (Lake and Baroni 2018): learn what "jump left twice" means from the actions that it leads to.
 
-The hidden program is as long as the command: `twice left jump`. Nobody says what a word means. From all
-commands, with seed 0, 99.95% of a fifth kept aside are followed; from the shorter ones 99.7% of the longer.
+The hidden program is as long as the command: `twice left jump`. Nobody says what a word means. With seed 0 on
+one core, 99.9% of a fifth of all commands are followed after 42 s of training on the others; and 99.7% of the
+long ones after 75 s on short ones, the second line below.
 
     ngs train examples/tasks/scan.py
-    ngs train examples/tasks/scan.py --data tasks_train_length.txt    # a file of SCAN, the other beside it
+    ngs train examples/tasks/scan.py --data tasks_train_length.txt --steps 400    # the test file lies beside
 """
 
 import random
