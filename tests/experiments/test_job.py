@@ -159,7 +159,7 @@ def test_a_run_goes_on_though_its_data_were_moved(formulas: str, tmp_path: Path)
     assert address(moved) == name
     steps = [progress.step for progress in moved.do(tmp_path / "run", [])]
     assert steps[0] > 2 and steps[-1] == 6
-    assert load_config(tmp_path / "run").settings.settings == moved.settings
+    assert load_config(tmp_path / "run").settings == moved.settings
 
     list(moved.do(tmp_path / "whole", []))
     run, whole = facts_of(tmp_path / "run"), facts_of(tmp_path / "whole")
@@ -184,7 +184,7 @@ def test_other_data_are_not_gone_on_with(formulas: str, tmp_path: Path) -> None:
     other = trained(replace(job.settings, data=str(tmp_path / "other.ngs")))
     with pytest.raises(DataError, match=r"other\.ngs is not what .*run was trained on so far"):
         list(other.do(tmp_path / "run", []))
-    assert load_config(tmp_path / "run").settings.settings == job.settings
+    assert load_config(tmp_path / "run").settings == job.settings
 
 
 def test_the_defaults_are_those_that_addresses_count_on() -> None:
