@@ -17,8 +17,7 @@ from ngs.tasks.clevr.program import Kind
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
 from tests.apps.commands import done, facts, ngs, refused, table
-from tests.tasks.clevr.official_files import scene, sound_files, step, thing, written
-from tests.tasks.clevr.test_official import GONE, spoiled
+from tests.tasks.clevr.official_files import GONE, scene, sound_files, spoiled, step, thing, written
 
 SHORT = ("--steps", "4", "--validate-every", "2", "--batch-size", "8", "--validation", "0.2")
 
