@@ -85,8 +85,10 @@ class Trained(Job):
             name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
             for name, value in self.settings.given.items()
         }
+        task = find(self.task)
+        file = {} if task.file is None else {"task_file": task.file.sha256}
         data = data_facts(self.task, self.settings.data)
-        return {"task": self.task, **settings, "data": data, "defaults": DEFAULTS}
+        return {"task": task.name, **file, **settings, "data": data, "defaults": DEFAULTS}
 
     def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
         return train(find(self.task), self.settings, folder, resume=(folder / CONFIG).exists())
