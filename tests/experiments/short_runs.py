@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,6 @@ def same_tensors(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 def of_formulas(folder: Path) -> Short:
     """With everything that a checkpoint has to keep; checkpoints do not fall on lines of the record."""
 
-    def write(path: Path, seed: int = 0) -> None:
-        packed_formulas.write(path, embedded(seed=seed, train=80, test=TESTED, lengths={1: 0.5, 3: 0.5}))
-
     settings = TrainHWF(
         data=str(folder / "formulas.ngs"),
         method="m-bs",
@@ -100,8 +98,13 @@ def of_formulas(folder: Path) -> Short:
         validation=0.2,
         seed=1,
     )
-    write(folder / "formulas.ngs")
-    return Short(task_of(settings), settings, "formulas", write, lambda path: write(path, 1), _images)
+    write_formulas(folder / "formulas.ngs")
+    other = partial(write_formulas, seed=1)
+    return Short(task_of(settings), settings, "formulas", write_formulas, other, _images)
+
+
+def write_formulas(path: Path, *, seed: int = 0) -> None:
+    packed_formulas.write(path, embedded(seed=seed, train=80, test=TESTED, lengths={1: 0.5, 3: 0.5}))
 
 
 def _images(part: Any) -> list[Hashable]:
@@ -131,14 +134,14 @@ def of_questions(folder: Path) -> Short:
     return Short(task_of(settings), settings, "questions", write_questions, _write_other_questions, asked)
 
 
-def few_questions() -> VisualQuestions:
-    """Few and short: 48 to learn from, and 20 to be tested on."""
+def few_questions(longest: int = 12, train: int = 48) -> VisualQuestions:
+    """Few and short ones to learn from, and 20 to be tested on."""
 
     def short(questions: Questions, number: int) -> Questions:
-        return questions.select((questions.modules.lengths <= 12).nonzero().flatten()[:number])
+        return questions.select((questions.modules.lengths <= longest).nonzero().flatten()[:number])
 
     made = synthetic(scenes=10, per_scene=8, validation_scenes=5, validation_per_scene=8)
-    return replace(made, train=short(made.train, 48), validation=short(made.validation, TESTED))
+    return replace(made, train=short(made.train, train), validation=short(made.validation, TESTED))
 
 
 def write_questions(path: Path) -> None:
@@ -221,7 +224,7 @@ def of_sums(folder: Path) -> Short:
         seed=1,
     )
     write_sums(folder / "sums.json")
-    return Short(SUMS, settings, "examples", write_sums, lambda path: write_sums(path, seed=1), _vectors)
+    return Short(SUMS, settings, "examples", write_sums, partial(write_sums, seed=1), _vectors)
 
 
 def _vectors(part: Any) -> list[Hashable]:

@@ -12,6 +12,7 @@ import torch
 from ngs.errors import DataError, NGSError
 from ngs.experiments.run import evaluate_run
 from ngs.learning import tensor_file
+from ngs.learning.metrics import Score, Scores
 from ngs.search.judges import TableJudge
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf import preparation as hwf
@@ -87,11 +88,17 @@ def test_pretraining_comes_first_and_ends_when_it_is_enough(formulas: Short, tmp
     assert events[-1].step - 12 > 0 and (events[-1].step - 12) % 5 == 0
 
 
-def test_what_pretraining_made_is_not_chosen(formulas: Short, tmp_path: Path) -> None:
-    asked = formulas.but(method="reinforce", steps=3, validate_every=1, pretrain=0.6, pretrain_formulas=20)
-    rows = [event.row for event in asked.but(augment=False, averaging=0.0).train(tmp_path / "run")]
+def test_what_pretraining_made_is_not_chosen(
+    formulas: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With scores made up: the network is worse at each validation."""
+    scores = (Scores({1: Score(100, 100, right, None, None)}) for right in range(100, 0, -1))
+    monkeypatch.setattr(hwf, "PRETRAIN_STEPS", 3)
+    monkeypatch.setattr(hwf.PreparedFormulas, "measure", staticmethod(lambda network, part: next(scores)))
+    asked = formulas.but(pretrain=1.0, pretrain_formulas=20, steps=3, validate_every=1)
+    rows = [event.row for event in asked.train(tmp_path / "run")]
     pretrained = [row["step"] for row in rows if row.get("lesson") == "pretrain"]
-    assert pretrained and rows[-1]["chosen_step"] > max(pretrained)
+    assert pretrained == [1, 2, 3] and rows[-1]["chosen_step"] == 4
 
 
 def test_a_network_for_other_symbols_is_refused(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_the_folder_says_what_ran_and_what_came_of_it(short: Short, done: Path) 
     assert result["method"] == settings.method and result["training_seconds"] > 0
     assert (result["test"]["examples"], result["chosen_by"]) == (TESTED, len(parts.validation.examples))
     view = short.task.metrics
-    measured = {view.examples if view.examples in result["test"] else "examples", *view.shares, *view.groups}
+    measured = {"examples", *view.shares, *view.groups}
     assert result["test"].keys() == result["validation"].keys() == measured
     rows = read_rows(done / METRICS)
     training = [row for row in rows if "loss" in row]
@@ -169,12 +169,12 @@ def test_every_method_can_be_run(method: str, formulas: Short, tmp_path: Path) -
 
 def test_the_parts_share_nothing_and_depend_on_the_data_alone(short: Short) -> None:
     parts, others = short.prepared().parts, short.but(seed=7, method="1-bs").prepared().parts
-    seen = {name: short.shown(getattr(parts, name)) for name in ("train", "validation", "test")}
-    for name, one in seen.items():
-        assert one == short.shown(getattr(others, name))
-        # Questions to learn from and to be tested on are numbered apart.
-        for other in seen.keys() - {name, *(["test"] if short.what == "questions" else [])}:
-            assert name == "test" or not set(one) & set(seen[other])
+    names = ("train", "validation", "test")
+    learned, chosen_by, tested = seen = [short.shown(getattr(parts, name)) for name in names]
+    assert seen == [short.shown(getattr(others, name)) for name in names]
+    assert not set(learned) & set(chosen_by)
+    if short.what != "questions":  # which are numbered anew in the test part
+        assert not set(learned + chosen_by) & set(tested)
     sizes = [len(each.examples) for each in (parts.train, parts.validation, parts.test)]
     assert sum(sizes[:2]) == (48 if short.what == "questions" else 80) and sizes[2] == TESTED
     assert sizes[1] == pytest.approx(0.2 * sum(sizes[:2]), abs=5)
