@@ -135,6 +135,7 @@ def test_a_killed_run_goes_on_where_it_was(formulas: Short, tmp_path: Path) -> N
 
 def test_resuming_what_is_finished_changes_nothing(short: Short, done: Path, tmp_path: Path) -> None:
     shutil.copytree(done, tmp_path / "copy")
+    (tmp_path / "copy" / BEST).unlink()  # the checkpoint has it, too
     short.finished(tmp_path / "copy", resume=True)
     assert facts_of(tmp_path / "copy") == facts_of(done)
 
