@@ -140,9 +140,9 @@ def test_resuming_what_is_finished_changes_nothing(short: Short, done: Path, tmp
     assert facts_of(tmp_path / "copy") == facts_of(done)
 
 
-def test_the_seconds_of_a_resumed_run_add_up(sums: Short, tmp_path: Path) -> None:
-    before = sums.left(tmp_path, 4)
-    assert sums.finished(tmp_path, resume=True)["training_seconds"] > before.row["seconds"] > 0
+def test_the_seconds_of_a_resumed_run_add_up(formulas: Short, tmp_path: Path) -> None:
+    before = formulas.left(tmp_path, 4)
+    assert formulas.finished(tmp_path, resume=True)["training_seconds"] > before.row["seconds"] > 0
 
 
 # What is not gone on with
