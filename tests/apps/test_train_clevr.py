@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
-from tests.apps.commands import done, facts, ngs, refused, table
-from tests.tasks.clevr.official_files import GONE, scene, sound_files, spoiled, step, thing, written
+from tests.apps.commands import done, facts, refused, table
+from tests.tasks.clevr.official_files import sound_files, spoiled, written
 
 SHORT = ("--steps", "4", "--validate-every", "2", "--batch-size", "8", "--validation", "0.2")
 
@@ -148,61 +147,6 @@ def twice(files: dict[str, Any]) -> dict[str, Any]:
     return files
 
 
-# Bad files, on their way from a folder to an answer
-
-FAULTS = {
-    "a scene's field": (
-        ("scenes_train.scenes[0].objects[1].color", "pink"),
-        "scenes_train.json: scene 0: objects[1].color is 'pink'; give one of gray, red",
-    ),
-    "a relation to nothing": (
-        ("scenes_val.scenes[0].relationships.left[0]", [5]),
-        "scenes_val.json: scene 0: relationships.left[0] is [5]; the objects are 0 to 0",
-    ),
-    "a question without text": (
-        ("questions_train.questions[2].question", GONE),
-        "questions_train.json: question 2: question is missing; a text",
-    ),
-    "an answer": (
-        ("questions_val.questions[0].answer", "pink"),
-        "questions_val.json: question 0: answer is 'pink'; give one of 0, 1",
-    ),
-    "a scene that is not there": (
-        ("questions_train.questions[0].image_index", 99),
-        "questions_train.json: question 0: image_index is 99, and there is no such scene",
-    ),
-    "a program that does not type-check": (
-        ("questions_train.questions[0].program[2]", step("query_color", 1)),
-        "questions_train.json: question 0: program[2].inputs is [1]; which gives a set of objects; query_",
-    ),
-    "a program of unknown modules": (
-        ("questions_train.questions[0].program[1].function", "filter_weight"),
-        "questions_train.json: question 0: program[1].function is 'filter_weight'; give one of",
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_file_is_named_and_nothing_is_written(fault: str) -> None:
-    change, message = FAULTS[fault]
-    written(Path("x"), spoiled(sound_files(), *change))
-    result = ngs("data", "import", "x")
-    assert result.exit_code == 1 and result.stdout == "" and message in result.stderr, result.output
-    assert os.listdir() == ["x"]  # no file, not even a folder for it
-    Path("x.ngs").write_text("precious")
-    assert ngs("data", "import", "x", "--out", "x.ngs", "--overwrite").exit_code == 1
-    assert Path("x.ngs").read_text() == "precious" and sorted(os.listdir()) == ["x", "x.ngs"]
-
-
-@pytest.mark.parametrize("name", ["scenes_train", "questions_train", "scenes_val", "questions_val"])
-def test_a_file_that_is_cut_short_is_named_and_nothing_is_written(name: str) -> None:
-    path = written(Path("x"), sound_files()) / f"{name}.json"
-    path.write_text(path.read_text()[:-30])
-    told = refused("data", "import", "x", "--skip-faulty")
-    assert f"x/{name}.json: " in told and "the file is cut short here" in told
-    assert os.listdir() == ["x"]
-
-
 def test_unknown_words_are_told_on_import_and_count_as_wrong(folder: Path) -> None:
     """From the file to the score: nothing is lost, and nobody is told that it was understood."""
     files = sound_files()
@@ -219,17 +163,3 @@ def test_unknown_words_are_told_on_import_and_count_as_wrong(folder: Path) -> No
     assert result["validation"]["examples"] == 3 and result["not_understood"] == 1
     shown = table(done("evaluate", folder / "run-0", "--data", "data/x.ngs").output)
     assert shown["all"] == shown["zero hops"] == ["2", "50.00%", "50.00%", "50.00%"]
-
-
-def test_questions_and_scenes_that_do_not_fit_are_told(folder: Path) -> None:
-    Path("scene.json").write_text(json.dumps(scene(0, thing("small", "red", "rubber", "cube", 0.0))))
-    ask = ("ask", folder / "run-0", "--scene", "scene.json")
-    assert "not in the dictionary: 'frobs' (word 3" in refused(*ask, "How many frobs are there?")
-    nothing = done(*ask, "What color is the sphere?").stdout
-    assert "\nanswer: undefined: the scene has no sphere, which `unique` looks for\n" in nothing
-    assert "\nanswer: 0\n" in done(*ask, "How many spheres are there?").stdout
-    Path("scene.json").write_text(json.dumps(scene(0, thing("small", "pink", "rubber", "cube", 0.0))))
-    told = refused(*ask, "How many cubes are there?")
-    assert told.startswith("ngs: scene.json: scene 0: objects[0].color is 'pink'; give one of gray, red")
-    told = refused("explain", folder / "run-0", "How many cubes are there?", "--answer", "eleven")
-    assert "the answer is 'eleven'; give one of 0, 1" in told

@@ -12,7 +12,9 @@ an entry point in the group `ngs.tasks`. No other layer has to know it.
     hwf            handwritten formulas, learned from their values
     clevr          questions about scenes, learned from their answers
     pictures       pictures of scenes: rendering them, and seeing the objects in them
+    importing.py   what the commands that bring data in have in common
     report         what a task tells about a run on its page
+    playground     what a task shows in `ngs serve`
     source.py      where the data of a task come from, and how they are divided
     image_file.py  an image file from anywhere, decoded safely
     json_list.py   a long list in a JSON file, element by element

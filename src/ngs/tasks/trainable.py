@@ -8,7 +8,7 @@ code for either.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ngs.learning.loop import Augmentation, Lesson
+    from ngs.tasks.playground.view import Server, View
     from ngs.tasks.report.gallery import Page
 
 
@@ -108,6 +109,11 @@ class Trainable(ABC):
     metrics: MetricsView = MetricsView()
     file: TaskFile | None = None
     """None of an installed task"""
+    commands: Mapping[str, str] = {}
+    """what it adds to the command line, once it is installed: name -> module:function, as Typer takes it.
+    `predict` and `explain` are for its own runs, `data import` and `data inspect` for what it `holds`."""
+    sources: str = ""
+    """what `data import` takes, in words"""
 
     @property
     def title(self) -> str:
@@ -131,6 +137,14 @@ class Trainable(ABC):
     @abstractmethod
     def page(self) -> Page:
         """How a page about a run is made: its sections, and what is read anew for them."""
+
+    def playground(self, server: Server) -> View | None:
+        """What `ngs serve` shows of it besides its runs, if anything; called when a server starts."""
+        return None
+
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        """Whether a file or folder has data of this task. `options` are given with it: `--scenes`, ..."""
+        return False
 
     def products(self) -> AbstractContextManager[None]:
         """How matrices are multiplied on a GPU. Charts and programs have small whole numbers only, which

@@ -10,10 +10,9 @@ from typing import Any
 from ngs.errors import DataError
 from ngs.experiments.catalogue.experiment import Cell, Experiment
 from ngs.experiments.job import Job, address
-from ngs.experiments.record import read_rows
 from ngs.experiments.results.outcome import Outcome, Place, Run
 from ngs.experiments.sweep.store import Store
-from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, read_facts
+from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, read_facts, read_rows
 
 AGAIN = "delete its folder, and `ngs reproduce` does it again"
 ENVIRONMENT_KEPT = ("device", "threads", "python", "packages", "commit")

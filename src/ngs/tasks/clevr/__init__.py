@@ -41,7 +41,10 @@ become examples.
     program_text.py       programs in words, with the value of every step
     scores.py             answers and programs right, by kind and length
     scene_drawing.py      scenes from above, drawn for a page
+    asking_commands.py    ngs ask and explain
+    data_commands.py      ngs data import and inspect
     report                what is shown of a run: its questions with their scenes and programs
+    playground            what `ngs serve` shows: questions answered, programs corrected
     data                  grammars, the dictionary, and the wording of questions
 
 Pictures of scenes are in `ngs.tasks.pictures`.

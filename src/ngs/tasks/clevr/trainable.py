@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ from ngs.tasks.trainable import MetricsView, Trainable
 if TYPE_CHECKING:
     import torch
 
+    from ngs.tasks.clevr.playground.view import AskingView
     from ngs.tasks.clevr.preparation import PreparedQuestions
     from ngs.tasks.clevr.scores import ProgramScores
+    from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
 
 
@@ -35,6 +38,14 @@ class ReadingQuestions(Trainable):
         compared={"answers": "answers", "programs": "programs", "equivalent": "equivalent"},
     )
 
+    commands: Mapping[str, str] = {
+        "ask": "ngs.tasks.clevr.asking_commands:ask",
+        "explain": "ngs.tasks.clevr.asking_commands:explain",
+        "data import": "ngs.tasks.clevr.data_commands:bring_in",
+        "data inspect": "ngs.tasks.clevr.data_commands:show",
+    }
+    sources = "a folder with scenes and questions in the format of CLEVR v1.0"
+
     def prepare(self, settings: TrainCLEVR, device: torch.device) -> PreparedQuestions:
         from ngs.tasks.clevr.preparation import PreparedQuestions
 
@@ -52,12 +63,22 @@ class ReadingQuestions(Trainable):
 
         return load(source).digest
 
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        from ngs.tasks.clevr import official, packed
+
+        return official.is_official(source) or official.is_zipped(source) or packed.FORMAT.is_at(source)
+
     def page(self) -> Page:
         from ngs.tasks.clevr.preparation import readings
         from ngs.tasks.clevr.report.report import QuestionReport
         from ngs.tasks.report.gallery import Page, ReadAgain
 
         return Page(QuestionReport, ReadAgain(self, QuestionReport, readings))
+
+    def playground(self, server: Server) -> AskingView:
+        from ngs.tasks.clevr.playground.view import AskingView
+
+        return AskingView(server)
 
 
 CLEVR = ReadingQuestions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
     import torch
 
     from ngs.learning.metrics import Scores
+    from ngs.tasks.hwf.playground.view import DrawingView
     from ngs.tasks.hwf.preparation import PreparedFormulas
+    from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
 
 
@@ -32,6 +35,15 @@ class ReadingFormulas(Trainable):
         shares={"calculation": "answers right", "formula": "formulas right", "symbol": "symbols right"},
     )
 
+    commands: Mapping[str, str] = {
+        "tour": "ngs.tasks.hwf.tour:tour",
+        "predict": "ngs.tasks.hwf.reading_commands:predict",
+        "explain": "ngs.tasks.hwf.reading_commands:explain",
+        "data import": "ngs.tasks.hwf.data_commands:bring_in",
+        "data inspect": "ngs.tasks.hwf.data_commands:show",
+    }
+    sources = "HWF.zip or the folder with its content (data/expr_train.json, ...)"
+
     def prepare(self, settings: TrainHWF, device: torch.device) -> PreparedFormulas:
         from ngs.tasks.hwf.preparation import PreparedFormulas
 
@@ -49,12 +61,24 @@ class ReadingFormulas(Trainable):
 
         return load(source).digest
 
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        from ngs.tasks.hwf import archive, packed
+
+        if source.is_dir() and not any(source.iterdir()):
+            return False
+        return archive.is_archive(source) or packed.FORMAT.is_at(source)
+
     def page(self) -> Page:
         from ngs.tasks.hwf.preparation import readings
         from ngs.tasks.hwf.report.report import FormulaReport
         from ngs.tasks.report.gallery import Page, ReadAgain
 
         return Page(FormulaReport, ReadAgain(self, FormulaReport, readings))
+
+    def playground(self, server: Server) -> DrawingView:
+        from ngs.tasks.hwf.playground.view import DrawingView
+
+        return DrawingView(self, server)
 
 
 HWF = ReadingFormulas()

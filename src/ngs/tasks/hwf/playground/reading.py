@@ -1,0 +1,162 @@
+"""What is read in a drawing: its symbols, the likeliest formula, and what each part of it comes to."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from fractions import Fraction
+from io import BytesIO
+
+from PIL import Image
+
+from ngs.grammar.tree import Leaf, Tree, sentence_of
+from ngs.parsing.sentence import parse, recognises
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import Value
+from ngs.reasoning.semantics import evaluate
+from ngs.search.correction import Path, reasoning_parts
+from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import Seen, likeliest
+from ngs.tasks.hwf.pictures import MOST_SYMBOLS
+from ngs.tasks.playground.messages import Message, part
+
+SHOWN = 5
+"""Symbols of each box, and formulas, that are listed."""
+
+
+class Rectangle(Message):
+    """A part of the canvas, in its pixels."""
+
+    left: float = part("X of the left side.", 20)
+    top: float = part("Y of the upper side, downwards.", 15)
+    width: float = part("Pixels.", 48)
+    height: float = part("Pixels.", 80)
+
+
+class Choice(Message):
+    """What a symbol may be."""
+
+    symbol: str = part("A digit or one of + - * /.", "3")
+    probability: float = part("p(symbol | image).", 0.97)
+
+
+class SeenSymbol(Message):
+    """One symbol of a drawing."""
+
+    box: Rectangle = part("Where it is on the canvas.")
+    picture: str = part(
+        "As the network sees it: a PNG of 45 x 45 pixels as a data URL.", "data:image/png;base64,iVBORw0KGgo="
+    )
+    likeliest: list[Choice] = part("The five likeliest symbols, best first.")
+
+
+class Node(Message):
+    """A step of reasoning, or a digit. Each stands at a position of its own, by which it can be named."""
+
+    path: list[int] = part("The way from the root: the number of the child at each step.", [0, 2])
+    label: str = part("The operator, or the digit.", "*")
+    text: str = part("The part of the formula below it.", "3*4")
+    value: str = part("What it comes to; `undefined` after a division by zero.", "12")
+    position: int = part("Of its symbol in the formula, from 0.", 1)
+    children: list[Node] = part("The two parts of an operation; none of a digit.")
+
+
+class Alternative(Message):
+    """A formula that the drawing may show."""
+
+    formula: str = part("Its symbols.", "3*4")
+    value: str = part("What it comes to.", "12")
+    probability: float = part("Among all formulas with as many symbols.", 0.98)
+
+
+class Reading(Message):
+    """What a network reads in a drawing."""
+
+    symbols: list[SeenSymbol] = part("From left to right.")
+    by_symbol: str = part("The likeliest symbols, each by itself.", "3*4")
+    by_symbol_is_formula: bool = part("Whether the grammar allows `by_symbol`.")
+    formula: str | None = part("The likeliest formula; null where there is none.")
+    probability: float | None = part("Of the formula, among all with as many symbols.")
+    value: str | None = part(
+        "What it comes to: `12`, `7/3`, `undefined`; null where there is no formula.", "12", "7/3"
+    )
+    decimal: float | None = part("The value as a decimal, where there is one.", 12.0)
+    tree: Node | None = part("How the value comes about; null where there is no formula.")
+    alternatives: list[Alternative] = part("The five likeliest formulas, best first.")
+    message: str | None = part("Why there is no formula; null where there is one.")
+
+
+def no_formula(seen: Seen) -> str | None:
+    """Why the symbols are no formula, if they are not."""
+    count = len(seen.log_probs)
+    if count > MOST_SYMBOLS:
+        return f"{count} symbols are there, and a formula may have at most {MOST_SYMBOLS}"
+    if not seen.is_long_as_a_formula:
+        return (
+            f"{count} symbols are there, and a formula has an odd number: "
+            f"digits with an operator between each two"
+        )
+    return None
+
+
+def reading_of(seen: Seen) -> Reading:
+    """The likeliest formula of what is seen, or why there is none."""
+    message = no_formula(seen)
+    formulas = [] if message else likeliest(seen.log_probs, SHOWN)
+    first = formulas[0] if formulas else None
+    value = first.value if first else None
+    return Reading(
+        symbols=list(_symbols(seen)),
+        by_symbol="".join(seen.symbol_by_symbol),
+        by_symbol_is_formula=not message and recognises(GRAMMAR, seen.symbol_by_symbol),
+        formula="".join(first.sentence) if first else None,
+        probability=first.probability if first else None,
+        value=plain_value(value) if first else None,
+        decimal=float(value) if isinstance(value, Fraction) else None,
+        tree=node_of(parse(GRAMMAR, first.sentence)) if first else None,
+        alternatives=[
+            Alternative(
+                formula="".join(each.sentence),
+                value=plain_value(each.value),
+                probability=each.probability,
+            )
+            for each in formulas
+        ],
+        message=message,
+    )
+
+
+def node_of(tree: Tree, path: Path = ()) -> Node:
+    """A reasoning tree with the value of each node."""
+    text, value = "".join(sentence_of(tree)), plain_value(evaluate(tree, Arithmetic))
+    parts = [] if isinstance(tree, Leaf) else list(reasoning_parts(tree, path))
+    symbols = [tree, *(each.tree for each in parts if not each.is_argument)]
+    (symbol,) = (each for each in symbols if isinstance(each, Leaf))
+    children = [node_of(each.tree, each.path) for each in parts if each.is_argument]
+    return Node(
+        path=list(path),
+        label=symbol.symbol,
+        text=text,
+        value=value,
+        position=symbol.position,
+        children=children,
+    )
+
+
+def plain_value(value: Value) -> str:
+    """`12`, `7/3` or `undefined`."""
+    return str(value) if isinstance(value, Fraction) else "undefined"
+
+
+def _symbols(seen: Seen) -> Iterator[SeenSymbol]:
+    ranked = seen.log_probs.exp().topk(SHOWN)
+    rows = zip(seen.symbols.boxes, seen.symbols.images, ranked.indices, ranked.values, strict=True)
+    for (left, top, right, bottom), image, columns, probs in rows:
+        file = BytesIO()
+        Image.fromarray(image.numpy()).save(file, "PNG")
+        choices = zip(columns.tolist(), probs.tolist(), strict=True)
+        yield SeenSymbol(
+            box=Rectangle(left=left, top=top, width=right - left, height=bottom - top),
+            picture=f"data:image/png;base64,{b64encode(file.getvalue()).decode()}",
+            likeliest=[Choice(symbol=GRAMMAR.symbols[k], probability=min(p, 1.0)) for k, p in choices],
+        )

@@ -1,0 +1,83 @@
+"""A drawing by its strokes: the ink they leave, small enough to be read while somebody writes.
+
+A picture has to be searched for ink and paper; of strokes it is known where the pen went. They are drawn
+by a thin pen, in one size whatever the canvas, and cropped to the ink, so that a large canvas costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from ngs.errors import DataError
+from ngs.tasks.hwf.formula_reading import Seen
+from ngs.tasks.hwf.segmentation import LEAST_SIZE, Box, Mask, Network, Points, page_of, read_page
+
+Stroke = Sequence[Sequence[float]]
+"""Where the pen went between touching the canvas and leaving it: x and y in its pixels, y downwards."""
+
+UNIT = 64
+"""Pixels of a symbol in the drawing that is read; the network's images have 45."""
+PEN = 3
+"""Pixels of the pen there: thin, so that strokes which only come near each other do not touch."""
+DOT = 7
+"""Pixels of a dot there: what is much smaller is taken for a speck."""
+MOST_PIXELS = 250_000
+"""Of the drawing that is read: thirty symbols side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inked:
+    """The ink of some strokes, and where it is on the canvas."""
+
+    mask: Mask
+    scale: float
+    """pixels of the mask for each of the canvas"""
+    corner: tuple[int, int]
+    """where the mask begins on the canvas: x and y in its pixels"""
+
+
+def seen_in(strokes: Sequence[Stroke], network: Network) -> Seen:
+    """The likeliest symbols of a drawing, and their scores; the boxes are in pixels of the canvas."""
+    drawing = inked(strokes)
+    symbols, log_probs = read_page(page_of(drawing.mask, drawing.scale), network)
+    x, y = drawing.corner
+    boxes = (Box(x + left, y + top, x + right, y + bottom) for left, top, right, bottom in symbols.boxes)
+    return Seen(replace(symbols, boxes=tuple(boxes)), log_probs)
+
+
+def inked(strokes: Sequence[Stroke]) -> Inked:
+    """The strokes drawn anew, so large that a symbol has UNIT pixels."""
+    lines = [np.array(stroke, dtype=np.float64) for stroke in strokes if len(stroke)]
+    if not lines:
+        raise DataError("nothing is drawn yet; write a formula of digits and + - × ÷")
+    sizes = np.array([float(np.ptp(line, axis=0).max()) for line in lines])
+    if sizes.max() < LEAST_SIZE:
+        raise DataError(
+            f"the largest stroke is {sizes.max():.0f} pixels long, and at least {LEAST_SIZE} are needed; "
+            f"write larger"
+        )
+    points = np.concatenate(lines)
+    low, extent = points.min(0), np.ptp(points, axis=0)
+    scale = UNIT / float(np.median(sizes[2 * sizes >= sizes.max()]))
+    scale = min(scale, (MOST_PIXELS / float((extent + 1 / scale).prod())) ** 0.5)
+    width, height = (np.ceil(extent * scale).astype(int) + 2 * DOT + 1).tolist()  # DOT: a margin
+    image = Image.new("L", (width, height))
+    pen = ImageDraw.Draw(image)
+    for line, size in zip(lines, sizes, strict=True):
+        _draw(pen, (line - low) * scale + DOT, size * scale)
+    left, top = np.rint(low - DOT / scale).astype(int).tolist()
+    return Inked(np.asarray(image) > 0, scale, (left, top))
+
+
+def _draw(pen: ImageDraw.ImageDraw, line: Points, size: float) -> None:
+    if size < DOT:  # a ring: nothing of a disc is left but a pixel where only the middle of the ink counts
+        (x, y), radius = line.mean(0).tolist(), DOT // 2
+        pen.ellipse([x - radius, y - radius, x + radius, y + radius], outline=255)
+    else:
+        corners = [(x, y) for x, y in line.tolist()]
+        pen.line(corners, fill=255, width=PEN, joint="curve")
+        pen.line(corners, fill=255)  # a wide line leaves out what is shorter than a pixel

@@ -1,0 +1,147 @@
+"""What a run learned in one file to give away: the network, what it was trained on, and how good it is.
+
+The file is a network as a run keeps it (safetensors with a checksum over all that it holds), with the
+configuration and the result of the run; beside it stands a model card to read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ngs.errors import DataError, NGSError
+from ngs.learning import tensor_file
+from ngs.learning.whole_file import replacing
+from ngs.tasks.pictures.rendered_pictures import RENDERED
+from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.pictures.trainable import SCENES
+from ngs.tasks.run_folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, Configured, read_facts, settings_for
+
+MOST_BYTES = 40_000_000
+
+MEASURES = {
+    "objects_right": "objects found with all four attributes right",
+    "found": "objects found",
+    "false": "false objects, of those seen",
+    "size": "size right, of objects found",
+    "color": "color right, of objects found",
+    "material": "material right, of objects found",
+    "shape": "shape right, of objects found",
+    "relations": "pairwise relations right",
+    "pictures_right": "pictures wholly right",
+}
+"""The shares of a result that a card tells."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """Weights and their card."""
+
+    path: Path
+    card: Path
+    bytes: int
+    sha256: str
+
+
+def card_of(weights: Path) -> Path:
+    """Where the card of a file of weights is."""
+    return weights.with_name(f"{weights.name}.md")
+
+
+def write_weights(run: Path, out: Path) -> Written:
+    """Put the best network of a finished run that sees into the file `out`, and its card beside it."""
+    settings = settings_for(run, SCENES, TrainScenes)
+    if not run.is_dir():
+        raise DataError(f"{run} is no folder of a run, but weights already; copy the file and its card")
+    if not (run / RESULT).exists():
+        raise DataError(
+            f"{run} is not finished, so nobody knows how good it is; go on with: "
+            f"ngs train scenes --resume {run}"
+        )
+    tensors, facts = tensor_file.load(run / BEST, A_NETWORK, "train one with `ngs train scenes`")
+    result, environment = read_facts(run / RESULT), read_facts(run / ENVIRONMENT)
+    kept = {"config": Configured(SCENES, settings).as_facts(), "result": result, "environment": environment}
+    with replacing(out) as stage:  # an older file stays where this one is refused
+        tensor_file.save(stage, A_NETWORK, tensors, {**facts, **kept})
+        content = stage.read_bytes()
+        if len(content) > MOST_BYTES:
+            raise NGSError(
+                f"the weights take {len(content) / 1e6:.1f} MB, and at most {MOST_BYTES / 1e6:.0f} are "
+                f"allowed; train a smaller --network"
+            )
+    parameters = sum(tensor.numel() for tensor in tensors.values() if tensor.is_floating_point())
+    sha256 = hashlib.sha256(content).hexdigest()
+    card = card_of(out)
+    with replacing(card) as stage:
+        stage.write_text(_card(out.name, kept, facts["step"], parameters, len(content), sha256), "utf-8")
+    return Written(out, card, len(content), sha256)
+
+
+def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int, sha256: str) -> str:
+    """What one should know before using the file, in Markdown."""
+    config, result, environment = kept["config"], kept["result"], kept["environment"]
+    test = result["test"]
+    shares = [(what, _percent(test[share])) for share, what in MEASURES.items()]
+    if test["position_error"] is not None:
+        near = f"{test['position_error']:.3f}; {test['position_error_95']:.3f}"
+        shares.append(("distance from where an object stands: mean; 95% within", near))
+    about = {
+        "file": f"{size / 1e6:.1f} MB, safetensors, {parameters:,} numbers in float32",
+        "SHA-256": sha256,
+        "data": _data(result),
+        "digest of the data": result["digest"],
+        "trained": f"{result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
+        f"{environment.get('device')}; the network of step {step:,}",
+        "commit": environment.get("commit") or "unknown",
+    }
+    settings = [(key.replace("_", " "), str(value)) for key, value in config.items()]
+    return f"""# {name}
+
+A network that sees the scene in a CLEVR picture of 480x320 pixels: up to ten objects with box, size, color, \
+material and shape, and where they stand on the ground. Made by `ngs weights`; use it with
+
+```
+ngs see {name} picture.png
+```
+
+{_table(list(about.items()))}
+
+{_command(environment.get("command"))}\
+## Measured on the test part ({test["pictures"]:,} pictures, {test["objects"]:,} objects)
+
+{_table(shares)}
+
+## Settings
+
+{_table(settings)}
+
+## Limits
+
+CLEVR's objects, colors and camera alone; at most ten objects; how objects are turned is not seen.
+"""
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(f"| {name} | {value} |" for name, value in (("", ""), ("---", "---"), *rows))
+
+
+def _data(result: dict[str, Any]) -> str:
+    """What was learned from, in words."""
+    if result["data"] == RENDERED:
+        return f"{result['pictures']:,} pictures that NGS rendered, and none else"
+    return (
+        f"{result['pictures']:,} pictures of {result['data']}, and {result['rendered']:,} that NGS rendered"
+    )
+
+
+def _command(command: Sequence[str] | None) -> str:
+    """How to train it again, where a person typed a command to do so."""
+    return f"Trained with\n\n```\n{shlex.join(command)}\n```\n\n" if command else ""
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.2%}"

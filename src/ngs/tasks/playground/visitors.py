@@ -1,0 +1,84 @@
+"""Who is on the page: what is kept of each visitor, apart from all others, and forgotten in time."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ngs.tasks.playground.limits import Limits
+
+
+@dataclass(eq=False)
+class Visitor:
+    """What is kept of one visitor. Hold `lock` to change it: a visitor may press twice."""
+
+    id: str
+    kept: dict[type, Any] = field(default_factory=dict)
+    """by tasks, under classes of their own"""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Visitors:
+    """Visitors by their ids. An id is a random number that only we give out, never a visitor's choice."""
+
+    def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limits, self._clock = limits or Limits(), clock
+        self._seen: OrderedDict[str, tuple[Visitor, float]] = OrderedDict()
+        """with the time of the last request, the longest ago first"""
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def visitor(self, id: str | None) -> Visitor:
+        """The visitor with this id, or a new one with another id."""
+        now = self._clock()
+        with self._lock:
+            self._forget_expired(now)
+            known = self._seen.get(id or "")
+            visitor = known[0] if known else self._new()
+            self._seen[visitor.id] = (visitor, now)
+            self._seen.move_to_end(visitor.id)
+        return visitor
+
+    def _new(self) -> Visitor:
+        if len(self._seen) >= self.limits.visitors:
+            # Rather one who has nothing to lose: those without a cookie come anew with every request.
+            idle = next((id for id, (old, _) in self._seen.items() if not old.kept), next(iter(self._seen)))
+            del self._seen[idle]
+        return Visitor(secrets.token_urlsafe(16))
+
+    def _forget_expired(self, now: float) -> None:
+        while self._seen:
+            visitor, last = next(iter(self._seen.values()))
+            if now - last < self.limits.visitor_seconds:
+                return
+            del self._seen[visitor.id]
+
+
+def visitor_of(visitors: Visitors, request: Request, response: Response) -> Visitor:
+    """Who sent a request, by cookie; one without gets a new one with the response."""
+    # With the port: to a browser, a cookie belongs to a host, and two playgrounds may be on one.
+    _, port = request.scope.get("server") or ("", None)
+    name = f"ngs_visitor_{port}" if port else "ngs_visitor"
+    given = request.cookies.get(name)
+    visitor = visitors.visitor(given)
+    if visitor.id != given:
+        response.set_cookie(name, visitor.id, httponly=True, samesite="strict", path="/")
+    return visitor
+
+
+async def current_visitor(request: Request, response: Response) -> Visitor:
+    """A FastAPI dependency: who sent a request.
+
+    `async` only to be spared the way through a thread: nothing is waited for.
+    """
+    return visitor_of(request.app.state.visitors, request, response)
