@@ -191,7 +191,8 @@ def test_a_report_is_written(made_runs: Runs) -> None:
 
 def test_a_run_is_not_written_over_unasked(hwf: Runs) -> None:
     shutil.copytree(hwf.both[0], "run")
-    assert "already holds a run" in refused(*hwf.train, "--out", "run")
+    again = "run already holds a run; go on with: ngs train hwf --resume run; or give --overwrite"
+    assert again in refused(*hwf.train, "--out", "run")
     Path("run/notes.txt").write_text("mine")
     done(*hwf.train, "--out", "run", "--overwrite")
     assert Path("run/notes.txt").read_text() == "mine"
