@@ -1,4 +1,4 @@
-"""A run in a process of its own, so that test_run.py can kill it: `python -m ... CONFIG FOLDER`."""
+"""A run in a process of its own, so that test_resumed_runs.py can kill it: `python -m ... CONFIG FOLDER`."""
 
 from __future__ import annotations
 

@@ -42,55 +42,6 @@ def test_mean_and_deviation_by_hand() -> None:
 
 
 def test_runs_are_grouped_by_everything_but_the_seed(tmp_path) -> None:
-    config = TrainHWF(steps=7)
-    runs = [
-        made(tmp_path / "a", config, 0.9),
-        made(tmp_path / "b", replace(config, method="m-bs"), 0.7),
-        made(tmp_path / "c", replace(config, seed=5, test_curve=True), 0.8),
-    ]
-    first, second = compare(runs)
-    assert first.seeds == (0, 5) and first.test["calculation"].mean == pytest.approx(0.85)
-    assert first.settings == {"method": "posterior"}  # seven steps are shared by all
-    assert second.seeds == (0,) and second.settings == {"method": "m-bs"}
-
-
-def test_what_differs_from_the_default_is_told(tmp_path) -> None:
-    runs = [made(tmp_path / "a", TrainHWF(), 0.9), made(tmp_path / "b", TrainHWF(steps=9), 0.8)]
-    assert [group.settings for group in compare(runs)] == [
-        {"method": "posterior"},
-        {"method": "posterior", "steps": 9},
-    ]
-
-
-def test_the_time_to_a_goal_is_that_of_all_runs_or_none(tmp_path) -> None:
-    reached = made(tmp_path / "a", TrainHWF(), 0.9, curve=((1.0, 0.5), (2.0, 0.95), (3.0, 0.9)))
-    never = made(tmp_path / "b", TrainHWF(seed=1), 0.9, curve=((1.0, 0.5),))
-    assert compare([reached], goal=0.9)[0].seconds_to == Spread(2.0, None, (2.0,))
-    assert compare([reached, never], goal=0.9)[0].seconds_to is None
-
-
-def test_what_is_no_comparison_is_refused(tmp_path) -> None:
-    run = made(tmp_path / "a", TrainHWF(), 0.9)
-    with pytest.raises(DataError, match="two of these runs have the same settings and seed"):
-        compare([run, run])
-    other = made(tmp_path / "b", TrainHWF(seed=1), 0.9, digest="b")
-    with pytest.raises(DataError, match="trained on different data"):
-        compare([run, other])
-    (other / "environment.json").unlink()
-    with pytest.raises(DataError, match=r"b has no environment\.json, which says where it ran"):
-        compare([other])
-    (run / "result.json").write_text("{}")
-    with pytest.raises(DataError, match=r"result\.json is no result of this version of NGS .*'data'"):
-        compare([run])
-    (run / "result.json").unlink()
-    with pytest.raises(DataError, match="a is not finished; go on with: ngs train hwf --resume"):
-        compare([run])
-
-
-# Questions about scenes
-
-
-def test_questions_are_grouped_by_everything_but_the_seed(tmp_path) -> None:
     config = TrainCLEVR(steps=7)
     free = replace(config, grammar="free", copies=False)
     runs = [
@@ -112,6 +63,38 @@ def test_questions_are_grouped_by_everything_but_the_seed(tmp_path) -> None:
     assert second.settings == {"method": "posterior", "grammar": "free", "copies": False}
 
 
+def test_what_differs_from_the_default_is_told(tmp_path) -> None:
+    runs = [made(tmp_path / "a", TrainHWF(), 0.9), made(tmp_path / "b", TrainHWF(steps=9), 0.8)]
+    assert [group.settings for group in compare(runs)] == [
+        {"method": "posterior"},
+        {"method": "posterior", "steps": 9},
+    ]
+
+
+@pytest.mark.parametrize("config", [TrainHWF(), TrainCLEVR()], ids=["hwf", "clevr"])
+def test_the_time_to_a_goal_is_that_of_all_runs_or_none(config: RunSettings, tmp_path: Path) -> None:
+    reached = made(tmp_path / "a", config, 0.9, curve=((1.0, 0.5), (2.0, 0.95), (3.0, 0.9)))
+    never = made(tmp_path / "b", replace(config, seed=1), 0.9, curve=((1.0, 0.5),))
+    assert compare([reached], goal=0.9)[0].seconds_to == Spread(2.0, None, (2.0,))
+    assert compare([reached], goal=0.96)[0].seconds_to is None
+    assert compare([reached, never], goal=0.9)[0].seconds_to is None
+
+
+def test_what_is_no_comparison_is_refused(tmp_path) -> None:
+    run = made(tmp_path / "a", TrainHWF(), 0.9)
+    with pytest.raises(DataError, match="two of these runs have the same settings and seed"):
+        compare([run, run])
+    other = made(tmp_path / "b", TrainHWF(seed=1), 0.9, digest="b")
+    with pytest.raises(DataError, match="trained on different data"):
+        compare([run, other])
+    (other / "environment.json").unlink()
+    with pytest.raises(DataError, match=r"b has no environment\.json, which says where it ran"):
+        compare([other])
+    (run / "result.json").write_text("{}")
+    with pytest.raises(DataError, match=r"result\.json is no result of this version of NGS .*'data'"):
+        compare([run])
+
+
 def test_what_some_run_does_not_know_is_left_out(tmp_path) -> None:
     runs = [
         made(tmp_path / "a", TrainCLEVR(), 0.9, programs=None, equivalent=None),
@@ -119,12 +102,6 @@ def test_what_some_run_does_not_know_is_left_out(tmp_path) -> None:
     ]
     (group,) = compare(runs)
     assert list(group.test) == ["answers"] and group.test["answers"].mean == pytest.approx(0.85)
-
-
-def test_the_goal_of_questions_is_their_answers(tmp_path) -> None:
-    run = made(tmp_path / "a", TrainCLEVR(), 0.9, curve=((1.0, 0.5), (2.0, 0.95)))
-    assert compare([run], goal=0.9)[0].seconds_to == Spread(2.0, None, (2.0,))
-    assert compare([run], goal=0.96)[0].seconds_to is None
 
 
 def test_tasks_are_told_apart(tmp_path) -> None:
@@ -144,8 +121,10 @@ def test_tasks_are_told_apart(tmp_path) -> None:
     assert [next(iter(group.test)) for group in groups] == ["calculation", "answers", "calculation"]
 
 
-def test_an_unfinished_run_says_how_to_go_on_with_its_task(tmp_path) -> None:
-    run = made(tmp_path / "a", TrainCLEVR(), 0.9)
+@pytest.mark.parametrize("config", [TrainHWF(), TrainCLEVR()], ids=["hwf", "clevr"])
+def test_an_unfinished_run_says_how_to_go_on_with_its_task(config: RunSettings, tmp_path: Path) -> None:
+    run = made(tmp_path / "a", config, 0.9)
     (run / "result.json").unlink()
-    with pytest.raises(DataError, match="a is not finished; go on with: ngs train clevr --resume"):
+    again = f"a is not finished; go on with: ngs train {task_of(config).name} --resume"
+    with pytest.raises(DataError, match=again):
         compare([run])

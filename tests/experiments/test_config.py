@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -30,66 +31,48 @@ from tests.experiments.training import task_of
 FILE = Path("config.json")
 FIVE = Examples.of([torch.zeros(1, 2)] * 5, [1] * 5, [[0]] * 5)
 
+SHARED: dict[str, Any] = {
+    "data": "some.ngs",
+    "method": "m-bs",
+    "steps": 7,
+    "batch_size": 5,
+    "learning_rate": 1e-4,
+    "schedule": "constant",
+    "weight_decay": 0.1,
+    "clipping": 3.0,
+    "averaging": 0.9,
+    "precision": "bfloat16",
+    "fraction": 0.5,
+    "validation": 0.1,
+    "validate_every": 11,
+    "test_curve": True,
+    "seed": 12,
+    "back_search": 0.25,
+    "walk_steps": 2,
+    "best": 3,
+    "samples": 4,
+    "memory": 6,
+}
 OTHER = TrainHWF(
-    data="some.ngs",
-    method="m-bs",
+    **SHARED,
     network="wide",
-    steps=7,
-    batch_size=5,
-    learning_rate=1e-4,
-    schedule="constant",
-    weight_decay=0.1,
-    clipping=3.0,
-    averaging=0.9,
     augment=True,
-    precision="bfloat16",
     longest=15,
     lengths=(3, 5),
-    fraction=0.5,
-    validation=0.1,
     pretrain=0.5,
     pretrain_formulas=9,
     start="sample",
-    back_search=0.25,
-    walk_steps=2,
-    best=3,
-    samples=4,
-    memory=6,
-    validate_every=11,
-    test_curve=True,
-    seed=12,
 )
-
-
 OTHER_CLEVR = TrainCLEVR(
-    data="some.ngs",
-    method="m-bs",
+    **SHARED,
     network="paper",
-    steps=7,
-    batch_size=5,
-    learning_rate=1e-4,
-    schedule="constant",
-    weight_decay=0.1,
-    clipping=3.0,
-    averaging=0.9,
-    precision="bfloat16",
-    fraction=0.5,
-    validation=0.1,
-    validate_every=11,
-    test_curve=True,
-    seed=12,
     dropout=0.5,
     copies=False,
     grammar="free",
     moves=False,
     unique="lenient",
     start="likeliest",
-    samples=4,
     enumerated=3,
-    memory=6,
-    walk_steps=2,
-    best=3,
-    back_search=0.25,
 )
 OTHER_SCENES = TrainScenes(data="some.ngs", network="full", rendered=9, rendered_steps=3, augment=False)
 CONFIGURATIONS = [TrainHWF(), OTHER, TrainCLEVR(), OTHER_CLEVR, TrainScenes(), OTHER_SCENES]
@@ -136,15 +119,9 @@ def test_every_setting_has_help_and_every_name_a_choice(kind: type[RunSettings])
     assert all(getattr(kind(), name) in known for name, known in kind.choices.items())
 
 
-def test_settings_are_those_of_the_loop() -> None:
-    settings = OTHER.settings
-    assert (settings.batch_size, settings.learning_rate, settings.schedule) == (5, 1e-4, constant)
-    assert (settings.weight_decay, settings.averaging, settings.seed) == (0.1, 0.9, 12)
-    assert settings.precision is torch.bfloat16
-
-
-def test_every_setting_of_the_loop_is_that_of_the_configuration() -> None:
-    settings = OTHER_CLEVR.settings
+@pytest.mark.parametrize("other", [OTHER, OTHER_CLEVR], ids=["hwf", "clevr"])
+def test_every_setting_of_the_loop_is_that_of_the_configuration(other: RunSettings) -> None:
+    settings = other.settings
     assert (settings.batch_size, settings.learning_rate, settings.schedule) == (5, 1e-4, constant)
     assert (settings.weight_decay, settings.averaging, settings.clipping) == (0.1, 0.9, 3.0)
     assert (settings.precision, settings.seed) == (torch.bfloat16, 12)
@@ -166,6 +143,7 @@ def test_the_options_of_a_method_reach_it() -> None:
     assert isinstance(mapo, Mapo) and mapo.memory.stored.shape == (5, 6, 1)
 
 
+@pytest.mark.parametrize("kind", [TrainHWF, TrainCLEVR])
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -173,19 +151,20 @@ def test_the_options_of_a_method_reach_it() -> None:
         ({"network": "huge"}, "network is 'huge'; choose from small"),
         ({"schedule": "square"}, "schedule is 'square'; choose from one-cycle"),
         ({"precision": "int8"}, "precision is 'int8'; choose from float32"),
+        ({"start": "anywhere"}, "start is 'anywhere'; choose from likeliest, sample"),
         ({"fraction": 1.5}, "fraction is 1.5; it must be above 0 and at most 1"),
         ({"fraction": float("nan")}, "fraction is nan"),
         ({"validation": -0.1}, "validation is -0.1"),
-        ({"pretrain": 2.0}, "pretrain is 2.0"),
-        ({"longest": 8}, "longest is 8; formulas have 1, 3, 5, ... symbols"),
-        ({"longest": -1}, "longest is -1"),
+        ({"validation": 0.0}, "validation is 0.0; it must be above 0"),
         ({"validate_every": 0}, "validate_every is 0; it must be at least 1"),
-        ({"pretrain_formulas": 0}, "pretrain_formulas is 0"),
         ({"best": 0}, "best is 0"),
-        ({"samples": 0}, "samples is 0"),
-        ({"memory": 0}, "memory is 0"),
+        ({"samples": 0}, "samples is 0; it must be at least 1"),
+        ({"memory": 0}, "memory is 0; it must be at least 1"),
         ({"steps": -1}, "steps is -1; it must be 0 or more"),
         ({"walk_steps": -1}, "steps is -1"),
+        ({"back_search": 1.0}, r"back_search is 1.0; it must be in \[0, 1\)"),
+        ({"back_search": -0.5}, "back_search is -0.5"),
+        ({"back_search": float("nan")}, "back_search is nan"),
         ({"batch_size": 0}, "the batch size is 0"),
         ({"learning_rate": -1.0}, "the learning rate is -1.0"),
         ({"weight_decay": -1.0}, "the weight decay is -1.0"),
@@ -194,9 +173,42 @@ def test_the_options_of_a_method_reach_it() -> None:
         ({"seed": -1}, "the seed is -1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options: dict[str, object], message: str) -> None:
+def test_what_makes_no_sense_is_refused(
+    kind: type[RunSettings], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(NGSError, match=message):
-        TrainHWF(**options)  # type: ignore[arg-type]
+        kind(**options)
+
+
+@pytest.mark.parametrize(
+    "kind, options, message",
+    [
+        (TrainHWF, {"pretrain": 2.0}, "pretrain is 2.0"),
+        (TrainHWF, {"pretrain_formulas": 0}, "pretrain_formulas is 0"),
+        (TrainHWF, {"longest": 8}, "longest is 8; formulas have 1, 3, 5, ... symbols"),
+        (TrainHWF, {"longest": -1}, "longest is -1"),
+        (TrainCLEVR, {"grammar": "tidier"}, "grammar is 'tidier'; choose from tidy, free, none"),
+        (TrainCLEVR, {"unique": "maybe"}, "unique is 'maybe'; choose from strict, lenient"),
+        (TrainCLEVR, {"network": "huge"}, "network is 'huge'; choose from small, paper"),
+        (TrainCLEVR, {"enumerated": 0}, "enumerated is 0; it must be at least 1"),
+        (TrainCLEVR, {"dropout": 1.0}, r"dropout is 1.0; it must be in \[0, 1\)"),
+        (TrainCLEVR, {"dropout": -0.1}, "dropout is -0.1"),
+        (TrainScenes, {"rendered": 0}, "rendered is 0; it must be at least 1"),
+        (TrainScenes, {"rendered_steps": -1}, "rendered_steps is -1; it must be 0 or more"),
+        (
+            TrainScenes,
+            {"rendered_steps": 5},
+            "rendered_steps is 5, and is for imported data alone; give data",
+        ),
+        (TrainScenes, {"network": "huge"}, "network is 'huge'; choose from small, full"),
+        (TrainScenes, {"method": "posterior"}, "method is 'posterior'; choose from supervised"),
+    ],
+)
+def test_what_makes_no_sense_for_a_task_is_refused(
+    kind: type[RunSettings], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(NGSError, match=message):
+        kind(**options)
 
 
 # Questions about scenes
@@ -230,39 +242,6 @@ def test_neighbours_are_those_of_the_language(grammar: str, moves: bool, kind: t
 
 
 @pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"method": "guess"}, "method is 'guess'; choose from .*posterior.*m-bs"),
-        ({"network": "huge"}, "network is 'huge'; choose from small, paper"),
-        ({"grammar": "tidier"}, "grammar is 'tidier'; choose from tidy, free, none"),
-        ({"unique": "maybe"}, "unique is 'maybe'; choose from strict, lenient"),
-        ({"start": "anywhere"}, "start is 'anywhere'; choose from likeliest, sample"),
-        ({"schedule": "square"}, "schedule is 'square'; choose from one-cycle"),
-        ({"precision": "int8"}, "precision is 'int8'; choose from float32"),
-        ({"samples": 0}, "samples is 0; it must be at least 1"),
-        ({"enumerated": 0}, "enumerated is 0; it must be at least 1"),
-        ({"memory": 0}, "memory is 0; it must be at least 1"),
-        ({"walk_steps": -1}, "steps is -1"),
-        ({"back_search": 1.0}, r"back_search is 1.0; it must be in \[0, 1\)"),
-        ({"back_search": -0.5}, "back_search is -0.5"),
-        ({"back_search": float("nan")}, "back_search is nan"),
-        ({"dropout": 1.0}, r"dropout is 1.0; it must be in \[0, 1\)"),
-        ({"dropout": -0.1}, "dropout is -0.1"),
-        ({"steps": -1}, "steps is -1; it must be 0 or more"),
-        ({"validate_every": 0}, "validate_every is 0; it must be at least 1"),
-        ({"validation": 0.0}, "validation is 0.0; it must be above 0"),
-        ({"fraction": 1.5}, "fraction is 1.5; it must be above 0 and at most 1"),
-        ({"batch_size": 0}, "the batch size is 0"),
-        ({"clipping": -1.0}, "clipping is -1.0"),
-        ({"seed": -1}, "the seed is -1"),
-    ],
-)
-def test_what_makes_no_sense_for_questions_is_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(NGSError, match=message):
-        TrainCLEVR(**options)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
     "facts, message",
     [
         ([], "config.json is no configuration of `ngs train`: its task is None, and there are hwf, clevr"),
@@ -277,28 +256,13 @@ def test_what_makes_no_sense_for_questions_is_refused(options: dict[str, object]
         ({"task": "clevr", "steps": "many"}, "config.json is no configuration of `ngs train clevr`"),
         ({"task": "clevr", "grammar": {}}, "grammar is {}; choose from tidy"),
         ({"task": "clevr", "grammar": "none at all"}, "grammar is 'none at all'; choose from"),
-    ],
-)
-def test_configurations_of_no_task_are_refused(facts: object, message: str) -> None:
-    with pytest.raises(NGSError, match=message):
-        configured(facts, FILE)
-
-
-# What is no configuration
-
-
-@pytest.mark.parametrize(
-    "facts, message",
-    [
-        ([], "config.json is no configuration"),
-        ({}, "config.json is no configuration"),
         ({"task": "hwf", "colour": "red", "age": 3}, "does not know: 'age', 'colour'"),
         ({"task": "hwf", "steps": "many"}, "config.json is no configuration"),
         ({"task": "hwf", "lengths": "3"}, "the lengths are '3'; give whole numbers"),
         ({"task": "hwf", "lengths": 5}, "the lengths are 5; give whole numbers"),
     ],
 )
-def test_other_facts_are_refused(facts: object, message: str) -> None:
+def test_configurations_of_no_task_are_refused(facts: object, message: str) -> None:
     with pytest.raises(NGSError, match=message):
         configured(facts, FILE)
 
@@ -314,18 +278,3 @@ def test_files_that_hold_no_facts_are_named(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_bytes(content)
         with pytest.raises(DataError, match=r"bad\.json is damaged"):
             read_facts(tmp_path / "bad.json")
-
-
-@pytest.mark.parametrize(
-    "changes, message",
-    [
-        ({"rendered": 0}, "rendered is 0; it must be at least 1"),
-        ({"rendered_steps": -1}, "rendered_steps is -1; it must be 0 or more"),
-        ({"rendered_steps": 5}, "rendered_steps is 5, and is for imported data alone; give data as well"),
-        ({"network": "huge"}, "network is 'huge'; choose from small, full"),
-        ({"method": "posterior"}, "method is 'posterior'; choose from supervised"),
-    ],
-)
-def test_settings_of_scenes_that_make_no_sense_are_refused(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(NGSError, match=message):
-        TrainScenes(**changes)  # type: ignore[arg-type]

@@ -1,19 +1,12 @@
-"""Runs: what is in their folder, that killing one costs nothing, and that nothing damaged is gone on with."""
+"""Runs of any task: what is in their folder, what they learn from, and what they choose their network by."""
 
 from __future__ import annotations
 
 import gc
 import json
 import shutil
-import subprocess
-import sys
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -22,21 +15,11 @@ import torch
 from ngs.errors import DataError, NGSError
 from ngs.experiments import record
 from ngs.experiments.environment import commit, environment
-from ngs.experiments.record import Record, read_rows
-from ngs.experiments.run import evaluate_run
+from ngs.experiments.record import read_rows
+from ngs.experiments.run import LOG_EVERY, evaluate_run
 from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
-from ngs.learning.metrics import Score, Scores, measure
-from ngs.search.judges import TableJudge
-from ngs.search.reasoner import Reasoner
-from ngs.tasks.hwf import packed
-from ngs.tasks.hwf import preparation as hwf
-from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas
-from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.modular_arithmetic import ModularJudge
-from ngs.tasks.hwf.preparation import load_network, parts_of
-from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.run_folder import (
     A_NETWORK,
     BEST,
@@ -46,62 +29,30 @@ from ngs.tasks.run_folder import (
     ENVIRONMENT,
     METRICS,
     RESULT,
+    Configured,
     load_config,
     remove,
 )
-from tests.experiments.finished_runs import facts_of, finished
-from tests.experiments.training import as_facts, train
-
-ROOT = Path(__file__).parents[2]
-CPU = torch.device("cpu")
+from tests.experiments.finished_runs import facts_of
+from tests.experiments.short_runs import CPU, TESTED, Short, Straight, same_tensors, weights, write_sums
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A packed file of few and short formulas."""
-    path = tmp_path_factory.mktemp("data") / "tiny.ngs"
-    packed.write(path, embedded(train=80, test=20, lengths={1: 0.5, 3: 0.5}))
-    return str(path)
+def result_of(folder: Path) -> Any:
+    return json.loads((folder / RESULT).read_text())
 
 
-@pytest.fixture
-def config(data: str) -> TrainHWF:
-    """With everything that a checkpoint has to keep; checkpoints do not fall on lines of the record."""
-    return TrainHWF(
-        data=data,
-        method="m-bs",
-        steps=12,
-        validate_every=5,
-        batch_size=8,
-        learning_rate=1e-2,
-        averaging=0.5,
-        augment=True,
-        validation=0.2,
-        seed=1,
-    )
-
-
-@pytest.fixture(scope="module")
-def done(data: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished run that may be looked at; whoever changes something copies it."""
-    folder = tmp_path_factory.mktemp("runs") / "done"
-    finished(TrainHWF(data=data, steps=20, validate_every=10, batch_size=16, validation=0.2), folder)
-    return folder
-
-
-# What a run leaves.
+# What a run leaves
 
 
 @pytest.mark.parametrize("share, told", [(0.05, True), (0.2, True), (0.25, False)])
 def test_a_choice_by_few_examples_is_told_before_the_first_step_and_recorded(
-    config: TrainHWF, tmp_path: Path, share: float, told: bool
+    share: float, told: bool, sums: Short, tmp_path: Path
 ) -> None:
-    """Of 80 formulas, 20 are enough."""
+    """Of 80 examples, 20 are enough."""
     remarks: list[str] = []
-    config = replace(config, validation=share, steps=1)
-    number = len(parts_of(config, CPU).validation.examples)
-    events = train(config, tmp_path / "run", remark=remarks.append)
+    events = sums.but(validation=share, steps=1).train(tmp_path / "run", remark=remarks.append)
     next(events)
+    number = round(80 * share)
     assert remarks == told * [
         f"the validation part has fewer than 20 examples ({number}), so which network is chosen is left to "
         f"chance; raise --validation, or use more data"
@@ -112,39 +63,42 @@ def test_a_choice_by_few_examples_is_told_before_the_first_step_and_recorded(
 
 @pytest.mark.parametrize("batch_size, epochs", [(16, 0.75), (64, 3.0), (1000, 3.0)])
 def test_epochs_count_the_examples_that_were_seen(
-    config: TrainHWF, tmp_path: Path, batch_size: int, epochs: float
+    batch_size: int, epochs: float, sums: Short, tmp_path: Path
 ) -> None:
     """A batch has no more than all 64 of them."""
-    result = finished(replace(config, steps=3, batch_size=batch_size), tmp_path / "run")
-    assert result["epochs"] == epochs
+    assert sums.but(steps=3, batch_size=batch_size).finished(tmp_path / "run")["epochs"] == epochs
 
 
-def test_the_folder_says_what_ran_and_what_came_of_it(done: Path, data: str) -> None:
+def test_the_folder_says_what_ran_and_what_came_of_it(short: Short, done: Path) -> None:
     assert {path.name for path in done.iterdir()} == {
         *(CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT),
         record.TENSORBOARD,
     }
-    assert load_config(done).settings == TrainHWF(
-        data=data, steps=20, validate_every=10, batch_size=16, validation=0.2
-    )
-    result = json.loads((done / RESULT).read_text())
-    assert result["data"] == "embedded" and result["method"] == "posterior"
-    assert result["test"]["examples"] == 20
-    assert result["training_seconds"] > 0
-    assert set(result["test"]["by_length"]) == {"1", "3"}
+    settings, parts, result = short.settings, short.prepared().parts, result_of(done)
+    assert load_config(done, short.task) == Configured(short.task, settings)
+    assert (result["data"], result["digest"]) == (parts.data.name, parts.data.digest)
+    assert result["method"] == settings.method and result["training_seconds"] > 0
+    assert (result["test"]["examples"], result["chosen_by"]) == (TESTED, len(parts.validation.examples))
+    view = short.task.metrics
+    measured = {"examples", *view.shares, *view.groups}
+    assert result["test"].keys() == result["validation"].keys() == measured
     rows = read_rows(done / METRICS)
     training = [row for row in rows if "loss" in row]
     validating = [row for row in rows if "validation" in row]
-    assert [row["step"] for row in training] == [row["step"] for row in validating] == [10, 20]
-    assert set(training[0]) == {"step", "lesson", "learning_rate", "loss", "found", "seconds"}
-    assert set(validating[0]) == {"step", "seconds", "validation"}
-    assert set(validating[0]["validation"]) == {"examples", "calculation", "formula", "symbol", "by_length"}
+    every, steps = settings.validate_every, settings.steps
+    validated = [*range(every, steps, every), steps]
+    assert [row["step"] for row in validating] == validated
+    assert [row["step"] for row in training] == sorted({*validated, *range(LOG_EVERY, steps, LOG_EVERY)})
+    assert {"step", "lesson", "learning_rate", "loss", "seconds"} < training[0].keys()
+    tested = {"test"} if settings.test_curve else set()
+    assert validating[0].keys() == {"step", "seconds", "validation", *tested}
+    assert all(row[name].keys() == measured for row in validating for name in {"validation", *tested})
     seconds = [row["seconds"] for row in rows]
     assert seconds == sorted(seconds)
 
 
-def test_the_environment_is_written_down(done: Path) -> None:
-    facts = json.loads((done / ENVIRONMENT).read_text())
+def test_the_environment_is_written_down(sums: Short, straight: Straight) -> None:
+    facts = json.loads((straight(sums) / ENVIRONMENT).read_text())
     assert facts.keys() == environment(CPU).keys()
     assert facts["device"] == "cpu" and facts["command"] is None  # nobody typed one
     assert facts["packages"]["torch"] == torch.__version__
@@ -153,16 +107,16 @@ def test_the_environment_is_written_down(done: Path) -> None:
     assert here is None or len(here.removesuffix("+")) == 40
 
 
-def test_progress_is_told_as_it_is_recorded(config: TrainHWF, tmp_path: Path) -> None:
-    events = list(train(config, tmp_path / "run"))
+def test_progress_is_told_as_it_is_recorded(sums: Short, tmp_path: Path) -> None:
+    events = list(sums.train(tmp_path / "run"))
     assert [event.row for event in events[:-1]] == read_rows(tmp_path / "run" / METRICS)
-    assert [event.step for event in events] == [5, 5, 10, 10, 12, 12, 12]
+    assert [event.step for event in events] == [6, 6, 10, 12, 12, 12]
     assert {event.steps for event in events} == {12}
-    assert events[-1].row == json.loads((tmp_path / "run" / RESULT).read_text())
+    assert events[-1].row == result_of(tmp_path / "run")
 
 
-def test_what_a_run_is_made_of_is_not_searched_for_garbage(config: TrainHWF, tmp_path: Path) -> None:
-    events = train(config, tmp_path / "run")
+def test_what_a_run_is_made_of_is_not_searched_for_garbage(sums: Short, tmp_path: Path) -> None:
+    events = sums.train(tmp_path / "run")
     assert gc.get_freeze_count() == 0
     next(events)
     assert not any(isinstance(each, Trainer) for each in gc.get_objects())  # which lists what is searched
@@ -170,409 +124,161 @@ def test_what_a_run_is_made_of_is_not_searched_for_garbage(config: TrainHWF, tmp
     assert gc.get_freeze_count() == 0
 
 
-def test_the_network_of_a_run_can_be_used_again(done: Path) -> None:
-    network = load_network(done)
-    assert not network.training
-    assert network(torch.rand(2, 1, SIDE, SIDE)).shape == (2, len(GRAMMAR.symbols))
-    result = json.loads((done / RESULT).read_text())
-    name, scores = evaluate_run(done)
-    assert name == "embedded" and scores.as_facts() == result["test"]
-    validation = parts_of(load_config(done).settings, CPU).validation
-    assert measure(network, validation).as_facts() == result["validation"]
-    _, facts = tensor_file.load(done / BEST, A_NETWORK, "")
-    assert facts["step"] == result["chosen_step"]
-    _, early = tensor_file.load(done / EARLY, A_NETWORK, "")
-    assert early["step"] == 10
-    load_network(done, EARLY)
+def test_the_network_of_a_run_can_be_used_again(short: Short, done: Path) -> None:
+    result = result_of(done)
+    name, scores = evaluate_run(done, task=short.task)
+    assert name == result["data"] and scores.as_facts() == result["test"]
+    prepared = short.prepared()
+    network = prepared.network()
+    network.load_state_dict(weights(done))
+    assert prepared.validate(network).as_facts() == result["validation"]
+    for kept, step in ((BEST, result["chosen_step"]), (EARLY, short.settings.validate_every)):
+        assert tensor_file.load(done / kept, A_NETWORK, "")[1]["step"] == step
+
+
+def test_no_steps_leave_the_network_as_it_began(short: Short, tmp_path: Path) -> None:
+    begun = short.but(steps=0)
+    result = begun.finished(tmp_path / "run")
+    assert result["chosen_step"] == 0 and result["test"]["examples"] == TESTED
+    torch.manual_seed(short.settings.seed)
+    assert same_tensors(begun.prepared().network().state_dict(), weights(tmp_path / "run"))
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(
+    short: Short, done: Path, tmp_path: Path
+) -> None:
+    for name, seed in (("again", 1), ("other", 2)):
+        torch.manual_seed(len(name) + seed)  # whatever happened before
+        short.but(seed=seed).finished(tmp_path / name)
+    assert facts_of(done) == facts_of(tmp_path / "again")
+    ones, others = weights(done, CHECKPOINT), weights(tmp_path / "other", CHECKPOINT)
+    learned = [name for name in ones if name.endswith("weight") and not name.startswith("best.")]
+    assert learned and not any(torch.equal(ones[name], others[name]) for name in learned)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_can_be_run(method: str, config: TrainHWF, tmp_path: Path) -> None:
-    result = finished(replace(config, method=method, steps=3), tmp_path / "run")
-    assert result["method"] == method
+def test_every_method_can_be_run(method: str, formulas: Short, tmp_path: Path) -> None:
+    """With the other tasks, runs by every method are resumed, or run in every language."""
+    assert formulas.but(method=method, steps=3).finished(tmp_path / "run")["method"] == method
     rows = read_rows(tmp_path / "run" / METRICS)
-    assert rows[0]["lesson"] == method and rows[0]["step"] == 3
+    assert (rows[0]["lesson"], rows[0]["step"]) == (method, 3)
 
 
-def test_pretraining_comes_first_and_ends_when_it_is_enough(config: TrainHWF, tmp_path: Path) -> None:
-    config = replace(config, pretrain=0.3, pretrain_formulas=20, augment=False, averaging=0.0)
-    events = list(train(config, tmp_path / "run"))
-    assert events[0].steps == 12 + hwf.PRETRAIN_STEPS
-    lessons = [event.row["lesson"] for event in events if "lesson" in event.row]
-    assert set(lessons) == {"pretrain", "m-bs"} and lessons == sorted(lessons, reverse=True)
-    assert 12 < events[-1].step < 300
-    assert events[-1].step - 12 > 0 and (events[-1].step - 12) % 5 == 0
+# What it learns from, chooses by and is tested on
 
 
-def test_no_steps_leave_the_network_as_it_began(config: TrainHWF, tmp_path: Path) -> None:
-    result = finished(replace(config, steps=0), tmp_path / "run")
-    assert result["chosen_step"] == 0 and result["test"]["examples"] == 20
-    torch.manual_seed(config.seed)
-    begun = hwf.NETWORKS[config.network](len(GRAMMAR.symbols)).state_dict()
-    for name, tensor in load_network(tmp_path / "run").state_dict().items():
-        assert torch.equal(tensor, begun[name])
+def test_the_parts_share_nothing_and_depend_on_the_data_alone(short: Short) -> None:
+    parts, others = short.prepared().parts, short.but(seed=7, method="1-bs").prepared().parts
+    names = ("train", "validation", "test")
+    learned, chosen_by, tested = seen = [short.shown(getattr(parts, name)) for name in names]
+    assert seen == [short.shown(getattr(others, name)) for name in names]
+    assert not set(learned) & set(chosen_by)
+    if short.what != "questions":  # which are numbered anew in the test part
+        assert not set(learned + chosen_by) & set(tested)
+    sizes = [len(each.examples) for each in (parts.train, parts.validation, parts.test)]
+    assert sum(sizes[:2]) == (48 if short.what == "questions" else 80) and sizes[2] == TESTED
+    assert sizes[1] == pytest.approx(0.2 * sum(sizes[:2]), abs=5)
 
 
-# What it learns from, chooses by and is tested on.
+def test_a_fraction_is_a_part_of_the_whole(short: Short) -> None:
+    whole, half = short.prepared().parts, short.but(fraction=0.5).prepared().parts
+    everything, less = (
+        [*short.shown(parts.train), *short.shown(parts.validation)] for parts in (whole, half)
+    )
+    assert set(less) <= set(everything) and len(less) == pytest.approx(len(everything) / 2, rel=0.25)
+    assert short.shown(half.test) == short.shown(whole.test)
 
 
-def test_the_parts_share_nothing_and_depend_on_the_data_alone(config: TrainHWF) -> None:
-    parts, other = parts_of(config, CPU), parts_of(replace(config, seed=7, method="1-bs"), CPU)
-    rows = []
-    for part, same in zip(
-        (parts.train, parts.validation, parts.test), (other.train, other.validation, other.test), strict=True
-    ):
-        assert torch.equal(part.examples.inputs.where, same.examples.inputs.where)
-        rows.append(set(part.examples.inputs.where.flatten().tolist()) - {-1})
-    assert not rows[0] & rows[1] and not rows[0] & rows[2] and not rows[1] & rows[2]
-    assert len(parts.train.examples) == 64 and len(parts.validation.examples) == 16
-
-
-def test_a_fraction_is_a_part_of_the_whole(config: TrainHWF) -> None:
-    whole, half = parts_of(config, CPU), parts_of(replace(config, fraction=0.5), CPU)
-    assert len(half.train.examples) + len(half.validation.examples) == 40
-    assert len(half.test.examples) == len(whole.test.examples)
-
-
-def test_lengths_restrict_all_parts(config: TrainHWF) -> None:
-    parts = parts_of(replace(config, lengths=(3,)), CPU)
-    for part in (parts.train, parts.validation, parts.test):
-        assert set(part.examples.lengths.tolist()) == {3}
-    assert set(parts_of(replace(config, lengths=(1, 2, 9)), CPU).train.examples.lengths) == {1}
-    with pytest.raises(NGSError, match="no formulas are left to train on"):
-        parts_of(replace(config, lengths=(2,)), CPU)
-
-
-@pytest.fixture(scope="module")
-def all_symbols(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A packed file with images of every symbol in both parts."""
-    path = tmp_path_factory.mktemp("data") / "all.ngs"
-    packed.write(path, embedded(train=80, test=60, lengths={3: 1.0}))
-    return str(path)
-
-
-def test_new_formulas_take_the_place_of_those_of_the_data(all_symbols: str, config: TrainHWF) -> None:
-    """As many as before, in equal shares of all lengths, and the same whatever else is set."""
-    asked = replace(config, data=all_symbols, longest=11)
-    parts, other = parts_of(asked, CPU), parts_of(replace(asked, seed=7, method="1-bs"), CPU)
-    assert isinstance(parts.train.judge, ModularJudge) and isinstance(parts.test.judge, ModularJudge)
-    assert len(parts.train.examples) + len(parts.validation.examples) == 80
-    counted = Counter(parts.test.examples.lengths.tolist())
-    assert counted == {1: 10, 3: 10, 5: 10, 7: 10, 9: 10, 11: 10}
-    assert parts.data.digest == other.data.digest != packed.read(Path(all_symbols)).digest
-    assert parts.data.digest != parts_of(replace(asked, longest=3), CPU).data.digest
-    assert isinstance(parts_of(replace(asked, longest=3), CPU).train.judge, TableJudge)
-
-
-@pytest.mark.parametrize("method", ["m-bs", "1-bs"])
-def test_formulas_too_long_for_tables_can_be_learned_from(
-    method: str, all_symbols: str, config: TrainHWF, tmp_path: Path
-) -> None:
-    asked = replace(config, data=all_symbols, method=method, longest=15, steps=3)
-    result = finished(asked, tmp_path / "run")
-    assert result["digest"] == parts_of(asked, CPU).data.digest
-    assert set(result["test"]["by_length"]) == {str(length) for length in range(1, 16, 2)}
-    name, scores = evaluate_run(tmp_path / "run")
-    assert name == "embedded, new formulas" and scores.as_facts() == result["test"]
-    name, scores = evaluate_run(tmp_path / "run", all_symbols)  # other data are read as they are
-    assert name == "embedded" and set(scores.by_length) == {3}
-
-
-def test_without_validation_there_is_nothing_to_choose_by(config: TrainHWF) -> None:
+def test_without_validation_there_is_nothing_to_choose_by(short: Short) -> None:
     with pytest.raises(NGSError, match=r"validation is 0\.0; it must be above 0"):
-        replace(config, validation=0.0)
-    with pytest.raises(NGSError, match="no formulas are left to validate on"):
-        parts_of(replace(config, validation=0.001), CPU)
+        short.but(validation=0.0)
+    with pytest.raises(NGSError, match=f"no {short.what} are left to train on; use more of the data"):
+        short.but(validation=1.0).prepared()
 
 
-def test_the_checkpoint_is_chosen_on_validation_and_never_on_the_test(
-    data: str, config: TrainHWF, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["formulas", "questions"])
+def test_a_share_that_is_too_small_leaves_nothing(name: str, request: pytest.FixtureRequest) -> None:
+    few = request.getfixturevalue(name).but(validation=0.001)
+    with pytest.raises(NGSError, match=f"no {name} are left to validate on; use more of the data"):
+        few.prepared()
+
+
+def test_the_checkpoint_is_chosen_on_validation_and_never_on_the_test(sums: Short, tmp_path: Path) -> None:
     """The same run with a test part whose answers are all wrong picks the same network."""
-    formulas = packed.read(Path(data))
-    wrong = tuple(Fraction(k + 2, 97) for k in range(len(formulas.test)))
-    mislabelled = replace(formulas, test=Formulas(formulas.test.where, wrong, formulas.test.names))
-    packed.write(tmp_path / "wrong.ngs", mislabelled)
-    config = replace(config, method="posterior", steps=40, validate_every=5, learning_rate=3e-2)
-    honest = finished(config, tmp_path / "honest")
-    misled = finished(replace(config, data=str(tmp_path / "wrong.ngs")), tmp_path / "misled")
+    write_sums(tmp_path / "wrong.json", mistaken=20)
+    long = sums.but(steps=40, validate_every=5, learning_rate=3e-2)
+    honest = long.finished(tmp_path / "honest")
+    misled = long.but(data=str(tmp_path / "wrong.json")).finished(tmp_path / "misled")
     assert honest["test"]["calculation"] > 0 == misled["test"]["calculation"]
     assert honest["chosen_step"] == misled["chosen_step"]
-    weights = [tensor_file.load(tmp_path / name / BEST, A_NETWORK, "")[0] for name in ("honest", "misled")]
-    assert all(torch.equal(tensor, weights[1][name]) for name, tensor in weights[0].items())
+    assert same_tensors(weights(tmp_path / "honest"), weights(tmp_path / "misled"))
 
-    curve = [
-        (row["validation"]["calculation"], row["step"])
-        for row in read_rows(tmp_path / "honest" / METRICS)
-        if "validation" in row
-    ]
+    rows = [row for row in read_rows(tmp_path / "honest" / METRICS) if "validation" in row]
+    curve = [(row["validation"]["calculation"], row["step"]) for row in rows]
     assert max(curve)[1] == honest["chosen_step"]  # of equals the later
     assert len({calculation for calculation, _ in curve}) > 1
     assert honest["validation"]["calculation"] == max(curve)[0]
 
 
+@dataclass(frozen=True)
+class MadeUp:
+    accuracy: float
+
+    def as_facts(self) -> dict[str, Any]:
+        return {"accuracy": self.accuracy}
+
+
 def test_of_equally_good_networks_the_later_is_kept(
-    config: TrainHWF, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With scores made up: the third validation is the last of the best, though the test says otherwise."""
-    on_validation, on_test = iter([3, 9, 9, 4]), iter([1, 2, 3, 40])
+    on_validation, on_test = iter([0.03, 0.09, 0.09, 0.04]), iter([0.01, 0.02, 0.03, 0.4])
 
-    def made_up(network: object, reasoner: Reasoner) -> Scores:
-        right = next(on_validation if len(reasoner.examples) == 16 else on_test, 0)
-        return Scores({1: Score(100, 100, right, None, None)})
+    def made_up(network: object, part: Any) -> MadeUp:
+        return MadeUp(next(on_test if len(part.examples) == TESTED else on_validation, 0.0))
 
-    monkeypatch.setattr(hwf.PreparedFormulas, "measure", staticmethod(made_up))
-    config = replace(config, steps=20, test_curve=True)
-    assert finished(config, tmp_path / "run")["chosen_step"] == 15
+    monkeypatch.setattr(type(short.prepared()), "measure", staticmethod(made_up))
+    asked = short.but(steps=8, validate_every=2, test_curve=True)
+    assert asked.finished(tmp_path / "run")["chosen_step"] == 6
     rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]
-    assert [row["validation"]["calculation"] for row in rows] == [0.03, 0.09, 0.09, 0.04]
-    assert [row["test"]["calculation"] for row in rows] == [0.01, 0.02, 0.03, 0.4]
+    assert [row["validation"]["accuracy"] for row in rows] == [0.03, 0.09, 0.09, 0.04]
+    assert [row["test"]["accuracy"] for row in rows] == [0.01, 0.02, 0.03, 0.4]
 
 
-# A run that is interrupted.
+# What is refused
 
 
-def calls(monkeypatch: pytest.MonkeyPatch, before: Callable[[], None]) -> None:
-    """Have `before` called whenever a run is about to write something."""
-
-    def first(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            before()
-            return function(*args, **kwargs)
-
-        return call
-
-    monkeypatch.setattr(tensor_file, "save", first(tensor_file.save))
-    for name in ("add", "write", "open"):
-        monkeypatch.setattr(Record, name, first(getattr(Record, name)))
-
-
-class PowerCutError(Exception):
-    pass
-
-
-def test_a_crash_before_any_write_costs_nothing(config: TrainHWF, tmp_path: Path) -> None:
-    """The run is stopped before its first, second, ... write, and resumed: always the same files."""
-    config = replace(config, pretrain=1.0, steps=6, validate_every=4)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hwf, "PRETRAIN_STEPS", 3)
-        counted = []
-        with pytest.MonkeyPatch.context() as counting:
-            calls(counting, lambda: counted.append(1))
-            finished(config, tmp_path / "straight")
-        expected = facts_of(tmp_path / "straight")
-        assert len(counted) > 12
-        for number in range(len(counted)):
-            folder = tmp_path / str(number)
-            left = iter(range(number))
-
-            def cut(left: Iterator[int] = left) -> None:
-                if next(left, None) is None:
-                    raise PowerCutError
-
-            with pytest.MonkeyPatch.context() as cutting, pytest.raises(PowerCutError):
-                calls(cutting, cut)
-                finished(config, folder)
-            torch.manual_seed(1000 + number)  # whatever happened in between
-            finished(config, folder, resume=(folder / CONFIG).exists())
-            assert facts_of(folder) == expected, number
-
-
-@pytest.mark.parametrize("method", ["posterior", "reinforce", "mapo"])
-def test_a_run_that_is_left_goes_on_where_it_was(method: str, config: TrainHWF, tmp_path: Path) -> None:
-    config = replace(config, method=method)
-    finished(config, tmp_path / "straight")
-    events = train(config, tmp_path / "left")
-    for _ in range(3):
-        next(events)
-    events.close()  # type: ignore[attr-defined]
-    finished(config, tmp_path / "left", resume=True)
-    assert facts_of(tmp_path / "left") == facts_of(tmp_path / "straight")
-
-
-def test_a_killed_run_goes_on_where_it_was(config: TrainHWF, tmp_path: Path) -> None:
-    """kill -9 at a random moment of training, in a process of its own."""
-    seed = time.time_ns() % 1000
-    print(f"seed {seed}")
-    config = replace(config, steps=40)
-    folder = tmp_path / "killed"
-    command = [sys.executable, "-m", "tests.experiments.one_run", json.dumps(as_facts(config)), str(folder)]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    lines = Random(seed).randrange(0, 15)
-    begin = time.monotonic()
-    try:
-        while time.monotonic() < begin + 60 and process.poll() is None:
-            path = folder / METRICS
-            if path.exists() and path.read_bytes().count(b"\n") >= lines:
-                break
-            time.sleep(0.002)
-        time.sleep(Random(seed).random() * 0.03)
-    finally:
-        process.kill()
-    errors = process.communicate()[1]
-    assert process.returncode in (-9, 0), errors
-    assert (folder / CONFIG).exists(), errors
-    print(f"killed after {lines} lines, with result: {(folder / RESULT).exists()}")
-    finished(config, folder, resume=True)
-    finished(config, tmp_path / "straight")
-    assert facts_of(folder) == facts_of(tmp_path / "straight")
-
-
-def test_resuming_what_is_finished_changes_nothing(done: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(done, folder)
-    finished(load_config(folder).settings, folder, resume=True)
-    assert facts_of(folder) == facts_of(done)
-
-
-def test_the_seconds_of_a_resumed_run_add_up(config: TrainHWF, tmp_path: Path) -> None:
-    events = train(config, tmp_path)
-    for _ in range(4):
-        before = next(events)
-    events.close()  # type: ignore[attr-defined]
-    result = finished(config, tmp_path, resume=True)
-    assert result["training_seconds"] > before.row["seconds"] > 0
-
-
-# What is refused.
-
-
-def test_a_folder_that_holds_a_run_is_not_written_over(done: Path) -> None:
+def test_a_folder_that_holds_a_run_is_not_written_over(short: Short, done: Path) -> None:
     before = facts_of(done)
     with pytest.raises(NGSError, match="already holds a run; --resume it, --overwrite it, or choose another"):
-        finished(load_config(done).settings, done)
+        short.finished(done)
     assert facts_of(done) == before
 
 
-def test_a_run_is_resumed_with_its_own_configuration(done: Path) -> None:
-    with pytest.raises(NGSError, match="was trained with other settings; resume it with its own"):
-        finished(replace(load_config(done).settings, seed=99), done, resume=True)
-
-
-def test_where_there_is_no_run_there_is_nothing_to_resume(config: TrainHWF, tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"config\.json cannot be read: No such file .*; give the folder of a run"
-    ):
-        finished(config, tmp_path / "nowhere", resume=True)
-
-
-def flipped(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 4
-    path.write_bytes(content)
-
-
-def cut_short(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1000])
-
-
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def a_text(path: Path) -> None:
-    path.write_text("Dear diary, today I trained a network. " * 100)
-
-
-@pytest.mark.parametrize("spoil", [flipped, cut_short, emptied, a_text])
-@pytest.mark.parametrize("name", [CHECKPOINT, BEST])
-def test_what_is_damaged_is_refused_by_name(
-    spoil: Callable[[Path], None], name: str, done: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(done, folder)
-    spoil(folder / name)
-    with pytest.raises(DataError, match=name):
-        if name == CHECKPOINT:
-            finished(load_config(folder).settings, folder, resume=True)
-        else:
-            load_network(folder)
-
-
-def test_other_files_are_refused_by_name(done: Path, data: str, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(done, folder)
-    config = load_config(folder).settings
-    shutil.copy(data, folder / CHECKPOINT)
-    with pytest.raises(DataError, match=r"checkpoint\.safetensors is .*, not an NGS checkpoint"):
-        finished(config, folder, resume=True)
-    shutil.copy(done / BEST, folder / CHECKPOINT)
-    with pytest.raises(DataError, match=r"checkpoint\.safetensors is a trained NGS network, not an NGS ch"):
-        finished(config, folder, resume=True)
-    shutil.copy(done / CHECKPOINT, folder / BEST)
-    with pytest.raises(DataError, match=r"best\.safetensors is an NGS checkpoint, not a trained NGS network"):
-        load_network(folder)
-
-
-def test_the_checkpoint_of_another_configuration_is_refused_by_name(
-    done: Path, config: TrainHWF, tmp_path: Path
-) -> None:
-    finished(config, tmp_path / "other")
-    shutil.copy(tmp_path / "other" / CHECKPOINT, tmp_path / "kept")
-    folder = tmp_path / "copy"
-    shutil.copytree(done, folder)
-    shutil.copy(tmp_path / "kept", folder / CHECKPOINT)
-    with pytest.raises(DataError, match=r"checkpoint\.safetensors is of another configuration"):
-        finished(load_config(folder).settings, folder, resume=True)
-
-
-def test_a_network_for_other_symbols_is_refused(tmp_path: Path) -> None:
-    tensor_file.save(tmp_path / BEST, A_NETWORK, {}, {"symbols": ["x", "y"], "network": "small", "step": 1})
-    with pytest.raises(
-        DataError, match=r"best\.safetensors is no network of `ngs train hwf`: it has other symbols"
-    ):
-        load_network(tmp_path)
-
-
 @pytest.mark.parametrize("method", ["posterior", "1-bs", "supervised"])
-def test_a_loss_that_is_no_number_ends_the_run(method: str, config: TrainHWF, tmp_path: Path) -> None:
-    config = replace(config, method=method, learning_rate=1e30, schedule="constant", averaging=0.0)
-    with pytest.raises(NGSError, match="the loss is nan at step 5; lower the learning rate"):
-        finished(config, tmp_path / "run")
+@pytest.mark.parametrize("name, rate", [("formulas", 1e30), ("questions", 3e37)])
+def test_a_loss_that_is_no_number_ends_the_run(
+    method: str, name: str, rate: float, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """The network that draws its own programs too: nothing can be drawn from what is no number."""
+    short = request.getfixturevalue(name)
+    asked = short.but(method=method, learning_rate=rate, schedule="constant", averaging=0.0, steps=7)
+    with pytest.raises(NGSError, match="the loss is nan at step 7; lower the learning rate"):
+        asked.but(validate_every=7).finished(tmp_path / "run")
     assert not (tmp_path / "run" / CHECKPOINT).exists()
     assert not (tmp_path / "run" / RESULT).exists()
 
 
-def test_a_missing_data_set_is_named(config: TrainHWF, tmp_path: Path) -> None:
+def test_a_missing_data_set_is_named(formulas: Short, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing\.ngs: there is no such file"):
-        finished(replace(config, data="nothing.ngs"), tmp_path / "run")
+        formulas.but(data="nothing.ngs").finished(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_removing_a_run_leaves_what_else_is_there(done: Path, tmp_path: Path) -> None:
+def test_removing_a_run_leaves_what_else_is_there(sums: Short, straight: Straight, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
-    shutil.copytree(done, folder)
+    shutil.copytree(straight(sums), folder)
     (folder / "notes.txt").write_text("mine")
     remove(folder)
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["notes.txt"]
-    finished(load_config(done).settings, folder)  # there is room for another
-
-
-def test_other_data_in_the_same_place_is_noticed(tmp_path) -> None:
-    path = tmp_path / "x.ngs"
-    packed.write(path, embedded(train=80, test=20))
-    config = TrainHWF(data=str(path), steps=4, validate_every=2, batch_size=8)
-    events = train(config, tmp_path / "run")
-    while "validation" not in next(events).row:
-        pass
-    events.close()
-    packed.write(path, embedded(seed=1, train=80, test=20))
-    with pytest.raises(DataError, match=r"x\.ngs is not what .*run was trained on so far"):
-        list(train(config, tmp_path / "run", resume=True))
-
-
-def test_what_pretraining_made_is_not_chosen(tmp_path) -> None:
-    path = tmp_path / "x.ngs"
-    packed.write(path, embedded(train=80, test=20))
-    config = TrainHWF(
-        data=str(path),
-        method="reinforce",
-        steps=3,
-        validate_every=1,
-        batch_size=8,
-        pretrain=0.6,
-        pretrain_formulas=20,
-    )
-    rows = [event.row for event in train(config, tmp_path / "run")]
-    pretrained = [row["step"] for row in rows if row.get("lesson") == "pretrain"]
-    assert pretrained and rows[-1]["chosen_step"] > max(pretrained)
+    sums.finished(folder)  # there is room for another

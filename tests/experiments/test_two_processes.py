@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,11 @@ from ngs.errors import DataError
 from ngs.learning import tensor_file
 from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES
-from ngs.tasks.clevr import packed as packed_questions
-from ngs.tasks.clevr.dataset import Questions
-from ngs.tasks.clevr.embedded import synthetic
-from ngs.tasks.hwf import packed as packed_formulas
-from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.clevr import packed
 from ngs.tasks.run_folder import A_CHECKPOINT, A_NETWORK, BEST, CHECKPOINT, RESULT, TENSORBOARD
 from tests.experiments.finished_runs import facts_of, finished
 from tests.experiments.one_of_two_runs import STOPPED_AT, TINY, comparable, drawing, plain
+from tests.experiments.short_runs import few_questions, write_formulas
 from tests.experiments.training import train
 
 ROOT = Path(__file__).parents[2]
@@ -72,16 +68,10 @@ def launched(*words: str) -> str:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Data; the runs of two processes that `torchrun` started, one of them interrupted, are in `two`."""
-
-    def short(questions: Questions, number: int) -> Questions:
-        # So short that all their programs are enumerated: nothing is drawn for them.
-        return questions.select((questions.modules.lengths <= 7).nonzero().flatten()[:number])
-
     there = tmp_path_factory.mktemp("processes")
-    packed_formulas.write(there / "hwf.ngs", embedded(train=80, test=20, lengths={1: 0.5, 3: 0.5}))
-    made = synthetic(scenes=10, per_scene=8, validation_scenes=5, validation_per_scene=8)
-    few = replace(made, train=short(made.train, 40), validation=short(made.validation, 20))
-    packed_questions.write(there / "clevr.ngs", few)
+    write_formulas(there / "hwf.ngs")
+    # So short that all their programs are enumerated: nothing is drawn for them.
+    packed.write(there / "clevr.ngs", few_questions(longest=7, train=40))
     module = ["-m", "tests.experiments.one_of_two_runs", str(there)]
     launched("torchrun", "--nproc-per-node", "2", "--master-port", str(free_port()), *module)
     return there

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -120,3 +122,21 @@ def written(folder: Path, files: dict[str, Any], ending: str = ".json") -> Path:
         text = json.dumps(content).encode()
         (folder / f"{name}{ending}").write_bytes(gzip.compress(text) if ending.endswith(".gz") else text)
     return folder
+
+
+GONE = object()
+"""In place of a value that is taken away."""
+
+
+def spoiled(value: Any, place: str, new: Any) -> Any:
+    """A copy of `value` with another value at `place`, such as 'program[3].inputs'."""
+    value = copy.deepcopy(value)
+    *path, last = [int(key) if key.isdigit() else key for key in re.findall(r"\w+", place)]
+    inner = value
+    for key in path:
+        inner = inner[key]
+    if new is GONE:
+        del inner[last]
+    else:
+        inner[last] = new
+    return value

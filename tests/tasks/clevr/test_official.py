@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +16,18 @@ from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
 from ngs.tasks.json_list import elements
 from tests.tasks.clevr.official_files import (
+    GONE,
     published,
     scene,
     sound_files,
     sound_question,
     sound_scene,
+    spoiled,
     step,
     thing,
     written,
 )
 from tests.tasks.clevr.official_programs import to_official
-
-GONE = object()
-"""In place of a value that is taken away."""
-
-
-def spoiled(value: Any, place: str, new: Any) -> Any:
-    """A copy of `value` with another value at `place`, such as 'program[3].inputs'."""
-    value = copy.deepcopy(value)
-    *path, last = [int(key) if key.isdigit() else key for key in re.findall(r"\w+", place)]
-    inner = value
-    for key in path:
-        inner = inner[key]
-    if new is GONE:
-        del inner[last]
-    else:
-        inner[last] = new
-    return value
-
 
 # Programs
 
