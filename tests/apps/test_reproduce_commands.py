@@ -18,16 +18,15 @@ from ngs.apps import reproduce_commands
 from ngs.apps.cli import app
 from ngs.errors import NGSError
 from ngs.experiments.catalogue import index, page
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.environment import environment
-from ngs.experiments.job import Job, address
 from ngs.experiments.record import Record
-from ngs.experiments.results.outcome import Outcome, read_outcome
-from ngs.experiments.results.tables import Section, table
-from ngs.experiments.run import Progress
 from ngs.experiments.sweep.attempt import Event
 from ngs.experiments.sweep.store import Store, addressed
+from ngs.tasks.results.experiment import Cell, Experiment, Means
+from ngs.tasks.results.job import Job, Progress, address
+from ngs.tasks.results.outcome import Outcome, read_outcome
+from ngs.tasks.results.tables import Section, table
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT
 
 

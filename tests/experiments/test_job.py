@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.job import DEFAULTS, Job, Trained, address, data_facts
-from ngs.experiments.jobs.corrections import Corrections
-from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.jobs.workloads import BatchSize, Digits
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.paper.long_test import LongTest
+from ngs.tasks.hwf.paper.workloads import BatchSize, Digits
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.results.corrections import Corrections
+from ngs.tasks.results.job import DEFAULTS, Job, Trained, address, data_facts
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, RESULT, load_config
 from ngs.tasks.settings import RunSettings
 from tests.experiments.finished_runs import facts_of

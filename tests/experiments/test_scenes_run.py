@@ -14,7 +14,6 @@ import torch
 
 from ngs.errors import DataError, NGSError, ParseError
 from ngs.experiments import seen_questions
-from ngs.experiments.job import address, data_facts
 from ngs.experiments.record import read_rows
 from ngs.experiments.run import evaluate_run
 from ngs.experiments.seen_questions import Cause, ask_about_pictures
@@ -29,6 +28,7 @@ from ngs.tasks.pictures import preparation as scenes
 from ngs.tasks.pictures.preparation import PreparedPictures, load_scene_reader, parts_of
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
 from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.results.job import address, data_facts
 from ngs.tasks.run_folder import BEST, CONFIG, ENVIRONMENT, METRICS, RESULT
 from tests.experiments.finished_runs import facts_of, finished
 from tests.experiments.training import as_facts, train, trained

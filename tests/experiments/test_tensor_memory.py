@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from ngs.experiments.tensor_memory import peak_tensor_mb
+from ngs.tasks.costs.tensor_memory import peak_tensor_mb
 
 CPU = torch.device("cpu")
 MB = 2**18

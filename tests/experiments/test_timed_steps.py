@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ngs.experiments.timed_steps import timed
+from ngs.tasks.costs.timed_steps import timed
 
 
 def test_actions_are_timed_in_turn() -> None:

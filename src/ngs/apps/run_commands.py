@@ -17,10 +17,10 @@ from ngs.apps.printing import plain_console, print_json, tell
 from ngs.errors import NGSError
 from ngs.experiments import comparison
 from ngs.experiments.report.page import write_report
-from ngs.experiments.results.tables import in_percent
 from ngs.experiments.run import evaluate_run
 from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
 from ngs.tasks.finding import find, installed
+from ngs.tasks.results.tables import in_percent
 from ngs.tasks.run_folder import load_config
 from ngs.tasks.trainable import MetricsView, Trainable
 

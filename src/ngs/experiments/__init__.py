@@ -9,15 +9,10 @@ itself what it needs and how it is shown (`ngs.tasks.trainable`).
     weights.py         what a run learned, in one file to give away
     comparison.py      several runs side by side
     seen_questions.py  questions answered from pixels
-    job.py             work whose result is kept, known by what it depends on
-    jobs               the jobs that are no training runs
+    doing.py           how a job is done
     sweep              many jobs, on this machine or on a Ray cluster
-    catalogue          the experiments of the results page, as data
-    results            their outcomes as tables and figures
+    catalogue          the experiments of all tasks, from folders of runs to records and a page
     report             the HTML report of one run
-    timed_steps.py     things timed in turn, training steps among them
-    tensor_memory.py   peak memory of tensors
-    power_law.py       exponents of growth, by least squares
 
 Nothing here prints or reads the command line: that is for `apps`. What any user of the library could need
 belongs to `learning`.

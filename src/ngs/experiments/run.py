@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.experiments.record import Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer, batch_taken
+from ngs.tasks.results.job import Progress
 from ngs.tasks.run_folder import (
     A_CHECKPOINT,
     A_NETWORK,
@@ -44,17 +45,6 @@ FEW = 20
 """Validation examples; a network that is chosen by fewer is chosen by chance."""
 LOG_EVERY = 10
 """Steps between lines of metrics: reading a loss waits for the device."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run is: after some steps, or after a validation."""
-
-    step: int
-    steps: int
-    """at most"""
-    row: Mapping[str, Any]
-    """what was measured"""
 
 
 def train(
@@ -192,15 +182,19 @@ class _Run:
             losses.append(step)
             validating = step.number % self.settings.validate_every == 0 or not trainer.steps_left
             # Before each checkpoint too: a resumed run then tells the same, and NaN is never saved as good.
-            if step.number % LOG_EVERY == 0 or validating:
+            testing = self.settings.test_curve and (validating or self.settings.tests_at(step.number))
+            if step.number % LOG_EVERY == 0 or validating or testing:
                 row = _row(losses)  # waits for the device
                 self.seconds, begin = self.seconds + time.perf_counter() - begin, time.perf_counter()
                 losses.clear()
                 yield self._tell({**row, "seconds": round(self.seconds, 3)})
             if validating:
-                told = self._tell(self._validate(step.number))
+                told = self._tell({**self._validate(step.number), **(self._tested() if testing else {})})
                 self._checkpoint()  # after the row: a resumed run keeps the rows up to its checkpoint
                 yield told
+            elif testing:
+                yield self._tell({"step": step.number, "seconds": round(self.seconds, 3), **self._tested()})
+            if validating or testing:
                 begin = time.perf_counter()
         yield self._finish()
 
@@ -223,10 +217,11 @@ class _Run:
             self._keep(BEST, self.best_weights, step)
         if step <= self.settings.validate_every:
             self._keep(EARLY, self.trainer.learned.state_dict(), step)
-        row = {"step": step, "seconds": round(self.seconds, 3), "validation": metrics.as_facts()}
-        if self.settings.test_curve:
-            row["test"] = self.prepared.test(self.trainer.learned).as_facts()
-        return row
+        return {"step": step, "seconds": round(self.seconds, 3), "validation": metrics.as_facts()}
+
+    def _tested(self) -> dict[str, Any]:
+        """How good the network is on the test part: for curves, and nothing is chosen by it."""
+        return {"test": self.prepared.test(self.trainer.learned).as_facts()}
 
     def _checkpoint(self) -> None:
         tensors, place = self.trainer.state()

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.results.tables import rows_of
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
+from ngs.tasks.results.tables import rows_of
 from ngs.tasks.run_folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, Configured, read_facts, settings_for
 
 MOST_BYTES = 40_000_000

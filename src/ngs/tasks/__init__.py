@@ -13,6 +13,8 @@ an entry point in the group `ngs.tasks`. No other layer has to know it.
     clevr          questions about scenes, learned from their answers
     pictures       pictures of scenes: rendering them, and seeing the objects in them
     report         what a task tells about a run on its page
+    results        experiments as data, and their outcomes as tables and figures
+    costs          what steps cost in seconds and memory
     source.py      where the data of a task come from, and how they are divided
     image_file.py  an image file from anywhere, decoded safely
     json_list.py   a long list in a JSON file, element by element

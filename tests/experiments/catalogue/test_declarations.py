@@ -11,13 +11,13 @@ import pytest
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.catalogue import clevr_tables, hwf_curves, hwf_steps, hwf_tables
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
-from ngs.experiments.job import Job, Trained, address
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.results.published import published
 from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.results.experiment import Cell, Experiment, Means, jobs_of
+from ngs.tasks.results.job import Job, Trained, address
+from ngs.tasks.results.published import published
 from ngs.tasks.settings import RunSettings
 from tests.experiments.catalogue.small import Data
 

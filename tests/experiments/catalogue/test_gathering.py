@@ -12,16 +12,15 @@ import pytest
 import torch
 
 from ngs.errors import DataError
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.environment import environment
-from ngs.experiments.job import Job, address
 from ngs.experiments.record import Record
-from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.tables import Section
-from ngs.experiments.run import Progress
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.results.experiment import Cell, Experiment, Means, jobs_of
+from ngs.tasks.results.job import Job, Progress, address
+from ngs.tasks.results.outcome import Outcome, Place
+from ngs.tasks.results.tables import Section
 from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT
 
 

@@ -8,20 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from ngs.experiments.catalogue.examples import PLACE
-from ngs.experiments.catalogue.experiment import Experiment, jobs_of
+
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.catalogue.page import IMAGES, records, write_page
-from ngs.experiments.job import address
-from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
-from ngs.experiments.results.tables import Section
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.networks.pointer import SIZES
 from ngs.tasks.clevr.report.report import QuestionSearches
 from ngs.tasks.hwf.report.report import FormulaSearches
+from ngs.tasks.results.experiment import Experiment, jobs_of
+from ngs.tasks.results.job import address
+from ngs.tasks.results.outcome import Outcome, read_outcome, write_outcome
+from ngs.tasks.results.tables import Section
 from tests.experiments.catalogue.small import NETWORK, SIZE, Data, smaller
 
 NOT_RUN = "Not run yet: `ngs reproduce"

@@ -15,8 +15,6 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.job import address
-from ngs.experiments.jobs.corrections import Corrections, counted, examples_of, kinds_of
 from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
@@ -31,6 +29,8 @@ from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.report.report import FormulaSearches
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.results.corrections import Corrections, counted, examples_of, kinds_of
+from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT, read_facts
 from tests.experiments.report.wrong_answers import FINE, HOPELESS, LUCKY, SPURIOUS, TRUE, readings_of
 from tests.experiments.training import train, trained

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from ngs.errors import NGSError
-from ngs.experiments.job import address
-from ngs.experiments.jobs.long_test import LongTest
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.paper.long_test import LongTest
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT
 from tests.experiments.finished_runs import finished
 from tests.experiments.training import trained

@@ -10,9 +10,12 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.job import address
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.jobs.workloads import (
+from ngs.grammar.library import arithmetic
+from ngs.grammar.normal_form import normal_form
+from ngs.tasks.clevr import packed
+from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.costs.step_cost import StepCost
+from ngs.tasks.hwf.paper.workloads import (
     BatchSize,
     Digits,
     FormulaLength,
@@ -22,10 +25,7 @@ from ngs.experiments.jobs.workloads import (
     Workload,
     formula_grammar,
 )
-from ngs.grammar.library import arithmetic
-from ngs.grammar.normal_form import normal_form
-from ngs.tasks.clevr import packed
-from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT, read_facts
 
 

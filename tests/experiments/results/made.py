@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngs.experiments.results.outcome import Outcome, Place, Run
+from ngs.tasks.results.outcome import Outcome, Place, Run
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ngs.experiments.results.curves import curves_figure, together
+from ngs.tasks.results.curves import curves_figure, together
 
 CURVES = {"slow": [(10, [0.1, 0.3]), (20, [0.2, 0.6])], "fast": [(10, [0.9])], "absent": []}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.results.outcome import (
+from ngs.tasks.results.outcome import (
     Outcome,
     commits,
     devices,

@@ -6,11 +6,11 @@ import tomllib
 from importlib.resources import files
 
 import pytest
-
 from ngs.experiments.catalogue.settings import HWF_ROWS
-from ngs.experiments.results.published import published, released_curves
 
-DATA = files("ngs.experiments.results") / "data"
+from ngs.tasks.results.published import published, released_curves
+
+DATA = files("ngs.tasks.results") / "data"
 TABLES = tomllib.loads((DATA / "published.toml").read_text(encoding="utf-8"))
 
 

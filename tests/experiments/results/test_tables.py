@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ngs.experiments.comparison import Spread
-from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.published import Published
-from ngs.experiments.results.tables import in_percent, plain, provenance, table
+from ngs.tasks.results.outcome import Outcome, Place, Spread
+from ngs.tasks.results.published import Published
+from ngs.tasks.results.tables import in_percent, plain, provenance, table
 from tests.experiments.results.made import outcome, place
 
 CALCULATION = "calculation"

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngs.experiments.job import Job, Trained
-from ngs.experiments.run import Progress
+from ngs.tasks.results.job import Job, Progress, Trained
 from ngs.tasks.run_folder import CONFIG, RESULT
 
 

@@ -12,11 +12,10 @@ import pytest
 from filelock import Timeout
 
 from ngs.errors import NGSError
-from ngs.experiments.job import address
-from ngs.experiments.run import Progress
 from ngs.experiments.sweep.attempt import Event, attempt
 from ngs.experiments.sweep.local import ThisProcess, gpus, run_here
 from ngs.experiments.sweep.store import ERROR, Store, addressed
+from ngs.tasks.results.job import Progress, address
 from ngs.tasks.run_folder import RESULT
 from tests.experiments.sweep.jobs import Sum, attempts, ends
 from tests.experiments.sweep.one_sweep import start

@@ -18,8 +18,9 @@ from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State, run_folder, run_folders
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.results.outcome import read_outcome
-from ngs.experiments.results.tables import provenance
+from ngs.experiments.catalogue.page import findings
+from ngs.tasks.results.outcome import read_outcome
+from ngs.tasks.results.tables import provenance
 
 REPORT_HEADERS = {
     # A report has styles and pictures of its own, no scripts, and links to its own sections only.
@@ -203,7 +204,7 @@ def _shown(name: str, path: FilePath, changed: int) -> ResultText:
     return ResultText(
         name=name,
         title=experiment.title,
-        about=experiment.about,
+        about=findings(path.with_suffix(".md")),
         text=re.sub(r"\n{3,}", "\n\n", text).strip(),
         done=done,
         wanted=wanted,

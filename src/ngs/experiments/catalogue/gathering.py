@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.catalogue.experiment import Cell, Experiment
-from ngs.experiments.job import Job, address
 from ngs.experiments.record import read_rows
-from ngs.experiments.results.outcome import Outcome, Place, Run
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.results.experiment import Cell, Experiment
+from ngs.tasks.results.job import Job, address
+from ngs.tasks.results.outcome import Outcome, Place, Run
 from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, read_facts
 
 AGAIN = "delete its folder, and `ngs reproduce` does it again"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ngs.errors import NGSError
-from ngs.experiments.catalogue.experiment import Cell, addresses_of
-from ngs.experiments.job import Job, address
-from ngs.experiments.results.outcome import Run, read_outcome
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.results.experiment import Cell, addresses_of
+from ngs.tasks.results.job import Job, address
+from ngs.tasks.results.outcome import Run, read_outcome
 
 
 def recalled(

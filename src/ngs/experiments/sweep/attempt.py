@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import Literal, NamedTuple
 
 from ngs.errors import NGSError
+from ngs.experiments.doing import do
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.tasks.run_folder import RESULT
 
@@ -28,7 +29,7 @@ def attempt(entry: Addressed, store: Store) -> Events:
         with store.writing(entry.address) as folder:
             found = store.has(entry.address)
             if not found:
-                for progress in entry.job.do(folder, [store.at(need) for need in entry.needs]):
+                for progress in do(entry.job, folder, [store.at(need) for need in entry.needs]):
                     yield Event(entry, "running", f"step {progress.step} of {progress.steps}")
         if not store.has(entry.address):
             raise NGSError(f"it ended without writing {RESULT}")

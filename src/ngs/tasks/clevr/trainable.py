@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngs.tasks.clevr.settings import TrainCLEVR
-from ngs.tasks.trainable import MetricsView, Trainable
+from ngs.tasks.trainable import MetricsView, Source, Trainable
 
 if TYPE_CHECKING:
     import torch
 
     from ngs.tasks.clevr.preparation import PreparedQuestions
     from ngs.tasks.clevr.scores import ProgramScores
+    from ngs.tasks.costs.step_cost import StepCost
     from ngs.tasks.report.gallery import Page
+    from ngs.tasks.results.experiment import Experiment
+
+QUESTIONS = Source("clevr", "CLEVR-25k", "data/CLEVR-25k.ngs")
 
 
 class ReadingQuestions(Trainable):
@@ -27,6 +32,7 @@ class ReadingQuestions(Trainable):
     name = "clevr"
     about = __doc__ or ""
     settings = TrainCLEVR
+    sources = (QUESTIONS,)
     metrics = MetricsView(
         examples="questions",
         shares={"answers": "answers right", "programs": "programs right", "equivalent": "up to equivalence"},
@@ -58,6 +64,16 @@ class ReadingQuestions(Trainable):
         from ngs.tasks.report.gallery import Page, ReadAgain
 
         return Page(QuestionReport, ReadAgain(self, QuestionReport, readings))
+
+    def experiments(self) -> Sequence[Experiment]:
+        from ngs.tasks.clevr.paper import EXPERIMENTS
+
+        return EXPERIMENTS
+
+    def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
+        from ngs.tasks.clevr.paper.workloads import FULL, QUICK
+
+        return QUICK if quick else FULL
 
 
 CLEVR = ReadingQuestions()

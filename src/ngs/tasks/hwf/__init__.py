@@ -22,5 +22,6 @@ come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.A
     modular_arithmetic.py  judges long formulas modulo primes, exactly
     pictures.py            formulas from image files
     segmentation.py        which pieces of ink in a line are one symbol
+    paper                  the paper's tables and figures of formulas, and experiments beside them
     report                 what is shown of a run: its images, confusions and corrections
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import Rows, our_hwf, quick_hwf, seeds
-from ngs.experiments.comparison import Spread
-from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.tables import Section, in_percent, plain, rows_of, share
+from ngs.tasks.hwf.paper.long_test import LongTest
+from ngs.tasks.hwf.paper.settings import ours, small
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.trainable import FORMULAS
+from ngs.tasks.results.experiment import Cell, Experiment, Means, Rows, seeds
+from ngs.tasks.results.outcome import Outcome, Place, Spread
+from ngs.tasks.results.tables import Section, in_percent, plain, rows_of, share
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
 TRAINED, READ = "trained", "read"
@@ -36,11 +36,11 @@ def cells(config: Callable[..., TrainHWF], number: int, formulas: int) -> list[C
 
 
 def full(means: Means) -> list[Cell]:
-    return cells(partial(our_hwf, data=means.hwf, steps=1000), means.seeds, formulas=1000)
+    return cells(partial(ours, data=means.path(FORMULAS), steps=1000), means.seeds, formulas=1000)
 
 
 def quick(means: Means) -> list[Cell]:
-    return cells(quick_hwf, means.seeds, formulas=50)
+    return cells(small, means.seeds, formulas=50)
 
 
 def show(outcome: Outcome) -> Section:
@@ -80,13 +80,9 @@ def _read(place: Place) -> str:
 EXPERIMENT = Experiment(
     "hwf-long",
     "Handwritten formulas: beyond length 7",
-    "Networks trained on HWF (up to 7 symbols), or on new formulas of up to 15 and 19 symbols written with "
-    "its training images, read new formulas written with its test images: 1,000 of each length. *As the "
-    "symbols predict* is the share of right symbols to the power of the length. Seconds an epoch are those "
-    "of the runs as they ran, other runs beside them; how time and memory grow with the length is under "
-    "`cost`.",
-    ("hwf",),
+    (FORMULAS,),
     full,
     quick,
     show,
+    in_paper=False,
 )

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ngs.experiments.comparison import Spread
-from ngs.experiments.results.outcome import Outcome, Place, commits, devices
-from ngs.experiments.results.published import Published
+from ngs.tasks.results.outcome import Outcome, Place, Spread, commits, devices
+from ngs.tasks.results.published import Published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

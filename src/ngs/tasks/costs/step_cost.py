@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,18 @@ from typing import Any
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job, finish
-from ngs.experiments.jobs.workloads import Workload
-from ngs.experiments.power_law import power_law
-from ngs.experiments.run import Progress
-from ngs.experiments.tensor_memory import peak_tensor_mb
-from ngs.experiments.timed_steps import timed
 from ngs.gpu import rounded_products
+from ngs.tasks.costs.power_law import power_law
+from ngs.tasks.costs.tensor_memory import peak_tensor_mb
+from ngs.tasks.costs.timed_steps import timed
+from ngs.tasks.costs.workloads import Workload
+from ngs.tasks.results.job import Measurement, Measuring, Progress
 
 MEASURED = ("seconds", "memory_mb")
 
 
 @dataclass(frozen=True)
-class StepCost(Job):
+class StepCost(Measurement):
     """Some methods on work of several sizes.
 
     Seconds are the median over `rounds` steps, the methods in turn, each waited for. On a GPU products are
@@ -73,14 +72,18 @@ class StepCost(Job):
     def alone(self) -> bool:
         return True
 
-    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+    @property
+    def runs_on(self) -> str:
+        return self.device
+
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         """Size by size, from the first: measurements of two attempts would not be of one moment."""
         if self.device == "cuda" and not torch.cuda.is_available():
             raise NGSError("the device is cuda, and PyTorch finds none here; run this where there is a GPU")
         with rounded_products():
-            yield from self._measured(folder, torch.device(self.device))
+            return (yield from self._measured(torch.device(self.device)))
 
-    def _measured(self, folder: Path, device: torch.device) -> Iterator[Progress]:
+    def _measured(self, device: torch.device) -> Measuring:
         measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
         for number, value in enumerate(self.values, 1):
             # Once unmeasured: what is made a single time, by whoever comes first, is nobody's cost.
@@ -94,9 +97,7 @@ class StepCost(Job):
                 measured[method].append(row)
             yield Progress(number, len(self.values), rows)
         costs = {method: {"measured": rows, "exponents": _laws(rows)} for method, rows in measured.items()}
-        result = {"unit": self.workload.unit, "costs": costs}
-        finish(folder, device, result)
-        yield Progress(len(self.values), len(self.values), result)
+        return {"unit": self.workload.unit, "costs": costs}
 
 
 def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:

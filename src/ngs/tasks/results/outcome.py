@@ -6,12 +6,26 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.comparison import Spread
-from ngs.experiments.results.curves import Curve, together
 from ngs.learning.whole_file import replacing
+from ngs.tasks.results.curves import Curve, together
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The values of some runs, their mean and sample standard deviation."""
+
+    mean: float
+    deviation: float | None
+    """None of a single run"""
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(mean(values), stdev(values) if len(values) > 1 else None, tuple(values))
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,17 @@ from typing import Any
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job, Trained, finish
-from ngs.experiments.run import Progress
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.finding import find
 from ngs.tasks.report.gallery import ReadAgain
 from ngs.tasks.report.searches import Searches
+from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
 from ngs.tasks.run_folder import EARLY, step_of
 
 
 @dataclass(frozen=True)
-class Corrections(Job):
+class Corrections(Measurement):
     """Corrections of what the early network of a run misreads in its training examples."""
 
     run: Trained
@@ -71,12 +70,13 @@ class Corrections(Job):
         own: ChainSettings = self.run.settings.chain
         return replace(own, steps=self.walk_steps)
 
-    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         (run,) = needed
         found = self.corrected(run)
         readings = found.readings
         possible = [fate.value for fate in found.possible]
-        result = {
+        yield Progress(0, 1, {})
+        return {
             "step": step_of(run / EARLY, self.run.task),
             self.noun: len(readings),
             "wrong": len(readings.wrong),
@@ -87,8 +87,6 @@ class Corrections(Job):
             },
             "examples": list(examples_of(found, self.examples, folder)),
         }
-        finish(folder, torch.device("cpu"), result)
-        yield Progress(1, 1, result)
 
     def corrected(self, run: Path) -> Searches[Any]:
         parts = find(self.run.task).prepare(self.run.settings, torch.device("cpu")).parts

@@ -8,7 +8,7 @@ more; symbols of which some are read worse than others make it less, because a m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,6 @@ from accelerate import Accelerator
 from torch import nn
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job, Trained, finish
-from ngs.experiments.run import Progress
 from ngs.learning.metrics import measure
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import reasoner
@@ -28,10 +26,11 @@ from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.preparation import load_network
+from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
 
 
 @dataclass(frozen=True)
-class LongTest(Job):
+class LongTest(Measurement):
     """New formulas of each length, written with the test images of a run's data, read by its network."""
 
     run: Trained
@@ -56,18 +55,19 @@ class LongTest(Job):
     def needs(self) -> tuple[Job, ...]:
         return (self.run,)
 
-    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+    @property
+    def runs_on(self) -> str:
+        return str(Accelerator().device)
+
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         (run,) = needed
         device = Accelerator().device
         network, data = load_network(run).to(device), load(self.run.settings.data)
         by_length: dict[str, dict[str, Any]] = {}
         for done, length in enumerate(self.lengths, 1):
             by_length[str(length)] = row = self._read(network, data, length, device)
-            if done < len(self.lengths):
-                yield Progress(done, len(self.lengths), {"length": length, **row})
-        result = {"data": data.name, "digest": data.digest, "by_length": by_length}
-        finish(folder, device, result)
-        yield Progress(len(self.lengths), len(self.lengths), result)
+            yield Progress(done, len(self.lengths), {"length": length, **row})
+        return {"data": data.name, "digest": data.digest, "by_length": by_length}
 
     def _read(
         self, network: nn.Module, data: HandwrittenFormulas, length: int, device: torch.device

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.catalogue.settings import Rows, grid, paper_hwf, quick_hwf
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.jobs.workloads import WalkSteps
-from ngs.experiments.results.curves import Curve, curves_figure
-from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.tables import Section, in_percent, rows_of, share
+from ngs.tasks.costs.step_cost import StepCost
+from ngs.tasks.hwf.paper.settings import paper, small
+from ngs.tasks.hwf.paper.workloads import WalkSteps
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.trainable import FORMULAS
+from ngs.tasks.results.curves import Curve, curves_figure
+from ngs.tasks.results.experiment import Cell, Experiment, Means, Rows, grid
+from ngs.tasks.results.outcome import Outcome, Place
+from ngs.tasks.results.tables import Section, in_percent, rows_of, share
 
 STEPS = (1, 5, 10, 20)
 BEGINNING, WHOLE, COST = "beginning", "whole", "cost"
@@ -37,12 +38,12 @@ def full(means: Means) -> list[Cell]:
         WHOLE: {"steps": 100_000, "validate_every": 2500},  # m = 5: a line of hwf-curves
     }
     cost = StepCost(WalkSteps(network="paper"), STEPS, ("m-bs",))
-    return cells(partial(paper_hwf, data=means.hwf), columns, means, cost)
+    return cells(partial(paper, data=means.path(FORMULAS)), columns, means, cost)
 
 
 def quick(means: Means) -> list[Cell]:
     cost = StepCost(WalkSteps(), STEPS, ("m-bs",), rounds=3, warm_up=1)
-    return cells(quick_hwf, {BEGINNING: {"validate_every": 25}, WHOLE: {}}, means, cost)
+    return cells(small, {BEGINNING: {"validate_every": 25}, WHOLE: {}}, means, cost)
 
 
 def show(outcome: Outcome) -> Section:
@@ -88,17 +89,7 @@ def _joined(beginning: Place, whole: Place) -> Curve:
 EXPERIMENT = Experiment(
     "hwf-steps",
     "Handwritten formulas: steps of back-search",
-    "The paper's `fig_HME_m_BS`: m-BS with m steps, its settings, for 100,000 iterations; and for 1,500, "
-    "tested more often, to see how soon each of them learns. The figure has the beginning of these and goes "
-    "on with the others. As in the paper, more steps make learning faster, but here only at first: with the "
-    "same seed, 20 of them are ahead of one by 1 to 23 points after 100 iterations and by 1 to 5 after 200, "
-    "on average by 1.3 or less until 1,000, and by 0.2 or less from then on. The chosen networks of the long "
-    "runs are 0.4 points better with 20 steps than with one, but with 10 hardly better: three seeds do not "
-    "settle such differences. The milliseconds are those of a training step on formulas of length 7, waited "
-    "for, while nothing else runs. In the paper more steps take more time. When this was measured, "
-    "a whole walk was one launch on a GPU, and 20 steps cost a tenth of a millisecond more than one; that "
-    "kernel is gone ([speed today](benchmarks.md)).",
-    ("hwf",),
+    (FORMULAS,),
     full,
     quick,
     show,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,22 +23,11 @@ class Published:
 
 
 @cache
-def published(label: str) -> Published:
-    """A table by its label in the paper, or the name we gave it."""
-    facts = tomllib.loads(_data("published.toml"))[label]
+def published(package: str, label: str) -> Published:
+    """A table by its label in the paper, or the name we gave it, from published.toml in a package."""
+    facts = tomllib.loads((files(package) / "published.toml").read_text(encoding="utf-8"))[label]
     rows = {
         row: dict(zip(facts["columns"], values, strict=False))  # what is missing stands at the end
         for row, values in facts["rows"].items()
     }
     return Published(label, facts["caption"], rows)
-
-
-@cache
-def released_curves() -> Mapping[str, tuple[tuple[float, float, float], ...]]:
-    """By method: iteration, calculation and symbol accuracy, as the paper's authors logged them."""
-    curves = json.loads(_data("released_curves.json"))["curves"]
-    return {name: tuple(map(tuple, points)) for name, points in curves.items()}
-
-
-def _data(name: str) -> str:
-    return (files(__package__) / "data" / name).read_text(encoding="utf-8")
