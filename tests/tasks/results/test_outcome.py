@@ -16,7 +16,7 @@ from ngs.tasks.results.outcome import (
     read_outcome,
     write_outcome,
 )
-from tests.experiments.results.made import COMMIT, outcome, place, run
+from tests.tasks.results.made import COMMIT, outcome, place, run
 
 CURVE = ({"step": 5, "seconds": 0.1, "calculation": 0.25}, {"step": 10, "seconds": 0.2, "calculation": 0.5})
 SOME = outcome(

@@ -9,7 +9,7 @@ import pytest
 from ngs.tasks.results.outcome import Outcome, Place, Spread
 from ngs.tasks.results.published import Published
 from ngs.tasks.results.tables import in_percent, plain, provenance, table
-from tests.experiments.results.made import outcome, place
+from tests.tasks.results.made import outcome, place
 
 CALCULATION = "calculation"
 KNOWN = Published("tab", "Some table", {"a": {"x": 50.0, "y": 60.0}, "other": {"x": 1.25}, "last": {}})
