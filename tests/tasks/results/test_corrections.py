@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
+from ngs.experiments.doing import do
 from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
@@ -129,7 +130,7 @@ def question_run(question_job: Corrections, tmp_path_factory: pytest.TempPathFac
 
 def done(job: Corrections, folder: Path, run: Path) -> Any:
     """The result, after checks that hold for formulas and questions."""
-    for _ in job.do(folder, [run]):
+    for _ in do(job, folder, [run]):
         pass
     result = read_facts(folder / RESULT)
     assert read_facts(folder / ENVIRONMENT)["device"] == "cpu"

@@ -6,28 +6,34 @@ import tomllib
 from importlib.resources import files
 
 import pytest
-from ngs.experiments.catalogue.settings import HWF_ROWS
 
-from ngs.tasks.results.published import published, released_curves
+from ngs.tasks.hwf.paper.curves import released_curves
+from ngs.tasks.hwf.paper.settings import ROWS
+from ngs.tasks.results.published import published
 
-DATA = files("ngs.tasks.results") / "data"
-TABLES = tomllib.loads((DATA / "published.toml").read_text(encoding="utf-8"))
+TABLES = {
+    (package, label): facts
+    for package in ("ngs.tasks.hwf.paper", "ngs.tasks.clevr.paper")
+    for label, facts in tomllib.loads((files(package) / "published.toml").read_text("utf-8")).items()
+}
 
 
-@pytest.mark.parametrize("label", TABLES)
-def test_a_table_is_in_percent(label: str) -> None:
-    known = published(label)
+@pytest.mark.parametrize(("package", "label"), TABLES)
+def test_a_table_is_in_percent(package: str, label: str) -> None:
+    known = published(package, label)
     assert known.label == label and known.caption
     for row, values in known.values.items():
-        assert len(TABLES[label]["rows"][row]) == len(values) <= len(TABLES[label]["columns"])
+        assert (
+            len(TABLES[package, label]["rows"][row]) == len(values) <= len(TABLES[package, label]["columns"])
+        )
         assert all(1 < value <= 100 for value in values.values())
     assert max(value for values in known.values.values() for value in values.values()) > 90
 
 
-@pytest.mark.parametrize("label", [label for label in TABLES if label.startswith("tab_")])
-def test_more_data_never_make_back_search_worse(label: str) -> None:
+@pytest.mark.parametrize(("package", "label"), [key for key in TABLES if key[1].startswith("tab_")])
+def test_more_data_never_make_back_search_worse(package: str, label: str) -> None:
     """And it is the best row of each of the paper's tables."""
-    values = published(label).values
+    values = published(package, label).values
     assert list(values)[-1] == "NGS-m-BS"
     best = list(values["NGS-m-BS"].values())
     assert best == sorted(best) and len(best) == 4
@@ -36,17 +42,19 @@ def test_more_data_never_make_back_search_worse(label: str) -> None:
 
 
 def test_some_values_by_hand() -> None:
-    assert published("tab_HME_reult_acc_data_percentage").at("NGS-m-BS", "25%") == 93.3
-    assert published("tab_HME_symbol_acc_data_percentage").at("NGS-MAPO", "75%") == 78.5
-    assert published("tab_CLEVR_acc_data_percentage").at("NS-RL", "100%") == 12.5
-    assert published("one_length_only").at("ABLkit", "7") == 97.2
-    assert published("one_length_only").at("DeepStochLog", "7") is None
-    assert published("one_length_only").at("nobody", "7") is None
+    assert published("ngs.tasks.hwf.paper", "tab_HME_reult_acc_data_percentage").at("NGS-m-BS", "25%") == 93.3
+    assert (
+        published("ngs.tasks.hwf.paper", "tab_HME_symbol_acc_data_percentage").at("NGS-MAPO", "75%") == 78.5
+    )
+    assert published("ngs.tasks.clevr.paper", "tab_CLEVR_acc_data_percentage").at("NS-RL", "100%") == 12.5
+    assert formulas("one_length_only").at("ABLkit", "7") == 97.2
+    assert formulas("one_length_only").at("DeepStochLog", "7") is None
+    assert formulas("one_length_only").at("nobody", "7") is None
 
 
 def test_released_curves() -> None:
     curves = released_curves()
-    assert set(curves) == set(HWF_ROWS) - {"posterior", "supervised"}
+    assert set(curves) == set(ROWS) - {"posterior", "supervised"}
     for name, points in curves.items():
         steps = [point[0] for point in points]
         assert steps == sorted(set(steps)) and steps[0] == 157 and steps[-1] > 70_000, name

@@ -44,7 +44,7 @@ def write_page(outcomes: Mapping[str, Outcome], docs: Path) -> Path:
     marked = any(place.instead for outcome in outcomes.values() for place in outcome.places)
     parts = [HEAD.format(stand_ins=STAND_INS if marked else "")]
     for name, experiment in EXPERIMENTS.items():
-        parts.append(f"## {experiment.title}\n\n{findings(docs / RECORDS / f'{name}.md')}")
+        parts += [f"## {experiment.title}", findings(docs / RECORDS / f"{name}.md")]
         if name in outcomes:
             section = experiment.show(outcomes[name])
             record = f"[All runs]({RECORDS}/{name}.json)."
@@ -52,7 +52,7 @@ def write_page(outcomes: Mapping[str, Outcome], docs: Path) -> Path:
         else:
             parts.append(f"Not run yet: `ngs reproduce {name}`.")
     page = docs / PAGE
-    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+    page.write_text("\n\n".join(part.strip() for part in parts if part) + "\n", encoding="utf-8")
     return page
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ngs.errors import NGSError
+from ngs.experiments.doing import do
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.paper.long_test import LongTest
@@ -35,13 +36,13 @@ def done(job: LongTest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     """The folders of the run and of the job, and what the job told as it went."""
     run, folder = (tmp_path_factory.mktemp(name) for name in ("run", "job"))
     finished(job.run.settings, run)
-    return run, folder, [dict(progress.row) for progress in job.do(folder, [run])]
+    return run, folder, [dict(progress.row) for progress in do(job, folder, [run])]
 
 
 def test_every_length_is_read(job: LongTest, done: tuple[Path, Path, list[dict[str, Any]]]) -> None:
     _, folder, rows = done
     result = json.loads((folder / RESULT).read_text())
-    assert len(rows) == len(LENGTHS) and rows[-1] == result
+    assert len(rows) == len(LENGTHS) + 1 and rows[-1] == result
     assert list(result["by_length"]) == ["1", "7", "15"]
     for length, row in zip(LENGTHS, result["by_length"].values(), strict=True):
         assert row["examples"] == 20
@@ -60,7 +61,7 @@ def test_the_same_again_but_for_the_clock(
         return [(row["calculation"], row["formula"], row["symbol"]) for row in rows]
 
     run, folder, _ = done
-    list(job.do(tmp_path, [run]))
+    list(do(job, tmp_path, [run]))
     assert shares(tmp_path) == shares(folder)
 
 
