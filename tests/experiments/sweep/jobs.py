@@ -14,7 +14,10 @@ from typing import Any
 
 from ngs.experiments.doing import do
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
-from ngs.tasks.run_folder import CONFIG, RESULT, read_facts
+from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, RESULT, read_facts
+
+BEFORE = "before.json"
+"""What a training run wrote about its machine, before it is told again of the job."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Mortal(Measurement):
             if young and progress.step >= 10:
                 os.kill(os.getpid(), signal.SIGKILL)
             yield progress
+        (folder / BEFORE).write_bytes((folder / ENVIRONMENT).read_bytes())
         return read_facts(folder / RESULT)
 
 

@@ -18,9 +18,9 @@ from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import Trained
-from ngs.tasks.run_folder import CHECKPOINT, ENVIRONMENT, RESULT
+from ngs.tasks.run_folder import CHECKPOINT, RESULT
 from tests.experiments.finished_runs import facts_of, finished
-from tests.experiments.sweep.jobs import Mortal, Sum, attempts, ends
+from tests.experiments.sweep.jobs import BEFORE, Mortal, Sum, attempts, ends
 from tests.experiments.sweep.one_sweep import start
 from tests.experiments.sweep.outcome import of, unfinished, why
 
@@ -63,7 +63,7 @@ def test_a_killed_training_run_ends_as_if_nothing_had_happened(swept: Swept, tmp
     *_, end = run_here([swept.trained], swept.store, workers=2)
     folder = swept.store.folder(swept.trained)
     assert end.state == "done" and not (folder / ERROR).exists()
-    facts = json.loads((folder / ENVIRONMENT).read_text())
+    facts = json.loads((folder / BEFORE).read_text())
     assert len(facts["resumed"]) == 1 and facts["threads"] == 1  # they share those of this process
     finished(swept.trained.run.settings, tmp_path / "straight")
     assert facts_of(folder) == facts_of(tmp_path / "straight")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import partial
 from importlib.resources import files
 
 import pytest
@@ -42,10 +43,9 @@ def test_more_data_never_make_back_search_worse(package: str, label: str) -> Non
 
 
 def test_some_values_by_hand() -> None:
-    assert published("ngs.tasks.hwf.paper", "tab_HME_reult_acc_data_percentage").at("NGS-m-BS", "25%") == 93.3
-    assert (
-        published("ngs.tasks.hwf.paper", "tab_HME_symbol_acc_data_percentage").at("NGS-MAPO", "75%") == 78.5
-    )
+    formulas = partial(published, "ngs.tasks.hwf.paper")
+    assert formulas("tab_HME_reult_acc_data_percentage").at("NGS-m-BS", "25%") == 93.3
+    assert formulas("tab_HME_symbol_acc_data_percentage").at("NGS-MAPO", "75%") == 78.5
     assert published("ngs.tasks.clevr.paper", "tab_CLEVR_acc_data_percentage").at("NS-RL", "100%") == 12.5
     assert formulas("one_length_only").at("ABLkit", "7") == 97.2
     assert formulas("one_length_only").at("DeepStochLog", "7") is None
