@@ -124,7 +124,7 @@ def test_the_folder_says_what_ran_and_what_came_of_it(done: Path, data: str) -> 
         *(CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT),
         record.TENSORBOARD,
     }
-    assert load_config(done).settings.settings == TrainHWF(
+    assert load_config(done).settings == TrainHWF(
         data=data, steps=20, validate_every=10, batch_size=16, validation=0.2
     )
     result = json.loads((done / RESULT).read_text())
@@ -327,6 +327,22 @@ def test_of_equally_good_networks_the_later_is_kept(
     rows = [row for row in read_rows(tmp_path / "run" / METRICS) if "validation" in row]
     assert [row["validation"]["calculation"] for row in rows] == [0.03, 0.09, 0.09, 0.04]
     assert [row["test"]["calculation"] for row in rows] == [0.01, 0.02, 0.03, 0.4]
+
+
+def test_more_tests_at_the_beginning_change_nothing_else(config: TrainHWF, tmp_path: Path) -> None:
+    plain = replace(config, steps=20, test_curve=True)
+    finished(plain, tmp_path / "plain")
+    finished(replace(plain, test_growth=1.5), tmp_path / "grown")
+
+    def tested(name: str) -> dict[int, Any]:
+        return {row["step"]: row["test"] for row in read_rows(tmp_path / name / METRICS) if "test" in row}
+
+    assert list(tested("plain")) == [5, 10, 15, 20]
+    assert list(tested("grown")) == [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20]
+    assert tested("plain").items() <= tested("grown").items()
+    same = ("best", "early", "result", "choice")
+    plain_facts, grown_facts = facts_of(tmp_path / "plain"), facts_of(tmp_path / "grown")
+    assert [plain_facts[name] for name in same] == [grown_facts[name] for name in same]
 
 
 # A run that is interrupted.
