@@ -9,14 +9,10 @@ import torch
 
 from ngs.kernels import HAS_TRITON
 
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-"""Where kernels run in these tests."""
-
 needs_triton = pytest.mark.skipif(
     not HAS_TRITON and os.environ.get("NGS_TRITON") != "required",
     reason="needs Triton, which comes with PyTorch for GPUs; NGS_TRITON=required to fail without it",
 )
-needs_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 needs_the_interpreter = pytest.mark.skipif(torch.cuda.is_available(), reason="here the kernels are compiled")
 on_any_device = pytest.mark.usefixtures("kernels_on_any_device")
 without_warnings = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -28,18 +28,13 @@ class Driver:
         return 0
 
 
-def test_every_device_is_waited_for_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = Driver()
+@pytest.mark.parametrize("refuses", [False, True])
+def test_every_device_is_waited_for_asleep(refuses: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver without devices is told nothing."""
+    driver = Driver(refuses)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: driver)
     sleep_while_waiting()
-    assert driver.told == [(0, BLOCKING_SYNC), (1, BLOCKING_SYNC)]
-
-
-def test_a_driver_without_devices_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = Driver(refuses=True)
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: driver)
-    sleep_while_waiting()
-    assert driver.told == []
+    assert driver.told == ([] if refuses else [(0, BLOCKING_SYNC), (1, BLOCKING_SYNC)])
 
 
 @pytest.mark.parametrize("driver", [None, object()], ids=["none", "too old"])

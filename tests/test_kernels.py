@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ngs.grammar.constraint import Counting
+from ngs.grammar.multiset_constraint import Counting
 from ngs.grammar.padding import PAD
 from ngs.networks.pointer import Encoded, PointerNetwork, Size
 from ngs.networks.pointer_kernels import kernel_decoder
@@ -79,7 +79,8 @@ def in_single_precision(p: Autoregressive) -> Decoder:
 )
 @torch.no_grad()
 def test_decoding(name: str, layers: int, copies: bool) -> None:
-    from ngs.kernels.decoder import MOST_ROWS, greedy, sampling
+    from ngs.kernels.choices import greedy, sampling
+    from ngs.kernels.decoder import MOST_ROWS
 
     rng = random_source()
     programs = random_programs(rng, 10, 8)
@@ -105,7 +106,7 @@ def test_decoding(name: str, layers: int, copies: bool) -> None:
 
 @torch.no_grad()
 def test_a_decoder_that_has_diverged_chooses_something() -> None:
-    from ngs.kernels.decoder import greedy, sampling
+    from ngs.kernels.choices import greedy, sampling
 
     rng, rows = random_source(), torch.arange(5)
     programs = random_programs(rng, 5, 8)

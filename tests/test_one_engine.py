@@ -73,6 +73,7 @@ def course(task: str) -> PreparedAnswers:
     return PreparedQuestions(TrainCLEVR(fraction=0.05, start="likeliest", **ALIKE), torch.device("cpu"))
 
 
+@cache
 def functions_of_a_step(task: str, method: str, layers: tuple[str, ...]) -> set[str]:
     """The functions of some layers that one training step executes, by qualified name."""
     learner: Any = course(task)

@@ -3,10 +3,10 @@
 # Which sentences exist
 from ngs.grammar.automaton import PrefixAutomaton as PrefixAutomaton
 from ngs.grammar.automaton import prefix_automaton as prefix_automaton
-from ngs.grammar.constraint import Automaton as Automaton
+from ngs.grammar.prefix_constraint import Automaton as Automaton
 from ngs.grammar.constraint import Constraint as Constraint
 from ngs.grammar.constraint import Given as Given
-from ngs.grammar.constraint import Multiset as Multiset
+from ngs.grammar.multiset_constraint import Multiset as Multiset
 from ngs.grammar.grammar import Grammar as Grammar
 from ngs.grammar.library import arithmetic as arithmetic_grammar
 from ngs.grammar.padding import PAD as PAD

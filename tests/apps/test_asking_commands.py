@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from ngs.apps import asking_commands
 from ngs.apps.asking_commands import embedded_scenes
 from ngs.apps.cli import app
-from ngs.grammar.constraint import AnyOrder
+from ngs.grammar.multiset_constraint import AnyOrder
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import embedded
 from ngs.tasks.clevr.program import MODULES

@@ -278,9 +278,3 @@ def check_picture(case: Correction) -> None:
     assert all(left >= 0 and right <= across for _, left, right, _ in drawn + boxes["node"])
     if case.sentence is not None and case.position is not None:
         assert shown(case.sentence[case.position]) in drawn[case.position][3]
-
-
-def test_the_reading_is_what_it_says() -> None:
-    scores = reading(arithmetic(), "1+2", {0: "7"})
-    assert torch.allclose(scores.exp().sum(-1), torch.ones(3, dtype=torch.float64))
-    assert arithmetic().decode(scores.argmax(-1).tolist()) == ("1", "+", "2")

@@ -70,22 +70,41 @@ def test_unambiguous_grammars_pass(grammar: Grammar) -> None:
         refuse_ambiguity(grammar, length)
 
 
-def test_catalan_is_ambiguous_from_three_symbols_on() -> None:
+DOUBLED = 's: "x" a\na: -> zero\n  | b\nb: -> one'
+SUMS = 'start: sum\nsum: sum "+" sum -> add\n  | digit\ndigit: "1" | "2"'
+
+
+@pytest.mark.parametrize(
+    "grammar, length, sentence, where",
+    [
+        (CATALAN, 3, "a a a", '`s: "a"` (line 3) and `s: s s -> pair` (line 2)'),
+        (CATALAN, 5, "a a a", '`s: "a"` (line 3) and `s: s s -> pair` (line 2)'),  # the shortest sentence
+        (
+            DANGLING_ELSE,
+            7,
+            "if c if c s else s",
+            '`statement: "if" "c" statement -> when` (line 2) and '
+            '`statement: "if" "c" statement "else" statement -> choose` (line 3)',
+        ),
+        (Grammar.parse('a: b\n  | c\nb: "x"\nc: "x"'), 1, "x", "`a: b` (line 1) and `a: c` (line 2)"),
+        # where the trees part, not what they share
+        (Grammar.parse('a: b\n  | c\nb: d\nc: d\nd: "x"'), 1, "x", "`a: b` (line 1) and `a: c` (line 2)"),
+        (Grammar.parse(SUMS), 5, "1 + 1 + 1", '`sum: digit` (line 3) and `sum: sum "+" sum -> add` (line 2)'),
+        (Grammar.parse('s: a a\na: "x" | '), 1, "x", "`s: a a` (line 1)"),  # one rule, read in two ways
+        (Grammar.parse(DOUBLED), 1, "x", '`s: "x" a` (line 1)'),  # two ways to derive nothing
+    ],
+)
+def test_an_ambiguous_grammar_is_refused_like_this(
+    grammar: Grammar, length: int, sentence: str, where: str
+) -> None:
+    told = f"the sentence '{sentence}' has two trees, which part at {where}: {MEANING}; {REMEDY} {EXAMPLE}"
+    assert message(grammar, length) == told
+
+
+def test_shorter_sentences_have_one_tree() -> None:
     assert [unambiguous(CATALAN, n) for n in range(1, 6)] == [True, True, False, False, False]
+    assert [unambiguous(DANGLING_ELSE, n) for n in range(1, 8)] == [True] * 6 + [False]
     refuse_ambiguity(CATALAN, 2)
-    where = '`s: "a"` (line 3) and `s: s s -> pair` (line 2)'
-    for length in (3, 5):  # the shortest sentence is shown, whatever the length in question
-        assert message(CATALAN, length) == (
-            f"the sentence 'a a a' has two trees, which part at {where}: {MEANING}; {REMEDY} {EXAMPLE}"
-        )
-
-
-def test_a_dangling_else_belongs_to_either_if() -> None:
-    assert all(unambiguous(DANGLING_ELSE, n) for n in range(1, 7))
-    shown = message(DANGLING_ELSE, 7)
-    assert shown.startswith("the sentence 'if c if c s else s' has two trees, which part at ")
-    assert '`statement: "if" "c" statement -> when` (line 2)' in shown
-    assert '`statement: "if" "c" statement "else" statement -> choose` (line 3)' in shown
 
 
 @pytest.mark.parametrize(
@@ -103,30 +122,6 @@ def test_many_symbols_are_refused_at_once(rule: str, symbols: int, length: int, 
     begin = time.process_time()
     assert message(grammar, length).startswith(f"the sentence '{sentence}' has two trees")
     assert time.process_time() - begin < 0.25
-
-
-def test_a_symbol_read_through_two_names_is_ambiguous() -> None:
-    shown = message(Grammar.parse('a: b\n  | c\nb: "x"\nc: "x"'), 1)
-    where = "`a: b` (line 1) and `a: c` (line 2)"
-    assert shown.startswith(f"the sentence 'x' has two trees, which part at {where}: ")
-
-
-def test_the_rules_named_are_where_the_trees_part_not_what_they_share() -> None:
-    shared = Grammar.parse('a: b\n  | c\nb: d\nc: d\nd: "x"')
-    assert "part at `a: b` (line 1) and `a: c` (line 2): " in message(shared, 1)
-    sums = Grammar.parse('start: sum\nsum: sum "+" sum -> add\n  | digit\ndigit: "1" | "2"')
-    assert 'part at `sum: digit` (line 3) and `sum: sum "+" sum -> add` (line 2): ' in message(sums, 5)
-
-
-def test_one_rule_with_two_readings_is_named_once() -> None:
-    either = Grammar.parse('s: a a\na: "x" | ')
-    assert "the sentence 'x' has two trees, which part at `s: a a` (line 1): " in message(either, 1)
-
-
-def test_two_ways_to_derive_nothing_are_two_trees() -> None:
-    grammar = Grammar.parse('s: "x" a\na: -> zero\n  | b\nb: -> one')
-    assert not unambiguous(grammar, 1)
-    assert "the sentence 'x' has two trees, which part at `s: \"x\" a` (line 1): " in message(grammar, 1)
 
 
 def test_lines_are_those_of_the_grammar_at_hand_not_of_an_equal_one() -> None:

@@ -45,6 +45,8 @@ def check_against_enumeration(grammar: Grammar) -> None:
             continue
         assert automaton.accepts(state) == bool(longer[here])
         assert {w[here] for ws in longer.values() for w in ws if len(w) > here} <= set(automaton.legal(state))
+        for symbol in automaton.legal(state):  # no dead end
+            assert any(automaton.completes_in(automaton.advance(state, symbol), n) for n in range(64))
         for length, found in longer.items():
             assert automaton.count(length, prefix) == len(found)
             assert automaton.completes_in(state, length - here) == bool(found)
@@ -52,80 +54,38 @@ def check_against_enumeration(grammar: Grammar) -> None:
             assert automaton.legal_within(state, length - here) == tuple(following)
 
 
+def check_words(grammar: Grammar, rng: random.Random) -> None:
+    """Symbols by position, the sentences one symbol away, and the orders of a multiset."""
+    automaton = PrefixAutomaton(grammar)
+    for length in range(LONGEST + 1):
+        words = words_of(grammar, length)
+        every = tuple(tuple(sorted({word[t] for word in words})) for t in range(length))
+        assert automaton.symbols_at(length) == every
+        for word, t in product(
+            rng.sample(words, min(3, len(words))), rng.sample(range(length), min(1, length))
+        ):
+            begun = [w for w in words if w[:t] == word[:t]]
+            near = sorted(w[t] for w in begun if w[t + 1 :] == word[t + 1 :])
+            assert automaton.substitutes(word, t) == tuple(near)
+            rest = Counter(word[t:])
+            orders = sorted({w[t] for w in begun if Counter(w[t:]) == rest})
+            assert automaton.legal_from(automaton.run(word[:t]), rest) == tuple(orders)
+        if length < LONGEST:
+            possible = {tuple(sorted(word)) for word in words}
+            for multiset in combinations_with_replacement(range(len(grammar.symbols)), length):
+                assert automaton.completes_with(automaton.start, Counter(multiset)) == (multiset in possible)
+
+
 @pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
 def test_named_grammars_agree_with_enumeration(grammar: Grammar) -> None:
     check_against_enumeration(grammar)
-
-
-@given(grammars())
-def test_random_grammars_agree_with_enumeration(grammar: Grammar) -> None:
-    check_against_enumeration(grammar)
+    check_words(grammar, random.Random(0))
 
 
 @given(grammars(), st.randoms(use_true_random=False))
-def test_a_legal_symbol_has_a_sentence_that_goes_on_with_it(grammar: Grammar, rng: random.Random) -> None:
-    automaton = PrefixAutomaton(grammar)
-    prefix: tuple[int, ...] = ()
-    state = automaton.start
-    for _ in range(4):
-        for symbol in automaton.legal(state):
-            after = automaton.advance(state, symbol)
-            shortest = next(n for n in range(64) if automaton.completes_in(after, n))
-            length = len(prefix) + 1 + shortest
-            if length <= 7:
-                assert any(w[: len(prefix) + 1] == (*prefix, symbol) for w in words_of(grammar, length))
-        if not automaton.legal(state):
-            break
-        symbol = rng.choice(automaton.legal(state))
-        state, prefix = automaton.advance(state, symbol), (*prefix, symbol)
-
-
-@given(grammars(), st.integers(0, 6))
-def test_count_is_the_number_of_distinct_sentences(grammar: Grammar, length: int) -> None:
-    assert PrefixAutomaton(grammar).count(length) == len(sentences(grammar, length))
-
-
-@given(grammars(), st.integers(0, 5))
-def test_symbols_at_are_those_of_all_sentences(grammar: Grammar, length: int) -> None:
-    words = words_of(grammar, length)
-    wanted = tuple(tuple(sorted({word[t] for word in words})) for t in range(length))
-    assert PrefixAutomaton(grammar).symbols_at(length) == wanted
-
-
-@given(grammars(), st.integers(1, 5), st.data())
-def test_substitutes_are_the_sentences_one_symbol_away(
-    grammar: Grammar, length: int, data: st.DataObject
-) -> None:
-    words = words_of(grammar, length)
-    if not words:
-        return
-    word, t = data.draw(st.sampled_from(words)), data.draw(st.integers(0, length - 1))
-    wanted = sorted(w[t] for w in words if w[:t] == word[:t] and w[t + 1 :] == word[t + 1 :])
-    assert PrefixAutomaton(grammar).substitutes(word, t) == tuple(wanted)
-
-
-@given(grammars(), st.integers(0, 4))
-def test_a_multiset_completes_if_some_order_of_it_is_a_sentence(grammar: Grammar, size: int) -> None:
-    automaton = PrefixAutomaton(grammar)
-    possible = {tuple(sorted(word)) for word in words_of(grammar, size)}
-    for multiset in combinations_with_replacement(range(len(grammar.symbols)), size):
-        assert automaton.completes_with(automaton.start, Counter(multiset)) == (multiset in possible)
-
-
-@given(grammars(), st.integers(1, 5), st.data())
-def test_legal_from_is_what_the_orders_of_the_rest_begin_with(
-    grammar: Grammar, length: int, data: st.DataObject
-) -> None:
-    words = words_of(grammar, length)
-    if not words:
-        return
-    automaton = PrefixAutomaton(grammar)
-    word = data.draw(st.sampled_from(words))
-    here = data.draw(st.integers(0, length - 1))
-    rest = Counter(word[here:])
-    orders = [w for w in words if w[:here] == word[:here] and Counter(w[here:]) == rest]
-    have = automaton.legal_from(automaton.run(word[:here]), rest)
-    assert have == tuple(sorted({w[here] for w in orders}))
+def test_random_grammars_agree_with_enumeration(grammar: Grammar, rng: random.Random) -> None:
+    check_against_enumeration(grammar)
+    check_words(grammar, rng)
 
 
 @given(grammars())

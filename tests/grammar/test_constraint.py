@@ -19,18 +19,12 @@ from torch import Tensor
 
 from ngs.errors import BudgetError, ShapeError
 from ngs.grammar.automaton import prefix_automaton
-from ngs.grammar.constraint import (
-    AnyOrder,
-    Automaton,
-    Constraint,
-    Enumerated,
-    Given,
-    Multiset,
-    enumerate_sentences,
-    without,
-)
+from ngs.grammar.constraint import Constraint, Enumerated, Given, enumerate_sentences
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.multiset_constraint import AnyOrder, Multiset
 from ngs.grammar.padding import PAD
+from ngs.grammar.prefix_constraint import Automaton
+from ngs.parsing.sentence import recognises
 from tests.grammars import ARITHMETIC, NAMED, RIGHT_LINEAR, grammars
 
 seeds = st.integers(0, 2**32 - 1)
@@ -100,56 +94,44 @@ def test_an_automaton_says_what_the_prefix_automaton_says(grammar: Grammar, seed
 @settings(max_examples=60)
 @given(grammars())
 def test_what_it_contains_is_the_language(grammar: Grammar) -> None:
-    automaton, constraint = prefix_automaton(grammar), Automaton(grammar)
-    sequences = everything(grammar)
-    want = torch.tensor([automaton.recognises(z) for z in sequences])
-    assert torch.equal(constraint.contains(Given(), padded(sequences)), want)
-    for shift in (0, 1):
-        known = Given(lengths=lengths_of(sequences) + shift)
-        assert torch.equal(constraint.contains(known, padded(sequences)), want & (shift == 0))
-    counts = counts_of(sequences, len(grammar.symbols))
-    assert torch.equal(Multiset(grammar).contains(Given(multiset=counts), padded(sequences)), want)
-    some = torch.arange(LONGEST + 1)
-    possible = [bool(want[lengths_of(sequences) == length].any()) for length in some.tolist()]
+    """Every string of up to LONGEST symbols and PAD, which may stand only after the end."""
+    constraint, ids = Automaton(grammar), [PAD, *range(len(grammar.symbols))]
+    z = torch.tensor(list(product(ids, repeat=LONGEST if len(ids) < 5 else LONGEST - 1)))
+    lengths, ended = (z != PAD).sum(1), (z[:, :-1] != PAD) | (z[:, 1:] == PAD)
+    strings = [grammar.decode(symbol for symbol in row if symbol != PAD) for row in z.tolist()]
+    empty = constraint.automaton.accepts(constraint.automaton.start)
+    want = ended.all(1) & torch.tensor([recognises(grammar, each) if each else empty for each in strings])
+    for _ in range(2):  # while the tables grow, and then from the tables alone
+        assert torch.equal(constraint.contains(Given(), z), want)
+        for known, right in (
+            (lengths, want),
+            (lengths + 1, want & False),
+            (lengths * 0 + 2, want & (lengths == 2)),
+        ):
+            assert torch.equal(constraint.contains(Given(lengths=known), z), right)
+        assert torch.equal(Constraint.contains(constraint, Given(lengths), z), want)
+    counts = torch.stack([(z == symbol).sum(1) for symbol in ids[1:]], 1)
+    assert torch.equal(Multiset(grammar).contains(Given(multiset=counts), z), want)
+    some = torch.arange(z.shape[1] + 1)
+    possible = [bool(want[lengths == length].any()) for length in some.tolist()]
     assert constraint.possible(Given(lengths=some)).tolist() == possible
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_tables_grow_with_the_prefixes_and_a_copy_starts_anew(name: str) -> None:
-    grammar = NAMED[name]
-    constraint = Automaton(grammar)
-    known = Given(lengths=torch.tensor([9, 5, 9, 9]))
-    found = enumerate_sentences(constraint, known.select(torch.tensor([1])), 300)
+def test_a_copy_starts_anew(name: str) -> None:
+    """However far the tables have grown."""
+    constraint, known = Automaton(NAMED[name]), Given(lengths=torch.tensor([5]))
+    found = enumerate_sentences(constraint, known, 300)
     for each in (deepcopy(constraint), pickle.loads(pickle.dumps(constraint))):
-        again = enumerate_sentences(each, known.select(torch.tensor([1])), 300)
-        assert torch.equal(found.sentences, again.sentences)
-    generator = torch.Generator().manual_seed(0)
-    state, automaton = constraint.start(known), prefix_automaton(grammar)
-    sentences: list[list[int]] = [[] for _ in range(4)]
-    while (mask := constraint.mask(state)).any():
-        over = ~mask.any(1)
-        symbol = torch.multinomial(mask.float() + over[:, None], 1, generator=generator)[:, 0]
-        symbol = symbol.masked_fill(over, PAD)
-        state = constraint.advance(state, symbol)
-        for sentence, each in zip(sentences, symbol.tolist(), strict=True):
-            sentence += [each] * (each != PAD)
-    lengths = [len(z) if automaton.recognises(z) else None for z in sentences]
-    assert [wanted == n for wanted, n in zip([9, 5, 9, 9], lengths, strict=True)] == (
-        constraint.possible(known).tolist()
-    )
+        assert torch.equal(found.sentences, enumerate_sentences(each, known, 300).sentences)
 
 
 def test_what_stands_behind_a_gap_is_no_sentence() -> None:
     z = torch.tensor([[0, PAD, PAD], [PAD, 0, PAD], [0, PAD, 0]])
-    grammar = Grammar.parse('start: "a" | "a" "a"')
-    assert Automaton(grammar).contains(Given(), z).tolist() == [True, False, False]
-    assert AnyOrder(1).contains(Given(multiset=torch.tensor([[1], [1], [2]])), z).tolist() == [
-        True,
-        False,
-        False,
-    ]
-    for constraint in (AnyOrder(1), Multiset(grammar)):
-        check_masks(constraint, Given(multiset=torch.tensor([[1], [1], [2]])), z)
+    known = Given(multiset=torch.tensor([[1], [1], [2]]))
+    assert AnyOrder(1).contains(known, z).tolist() == [True, False, False]
+    for constraint in (AnyOrder(1), Multiset(Grammar.parse('start: "a" | "a" "a"'))):
+        check_masks(constraint, known, z)
 
 
 # A known multiset
@@ -207,12 +189,6 @@ def test_a_multiset_of_other_symbols_is_refused(constraint: Constraint[Any]) -> 
     for known in (Given(), Given(lengths=torch.tensor([3])), Given(multiset=torch.zeros(2, 3, dtype=int))):
         with pytest.raises(ShapeError, match="needs the multiset of each sentence"):
             constraint.start(known)
-
-
-def test_padding_takes_nothing() -> None:
-    left = torch.tensor([[1, 2], [1, 2], [0, 1]])
-    assert without(left, torch.tensor([1, PAD, 1])).tolist() == [[1, 1], [1, 2], [0, 0]]
-    assert left.tolist() == [[1, 2], [1, 2], [0, 1]]
 
 
 # All sentences

@@ -16,7 +16,6 @@ from ngs.grammar.normal_form import (
     Algebra,
     NormalForm,
     NormalSymbol,
-    Suffix,
     TreeAlgebra,
     Value,
     fold,
@@ -25,7 +24,7 @@ from ngs.grammar.normal_form import (
 from ngs.grammar.rules import Nonterminal, Rule, Terminal
 from ngs.grammar.tree import Leaf, sentence_of
 from tests.enumeration import _derive, derivations, sentences
-from tests.grammars import ARITHMETIC, CATALAN, NAMED, NULLABLE_LIST, grammars
+from tests.grammars import NAMED, grammars
 
 MOST = 1_000  # derivations that are worth building one by one
 
@@ -106,14 +105,15 @@ def check_trees(grammar: Grammar, length: int) -> None:
 def test_the_steps_of_random_grammars_build_every_tree_as_often_as_the_rules(
     case: tuple[Grammar, int],
 ) -> None:
+    """And what is built from steps is what is folded from trees."""
     check_trees(*case)
-
-
-@given(grammars())
-def test_counts_are_those_of_the_rules(grammar: Grammar) -> None:
-    form = normal_form(grammar)
-    for length in range(1, 9):
-        assert form.count(length) == number_of_derivations(grammar, length)
+    grammar, length = case
+    form, trees = normal_form(grammar), derivations(grammar, length)
+    assert all(fold(tree, TreeAlgebra()) == tree for tree in trees)
+    folded = [fold(tree, Words()) for tree in trees]
+    assert all(tuple(leaf.position for leaf in words) == tuple(range(length)) for words in folded)
+    assert [tuple(leaf.symbol for leaf in words) for words in folded] == [sentence_of(tree) for tree in trees]
+    assert Counter(build(form, Words(), form.start, 0, length)) == Counter(folded)
 
 
 @pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
@@ -122,91 +122,15 @@ def test_the_steps_of_named_grammars_build_every_tree_as_often_as_the_rules(gram
         check_trees(grammar, length)
 
 
-@given(grammars_and_lengths())
-def test_values_built_from_steps_are_those_folded_from_trees(case: tuple[Grammar, int]) -> None:
-    grammar, length = case
-    form = normal_form(grammar)
-    trees = derivations(grammar, length)
-    assert all(fold(tree, TreeAlgebra()) == tree for tree in trees)
-    folded = [fold(tree, Words()) for tree in trees]
-    assert all(tuple(leaf.position for leaf in words) == tuple(range(length)) for words in folded)
-    assert [tuple(leaf.symbol for leaf in words) for words in folded] == [sentence_of(tree) for tree in trees]
-    assert Counter(build(form, Words(), form.start, 0, length)) == Counter(folded)
-
-
 @given(grammars())
-def test_lengths_are_those_with_a_sentence(grammar: Grammar) -> None:
+def test_counts_and_lengths_are_those_of_the_rules(grammar: Grammar) -> None:
     form = normal_form(grammar)
+    assert [form.count(n) for n in range(1, 9)] == [number_of_derivations(grammar, n) for n in range(1, 9)]
     assert form.lengths(6) == tuple(n for n in range(1, 7) if sentences(grammar, n))
     for head in grammar.by_head:
         part = rooted(grammar, head)
         assert [form.derives(head, n) for n in range(1, 6)] == [bool(sentences(part, n)) for n in range(1, 6)]
     assert not any(form.derives(symbol, 0) for symbol in form.steps)
-
-
-@given(grammars())
-def test_every_step_is_a_terminal_or_a_pair(grammar: Grammar) -> None:
-    form = normal_form(grammar)
-    for symbol, steps in form.steps.items():
-        assert len(steps) == 1 or not isinstance(symbol, Suffix)
-        for step in steps:
-            assert step.head == symbol
-            assert isinstance(step.left, Terminal) or step.right is not None
-            assert (step.productions == ()) == isinstance(symbol, Suffix)
-            for part in {step.left, step.right} - {None}:
-                assert isinstance(part, Terminal) or part in form.steps
-
-
-def test_long_bodies_are_split_from_the_left() -> None:
-    form = normal_form(Grammar.parse('s: "a" "b" "c" "d"'))
-    (first,) = form.steps[form.start]
-    assert (first.left, first.right) == (Terminal("a"), Suffix(0, 1))
-    (second,) = form.steps[Suffix(0, 1)]
-    assert (second.left, second.right) == (Terminal("b"), Suffix(0, 2))
-    (third,) = form.steps[Suffix(0, 2)]
-    assert (third.left, third.right) == (Terminal("c"), Terminal("d"))
-
-
-def test_a_step_keeps_the_unit_rules_it_replaces_outermost_first() -> None:
-    form = normal_form(ARITHMETIC)
-    shown = {
-        step.left: [f"{p.rule.head}: {p.rule}" for p in step.productions]
-        for step in form.steps[form.start]
-        if step.right is None
-    }
-    assert shown[Terminal("0")] == ["expr: term", "term: digit", 'digit: "0"']
-    assert set(shown) == {Terminal("0"), Terminal("1"), Terminal("2")}
-
-
-def test_parts_that_derive_nothing_stand_in_the_trees() -> None:
-    (tree,) = derivations(NULLABLE_LIST, 3)
-    assert str(tree) == "list((, item(sign(), 1), ))"
-    form = normal_form(NULLABLE_LIST)
-    assert list(build(form, TreeAlgebra(), form.start, 0, 3)) == [tree]
-
-
-def test_every_way_to_derive_nothing_counts() -> None:
-    grammar = Grammar.parse("""
-        s: "x" a a
-        a: b | -> zero
-        b: -> one
-    """)
-    form = normal_form(grammar)
-    trees = list(map(str, build(form, TreeAlgebra(), form.start, 0, 1)))
-    assert trees == [
-        "s(x, one(), one())",
-        "s(x, one(), zero())",
-        "s(x, zero(), one())",
-        "s(x, zero(), zero())",
-    ]
-    assert form.count(1) == 4
-
-
-def test_counts_are_known_numbers() -> None:
-    form = normal_form(CATALAN)
-    assert [form.count(n) for n in range(1, 11)] == [1, 1, 2, 5, 14, 42, 132, 429, 1430, 4862]
-    form = normal_form(ARITHMETIC)
-    assert [form.count(n) for n in range(1, 8)] == [3, 0, 36, 0, 432, 0, 5184]  # 3 digits, 4 operators
 
 
 def test_the_empty_sentence_has_no_steps() -> None:

@@ -156,6 +156,17 @@ def test_a_symbol_is_the_whole_decoded_string(quoted: str, symbol: str) -> None:
     assert rule.body == (Terminal(symbol),)
 
 
+DIRECTIVES = {
+    "import common.DIGIT": "are not supported; write out the rule or symbol that you need",
+    'ignore " "': "are not supported; a sentence is its symbols and nothing else, "
+    "so there is nothing to skip; delete this line",
+    "declare A": 'are not supported; define the symbol: `NAME: "..."`',
+    'override a: "x"': "are not supported; change the rule itself",
+    'extend a: "x"': "are not supported; add the alternatives to the rule itself",
+    "other": "are not supported; delete this line",
+}
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -166,29 +177,10 @@ def test_a_symbol_is_the_whole_decoded_string(quoted: str, symbol: str) -> None:
             r'line 1: "\d" has an escape or a character that cannot be read; '
             r"write a backslash as `\\`, and a control character as `\x..`",
         ),
-        (
-            'a: "x"\n  %import common.DIGIT',
-            "line 2: directives such as `%import` are not supported; "
-            "write out the rule or symbol that you need",
+        *(
+            (f"a: b\n  %{directive}", f"line 2: directives such as `%{directive.split()[0]}` {remedy}")
+            for directive, remedy in DIRECTIVES.items()
         ),
-        (
-            '%ignore " "',
-            "line 1: directives such as `%ignore` are not supported; a sentence is its symbols and "
-            "nothing else, so there is nothing to skip; delete this line",
-        ),
-        (
-            "%declare A",
-            'line 1: directives such as `%declare` are not supported; define the symbol: `NAME: "..."`',
-        ),
-        (
-            '%override a: "x"',
-            "line 1: directives such as `%override` are not supported; change the rule itself",
-        ),
-        (
-            '\n\n%extend a: "x"',
-            "line 3: directives such as `%extend` are not supported; add the alternatives to the rule itself",
-        ),
-        ("%other", "line 1: directives such as `%other` are not supported; delete this line"),
         ('a{x}: x "y"', "line 1: rule `a` is a template; write one plain rule for each use of it"),
         ('A{X}: "y"', "line 1: rule `A` is a template; write one plain rule for each use of it"),
         ('a: b{"x"}', "line 1: templates are not supported; write one plain rule for each use"),
@@ -204,15 +196,10 @@ def test_a_symbol_is_the_whole_decoded_string(quoted: str, symbol: str) -> None:
             'A: "x"\nA: "y"',
             "line 2: rule `A` is defined a second time (first on line 1); join the two with `|`",
         ),
-        (
-            'a: "x" ("y" -> f | "z")',
-            "line 1: `-> f` stands inside a group; move it to the end of the alternative",
+        *(
+            (f"a: {body}", "line 1: `-> f` stands inside a group; move it to the end of the alternative")
+            for body in ('"x" ("y" -> f | "z")', 'b | ("y" -> f | "z")', '["y" -> f]')
         ),
-        (
-            'a: b | ("y" -> f | "z")',
-            "line 1: `-> f` stands inside a group; move it to the end of the alternative",
-        ),
-        ('a: ["y" -> f]', "line 1: `-> f` stands inside a group; move it to the end of the alternative"),
         *(
             (
                 f'a: D\nD: "x"{repetition}',
@@ -231,15 +218,14 @@ def test_a_symbol_is_the_whole_decoded_string(quoted: str, symbol: str) -> None:
             (f"a: {bad}", f'line 1: `{bad}` is no range; write two characters in order, as in "0".."9"')
             for bad in ('"9".."0"', '"10".."20"', '""..""')
         ),
-        (
-            'a: "x"?b',
-            "line 1: `?b` is used as a name, but `!` and `?` belong in front of a rule's definition; "
-            "write `b`, or `? b` if what stands before it is optional",
-        ),
-        (
-            'a: "x" -> !f',
-            "line 1: `!f` is used as a name, but `!` and `?` belong in front of a rule's definition; "
-            "write `f`, or `? f` if what stands before it is optional",
+        *(
+            (
+                text,
+                f"line 1: `{mark}` is used as a name, "
+                "but `!` and `?` belong in front of a rule's definition; "
+                f"write `{mark[1:]}`, or `? {mark[1:]}` if what stands before it is optional",
+            )
+            for text, mark in (('a: "x"?b', "?b"), ('a: "x" -> !f', "!f"))
         ),
         ("a: " + "(b " * 3000 + ")" * 3000, "groups are nested too deeply; name the inner ones as rules"),
     ],

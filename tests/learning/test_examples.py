@@ -7,16 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from accelerate import Accelerator
-from torch import Tensor, nn
+from torch import Tensor
 
 from ngs.errors import SemanticsError, ShapeError
 from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples, Pool, padded
-from ngs.learning.loop import Lesson, Settings, Trainer
-from ngs.learning.methods import Supervised
 from ngs.reasoning.operation import UNDEFINED
-from tests.learning.tasks import IN_TURN, ONE_BY_ONE, TASKS, objective, whole
+from tests.learning.tasks import IN_TURN, TASKS, whole
 
 
 def pooled() -> Examples:
@@ -91,32 +88,7 @@ def test_the_network_is_shown_the_view_and_nothing_else() -> None:
     inputs = torch.arange(10, dtype=torch.uint8).view(5, 2)
     examples = Examples.pooled(inputs, torch.tensor([[4, 0]]), (1,), view=lambda seen: seen.float() / 2)
     assert whole(examples).inputs.tolist() == [[4.0, 4.5], [0.0, 0.5]]
-
-
-class Counting(nn.Module):
-    """A network that writes down how many inputs it was shown."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inner = ONE_BY_ONE.network()
-        self.counts: list[int] = []
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        self.counts.append(len(inputs))
-        scores: Tensor = self.inner(inputs)
-        return scores
-
-
-def test_no_padding_enters_the_network() -> None:
-    accelerator = Accelerator()
-    examples = ONE_BY_ONE.examples(40).to(accelerator.device)
-    teaches = objective(Supervised(), ONE_BY_ONE.reasoner(examples))
-    counting, lessons = Counting(), [Lesson("all", examples, teaches, 3)]
-    trainer = Trainer(counting, lessons, Settings(batch_size=40), accelerator=accelerator)
-    for _ in trainer:
-        pass
-    assert counting.counts == 3 * [int(examples.lengths.sum())]
-    assert int(examples.lengths.sum()) < pool_of(examples).where.numel()  # there was padding to be seen
+    assert (whole(Examples.of([torch.ones(2, 3)], [1], view=lambda seen: -seen)).inputs == -1).all()
 
 
 def test_select_keeps_the_pool_and_makes_room_for_the_longest() -> None:
@@ -128,12 +100,6 @@ def test_select_keeps_the_pool_and_makes_room_for_the_longest() -> None:
     assert some.labels is not None and some.labels.tolist() == [[4], [4]]
     assert examples.select([1, 0]).time == 3
     assert len(examples.select([])) == 0
-
-
-def test_moving_leaves_the_content() -> None:
-    examples = pooled().to(torch.device("cpu"))
-    assert torch.equal(pool_of(examples).where, pool_of(pooled()).where)
-    assert examples.answers == pooled().answers
 
 
 @pytest.mark.parametrize(
@@ -193,11 +159,6 @@ def test_labels_are_symbol_ids_and_nothing_else(labels) -> None:  # type: ignore
         ShapeError, match=r"the labels of the first example are .*; give symbol ids: grammar\.enc"
     ):
         Examples.of([torch.ones(2, 2)], [3], [labels])
-
-
-def test_a_view_can_be_given_with_the_examples() -> None:
-    examples = Examples.of([torch.ones(2, 3)], [1], view=lambda seen: -seen)
-    assert (whole(examples).inputs == -1).all()
 
 
 def test_examples_say_what_they_are_in_a_line() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from random import Random
@@ -19,7 +17,7 @@ from ngs.learning.examples import Examples
 from ngs.learning.methods import Posterior
 from ngs.search import support
 from ngs.search.support import Effort, ListPlan
-from tests.learning.tasks import IN_TURN, UNREACHABLE, Case, decoded, language, objective
+from tests.learning.tasks import IN_TURN, Case, decoded, language, objective
 
 NUMBER = 10
 EXHAUSTIVE = {"enumerated": 1, "samples": 60, "fresh": 1000, "memory": 60}
@@ -90,17 +88,6 @@ def test_what_is_enumerated_but_too_much_to_sum_is_drawn_from(seed: int) -> None
     losses = [drawing.loss(Posterior(), step).value.item() for step in range(25)]
     assert not plan_of(drawing).exact.all()
     assert losses[-1] == pytest.approx(exact.loss(Posterior()).value.item())
-
-
-def test_draws_are_of_the_listed_sentences_alone(seed: int) -> None:
-    examples = examples_of(seed)
-    case = make(replace(examples, answers=(*examples.answers[:4], UNREACHABLE, *examples.answers[5:])), few=1)
-    batch = torch.tensor([9, 4, 0, 7])
-    found = plan_of(case)._some_listed(batch, 5, torch.tensor([0, 1, 3]), torch.Generator().manual_seed(0))
-    assert torch.bincount(found.rows, minlength=4).tolist() == [16, 0, 0, 16]
-    for row, example in ((0, 9), (3, 7)):
-        drawn = Counter(decoded(case.grammar, z) for z in found.symbols[found.rows == row])
-        assert set(drawn) <= set(case.right(example))
 
 
 def test_the_most_likely_right_sentences_are_kept(seed: int) -> None:

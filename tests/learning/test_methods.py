@@ -35,7 +35,6 @@ from ngs.learning.methods import (
     reinforce,
 )
 from ngs.learning.metrics import Score, measure
-from ngs.parsing.candidates import log_sum_by_row
 from ngs.search.back_search import ChainSettings, back_search, sample_corrections
 from tests.learning.tasks import IN_TURN, ONE_BY_ONE, TASKS, UNREACHABLE, Case, Task, objective
 
@@ -84,18 +83,6 @@ def test_k_best_weighs_by_the_posterior_among_them(case: Case, k: int) -> None:
         return (best.detach().softmax(0) * best).sum()
 
     case.check(case.loss(KBest(k)).value, -mean(case, label))
-
-
-def test_k_best_of_all_teaches_what_the_posterior_teaches(case: Case) -> None:
-    """The gradients meet; the losses differ by the posterior's entropy, which says how unsure it is."""
-    posterior = case.loss(Posterior()).value
-    exact = case.gradient(posterior)
-    losses = [case.loss(KBest(k)).value for k in (1, 3, ALL)]
-    gaps = [(case.gradient(loss) - exact).abs().sum().item() for loss in losses]
-    assert gaps[0] > gaps[1] >= gaps[2] and gaps[2] < 1e-9
-    categorical = torch.distributions.Categorical
-    entropy = mean(case, lambda row: categorical(logits=distinct(case, row).detach()).entropy())
-    assert torch.isclose(losses[2] - posterior, entropy)
 
 
 def test_supervised_is_cross_entropy(case: Case) -> None:
@@ -216,16 +203,6 @@ def test_a_loss_is_a_mean_over_examples(case: Case, name: str) -> None:
         case.p = case.of(case.batch)
         parts.append(case.loss(METHODS[name](case.examples)).value)
     assert torch.isclose(torch.stack(parts).mean(), together)
-
-
-def test_log_sum_over_rows() -> None:
-    log_p = torch.tensor([-1.0, -2.0, -200.0, -201.0], requires_grad=True)
-    sums = log_sum_by_row(log_p, torch.tensor([0, 0, 2, 2]), 4)
-    expected = torch.stack([log_p[:2].logsumexp(0), log_p[2:].logsumexp(0)])
-    assert torch.allclose(sums[[0, 2]], expected) and sums[[1, 3]].isneginf().all()
-    loss = sums.masked_fill(sums.isneginf(), 0.0).sum()
-    (found,), (exact,) = (torch.autograd.grad(each, log_p) for each in (loss, expected.sum()))
-    assert torch.allclose(found, exact)
 
 
 # With settings

@@ -10,7 +10,7 @@ from torch import nn
 
 from ngs.errors import NGSError
 from ngs.learning import metrics as scoring
-from ngs.learning.metrics import Score, Scores, measure, read_all, scores_of
+from ngs.learning.metrics import Score, Scores, measure, read_all
 from tests.learning.tasks import ONE_BY_ONE, SIZE, TASKS, decoded, value_of, whole
 
 
@@ -36,14 +36,6 @@ def test_scores_are_those_of_a_loop(kind: str, monkeypatch: pytest.MonkeyPatch) 
     assert found.total.examples == 40
     assert found.total.symbols == int(examples.lengths.sum())
     assert 0 < found.total.answer < 1
-
-
-def test_a_perfect_reading_scores_one() -> None:
-    examples = ONE_BY_ONE.examples(20)
-    assert examples.labels is not None
-    reading = scoring.Reading(examples.labels, torch.ones(20, dtype=torch.bool), None)
-    total = scores_of(reading, examples).total
-    assert (total.answer, total.sentence, total.symbol) == (1.0, 1.0, 1.0)
 
 
 def test_without_labels_only_answers_are_judged() -> None:

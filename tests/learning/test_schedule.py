@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from ngs.learning.schedule import SCHEDULES, constant, late_decay, one_cycle
+from ngs.learning.schedule import constant, late_decay, one_cycle
 
 DONE = [k / 200 for k in range(201)]
 
@@ -26,12 +26,9 @@ def test_one_cycle_goes_up_and_then_down(warm_up: float, start: float, end: floa
     assert all(a > b for a, b in pairwise(rates[top:]))
 
 
-def test_one_cycle_without_warm_up_only_falls() -> None:
+def test_one_cycle_without_warm_up_only_falls_and_stays_at_its_end() -> None:
     assert one_cycle(0.0, warm_up=0.0) == 1.0
     assert one_cycle(1.0, warm_up=0.0) == pytest.approx(1e-4)
-
-
-def test_one_cycle_stays_at_its_end() -> None:
     assert one_cycle(1.5) == one_cycle(1.0)
 
 
@@ -41,8 +38,3 @@ def test_late_decay_stays_up_before_it_falls() -> None:
     assert {rates[k] for k in range(DONE.index(0.1), DONE.index(0.6))} == {1.0}
     assert all(a > b for a, b in pairwise(rates[DONE.index(0.6) :]))
     assert rates[-1] == pytest.approx(0.0)
-
-
-def test_schedules_have_names() -> None:
-    names = {"one-cycle": one_cycle, "late-decay": late_decay, "constant": constant}
-    assert dict(SCHEDULES) == names

@@ -67,16 +67,19 @@ def test_every_strength_does_something(name: str) -> None:
     assert difference.min() > 1e-3 and difference.mean() > 0.05
 
 
+def centre(ink: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The mass of each image, and how far its middle is to the right and below."""
+    mass, places = ink.sum((1, 2, 3)), torch.arange(45.0) - 22
+    return mass, (ink.sum((1, 2)) * places).sum(1) / mass, (ink.sum((1, 3)) * places).sum(1) / mass
+
+
 def test_a_shift_moves_the_ink_and_keeps_it() -> None:
     """A dot in the middle goes at most as far as it is allowed to, to all sides."""
     ink = torch.zeros(400, 1, 45, 45)
     ink[:, :, 21:24, 21:24] = 1.0
     changed = replace(STILL, shift=0.2)(ink, seeded())
-    mass = changed.sum((1, 2, 3))
+    mass, across, down = centre(changed)
     assert torch.allclose(mass, torch.full_like(mass, 9.0), atol=1e-3)
-    places = torch.arange(45.0) - 22
-    across = (changed.sum((1, 2)) * places).sum(1) / mass
-    down = (changed.sum((1, 3)) * places).sum(1) / mass
     for moved in (across, down):
         assert moved.abs().max() <= 0.2 * 22.5 + 0.01
         assert moved.min() < -3 and moved.max() > 3
@@ -88,10 +91,7 @@ def test_a_rotation_keeps_distances() -> None:
     ink = torch.zeros(200, 1, 45, 45)
     ink[:, :, 21:24, 37:40] = 1.0  # 16 pixels to the right of the middle
     changed = replace(STILL, rotation=0.3)(ink, seeded())
-    mass = changed.sum((1, 2, 3))
-    places = torch.arange(45.0) - 22
-    across = (changed.sum((1, 2)) * places).sum(1) / mass
-    down = (changed.sum((1, 3)) * places).sum(1) / mass
+    _, across, down = centre(changed)
     distance = (across.square() + down.square()).sqrt()
     assert (distance - 16).abs().max() < 0.3
     angle = torch.atan2(down, across)

@@ -55,11 +55,11 @@ def batches(draw: st.DrawFn, *, impossible: float = 0.1, behind: float = math.na
     return Batch(grammar, scores.masked_fill(after[..., None], behind), lengths)
 
 
-def marginals_of(batch: Batch, example: int, symbols: Tensor, log_probs: Tensor) -> Tensor:
-    """p(z_t = s) [time, symbol] of one example, when only these sentences are possible."""
-    total, wanted = log_probs.logsumexp(0), torch.zeros_like(batch.scores[example])
+def marginals_of(scores: Tensor, symbols: Tensor, log_probs: Tensor) -> Tensor:
+    """p(z_t = s) [time, symbol], as the scores, when only these sentences are possible."""
+    total, wanted = log_probs.logsumexp(0), torch.zeros_like(scores)
     if total > -math.inf:
-        one_hot = torch.nn.functional.one_hot(symbols, len(batch.grammar.symbols)).double()
+        one_hot = torch.nn.functional.one_hot(symbols, scores.shape[-1]).double()
         wanted[: symbols.shape[1]] = ((log_probs - total).exp()[:, None, None] * one_hot).sum(0)
     return wanted
 

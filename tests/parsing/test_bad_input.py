@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ngs.errors import NGSError, ParseError, ShapeError
 from ngs.parsing.independent import Independent, independent, normalised
-from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NULLABLE_LIST
+from tests.grammars import ARITHMETIC, DANGLING_ELSE, NULLABLE_LIST
 
 METHODS: dict[str, Callable[[Independent], Any]] = {
     "best": Independent.best,
@@ -35,20 +35,56 @@ def refused(error: type[NGSError], text: str) -> Any:
     return pytest.raises(error, match=re.escape(text))
 
 
+def spoilt(value: float) -> Tensor:
+    return scores(2, 3, 7).index_put(tuple(map(torch.tensor, ([1], [2], [4]))), torch.tensor(value))
+
+
+NO_NUMBER = (
+    "the scores hold {} at [example, time, symbol] = [1, 2, 4] (symbol '0'); "
+    "log-probabilities are below +inf, with -inf for probability zero: "
+    "look for a division by zero or a diverged network before the log_softmax"
+)
+NO_LENGTH = (
+    "example 1 has length {}, but the scores allow 1 to 3; "
+    "leave out empty examples, or pad the scores to the longest one"
+)
+
+
 @both
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-@pytest.mark.parametrize("lengths", [None, [3, 3]])
-def test_what_is_no_log_probability_is_found(
-    make: Callable[..., Independent], value: float, lengths: list[int] | None
+@pytest.mark.parametrize(
+    "batch, lengths, message",
+    [
+        *((spoilt(x), n, NO_NUMBER.format(x)) for x in (math.nan, math.inf) for n in (None, [3, 3])),
+        (
+            scores(2, 3, 6),
+            None,
+            "the network scores 6 symbols but the grammar has 7 terminals (+ - * / 0 1 2); "
+            "give the network's last layer 7 outputs",
+        ),
+        (torch.zeros(2, 3, 0), None, "the network scores 0 symbols but the grammar has 7 terminals"),
+        *((scores(2, 3, 7), [3, length], NO_LENGTH.format(length)) for length in (0, -1, 4)),
+        (scores(2, 3, 7), [3] * 3, "the batch has 2 examples but the lengths have the shape [3]"),
+        (scores(2, 3, 7), [[1, 2]], "the batch has 2 examples but the lengths have the shape [1, 2]"),
+        (scores(2, 3, 7), torch.ones(2), "the lengths are torch.float32, not integers"),
+        (scores(2, 3, 7), torch.ones(2).bool(), "the lengths are torch.bool, not integers"),
+        (
+            scores(3, 7),
+            None,
+            "lengths belong to a batch [batch, time, symbol], but the scores have the shape [3, 7]; "
+            "add a batch dimension with log_probs[None]",
+        ),
+        (
+            torch.zeros(1, 3, 7, dtype=torch.int64),
+            None,
+            "the scores are torch.int64, not floating point; give log-probabilities",
+        ),
+        (torch.zeros(2, 0, 7), None, "example 0 has length 0, but the scores allow 1 to 0"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(
+    make: Callable[..., Independent], batch: Tensor, lengths: Any, message: str
 ) -> None:
-    batch = scores(2, 3, 7)
-    batch[1, 2, 4] = value
-    with refused(
-        ShapeError,
-        f"the scores hold {value} at [example, time, symbol] = [1, 2, 4] (symbol '0'); "
-        "log-probabilities are below +inf, with -inf for probability zero: "
-        "look for a division by zero or a diverged network before the log_softmax",
-    ):
+    with refused(ShapeError, message):
         make(ARITHMETIC, batch, lengths)
 
 
@@ -68,40 +104,6 @@ def test_what_stands_behind_the_end_does_not_matter(
         assert have.symbols.equal(wanted.symbols) and have.log_probs.equal(wanted.log_probs)
 
 
-@both
-def test_a_wrong_number_of_symbols_names_both(make: Callable[..., Independent]) -> None:
-    with refused(
-        ShapeError,
-        "the network scores 6 symbols but the grammar has 7 terminals (+ - * / 0 1 2); "
-        "give the network's last layer 7 outputs",
-    ):
-        make(ARITHMETIC, scores(2, 3, 6))
-    with refused(ShapeError, "the network scores 0 symbols but the grammar has 1 terminal (a)"):
-        make(CATALAN, torch.zeros(2, 3, 0))
-
-
-@both
-@pytest.mark.parametrize("length", [0, -1, 4])
-def test_a_length_out_of_range_names_its_example(make: Callable[..., Independent], length: int) -> None:
-    with refused(
-        ShapeError,
-        f"example 1 has length {length}, but the scores allow 1 to 3; "
-        "leave out empty examples, or pad the scores to the longest one",
-    ):
-        make(ARITHMETIC, scores(2, 3, 7), [3, length])
-
-
-@both
-def test_lengths_of_another_batch_are_refused(make: Callable[..., Independent]) -> None:
-    with refused(ShapeError, "the batch has 2 examples but the lengths have the shape [3]"):
-        make(ARITHMETIC, scores(2, 3, 7), [3, 3, 3])
-    with refused(ShapeError, "the batch has 2 examples but the lengths have the shape [1, 2]"):
-        make(ARITHMETIC, scores(2, 3, 7), [[1, 2]])
-    for dtype in (torch.float32, torch.bool):
-        with refused(ShapeError, f"the lengths are {dtype}, not integers"):
-            make(ARITHMETIC, scores(2, 3, 7), torch.ones(2, dtype=dtype))
-
-
 @every_method
 def test_a_length_without_sentences_names_those_there_are(method: Callable[[Independent], Any]) -> None:
     with refused(
@@ -117,28 +119,6 @@ def test_a_length_without_sentences_names_those_there_are(method: Callable[[Inde
         ParseError, "the grammar has no sentence of length 2; the lengths up to 7 it has are 1 3 5 7"
     ):
         method(independent(DANGLING_ELSE, scores(1, 7, 4), [2]))  # ambiguous at 7 symbols
-
-
-@both
-def test_one_example_without_a_batch_says_how_to_add_one(make: Callable[..., Independent]) -> None:
-    with refused(
-        ShapeError,
-        "lengths belong to a batch [batch, time, symbol], but the scores have the shape [3, 7]; "
-        "add a batch dimension with log_probs[None]",
-    ):
-        make(ARITHMETIC, scores(3, 7))
-
-
-@both
-def test_symbols_are_not_scores(make: Callable[..., Independent]) -> None:
-    with refused(ShapeError, "the scores are torch.int64, not floating point; give log-probabilities"):
-        make(ARITHMETIC, torch.zeros(1, 3, 7, dtype=torch.int64))
-
-
-@both
-def test_no_time_is_no_length(make: Callable[..., Independent]) -> None:
-    with refused(ShapeError, "example 0 has length 0, but the scores allow 1 to 0"):
-        make(ARITHMETIC, torch.zeros(2, 0, 7))
 
 
 @pytest.mark.parametrize("time", [0, 2, 3])
@@ -163,3 +143,10 @@ def test_only_normalised_scores_are_log_probabilities() -> None:
     assert independent(ARITHMETIC, torch.zeros(1, 3, 7)).log_z.exp().item() == pytest.approx(36)
     with refused(ShapeError, "the probabilities of time 0 of example 0 sum to 7, not to 1; pass the network"):
         normalised(ARITHMETIC, torch.zeros(1, 3, 7))
+    with refused(ShapeError, "time 0 of example 0 sum to 0, not to 1"):
+        normalised(ARITHMETIC, torch.full((1, 1, 7), -math.inf))
+    batch = scores(2, 5, 7)
+    batch[1, 2] += math.log(3)
+    with refused(ShapeError, "time 2 of example 1 sum to 3, not to 1"):
+        normalised(ARITHMETIC, batch)
+    assert normalised(ARITHMETIC, batch, [5, 1]).lengths.tolist() == [5, 1]  # behind the end it is no matter

@@ -16,12 +16,13 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.tree import sentence_of
-from ngs.parsing.chart import LOG, MAX, drawing, exponential, inside, outside
+from ngs.parsing.chart import LOG, MAX, inside, outside
 from ngs.parsing.circuit import Circuit, Edges, unroll
 from ngs.parsing.derivations import log_total
 from ngs.parsing.tables import Blank, compile_tables
 from tests.enumeration import derivations
-from tests.grammars import CATALAN, DANGLING_ELSE, NAMED, NULLABLE_LIST, grammars, score_tables
+from tests.grammars import CATALAN, NAMED, NULLABLE_LIST, grammars, score_tables
+from tests.parsing.batches import marginals_of
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,12 @@ def check_sums(case: Case) -> None:
     weights = torch.arange(1.0, len(have) + 1)
     (gradient,) = torch.autograd.grad(have, scores, weights.double())
     torch.testing.assert_close(gradient, weights[:, None, None] * carried)
-    for example, length in enumerate(case.lengths):
+    for example in range(len(case.lengths)):
         symbols, weights = case.derivations(example)
         total = weights.logsumexp(0)
         assert have[example].item() == pytest.approx(total.item(), abs=1e-9)
         assert bool(chart.possible[example]) == (total > -math.inf)
-        wanted = torch.zeros_like(case.scores[example])
-        if total > -math.inf:
-            one_hot = torch.nn.functional.one_hot(symbols, len(case.grammar.symbols)).double()
-            wanted[:length] = ((weights - total).exp()[:, None, None] * one_hot).sum(0)
+        wanted = marginals_of(case.scores[example], symbols, weights)
         torch.testing.assert_close(carried[example], wanted, rtol=1e-9, atol=1e-9)
 
 
@@ -134,38 +132,6 @@ def test_the_best_derivation_is_found_and_spelled_out(case: Case) -> None:
         else:
             assert chart.totals[example].item() == pytest.approx(best)
             assert check_choice(case, carried, example) == pytest.approx(best)
-
-
-@given(cases(impossible=0.1), st.integers(0, 2**32 - 1))
-def test_a_drawn_derivation_is_possible(case: Case, seed: int) -> None:
-    chart = inside(
-        case.circuit, case.scores, case.roots, drawing(exponential(torch.Generator().manual_seed(seed)))
-    )
-    assert chart.totals.equal(inside(case.circuit, case.scores, case.roots, LOG).totals)
-    carried = outside(chart)
-    for example in range(len(case.lengths)):
-        if chart.possible[example]:
-            check_choice(case, carried, example)
-        else:
-            assert not carried[example].any()
-
-
-@pytest.mark.parametrize("grammar", [CATALAN, DANGLING_ELSE, NULLABLE_LIST])
-def test_every_derivative_is_that_of_finite_differences(grammar: Grammar) -> None:
-    case = named_case(grammar, 5)
-    total = lambda scores: log_total(case.circuit, scores, case.roots)  # noqa: E731
-    assert torch.autograd.gradcheck(total, case.scores.requires_grad_())
-
-
-@given(cases(impossible=0.1))
-def test_single_precision_is_close(case: Case) -> None:
-    double = log_total(case.circuit, case.scores, case.roots)
-    single = log_total(case.circuit, case.scores.float(), case.roots)
-    assert single.dtype == torch.float32
-    torch.testing.assert_close(single.double(), double, rtol=1e-5, atol=1e-4)
-    carried = outside(inside(case.circuit, case.scores.float(), case.roots, LOG))
-    wanted = outside(inside(case.circuit, case.scores, case.roots, LOG))
-    torch.testing.assert_close(carried.double(), wanted, rtol=1e-3, atol=1e-4)
 
 
 def test_an_impossible_example_does_not_touch_the_others() -> None:

@@ -13,14 +13,11 @@ from torch import Tensor
 
 import ngs
 from ngs.errors import NGSError
-from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
 from ngs.parsing.distribution import Listed
-from ngs.parsing.independent import Independent
-from tests.parsing.batches import Batch, batches, entropy_of, marginals_of
-from tests.search.semantics import random_semantics
+from tests.parsing.batches import Batch, batches
 
 
 def listed(batch: Batch, candidates: Candidates, dtype: torch.dtype = torch.float64) -> Listed:
@@ -98,52 +95,6 @@ def listed_rows(batch: Batch, sentences: list[Tensor]) -> Candidates:
     padded = [torch.nn.functional.pad(each, (0, time - each.shape[1]), value=PAD) for each in sentences]
     rows = torch.arange(len(sentences)).repeat_interleave(torch.tensor([len(each) for each in sentences]))
     return Candidates(rows, torch.cat(padded))
-
-
-def posterior_of(data: st.DataObject) -> tuple[Batch, Independent, list[tuple[Tensor, Tensor]]]:
-    """A posterior in a random language that means something, and the right sentences of each example."""
-
-    def fits(batch: Batch) -> bool:
-        return all(unambiguous(batch.grammar, length) for length in batch.lengths)
-
-    batch = data.draw(batches().filter(fits))
-    semantics = random_semantics(
-        batch.grammar, data.draw(st.integers(0, 2**16)), data.draw(st.integers(2, 5))
-    )
-
-    def value(z: list[int]) -> object:
-        return ngs.evaluate(ngs.parse(batch.grammar, batch.grammar.decode(z)), semantics)
-
-    answers, right = [], []
-    for row in range(len(batch.lengths)):
-        symbols, log_probs = batch.sentences(row)
-        values = [value(z) for z in symbols.tolist()]
-        answers.append(data.draw(st.sampled_from([*sorted({*values} - {ngs.UNDEFINED}), -99])))
-        chosen = torch.tensor([each == answers[-1] for each in values])
-        right.append((symbols[chosen], log_probs[chosen]))
-    return batch, ngs.posterior(batch.grammar, semantics, batch.scores, batch.lengths, answers), right
-
-
-@given(st.data(), st.integers(1, 4))
-def test_the_posterior_is_p_within_the_right_sentences(data: st.DataObject, k: int) -> None:
-    batch, have, right = posterior_of(data)
-    listing = listed(batch, listed_rows(batch, [symbols for symbols, _ in right]))
-    torch.testing.assert_close(have.log_z, listing.log_z)
-    torch.testing.assert_close(have.topk(k).log_probs, listing.topk(k).log_probs)
-    torch.testing.assert_close(have.best().log_probs, listing.topk(1).log_probs[:, 0])
-    drawn, ranked = have.sample(torch.Generator().manual_seed(k)), have.topk(k)
-    for row, (symbols, log_probs) in enumerate(right):
-        assert have.found[row] == bool((log_probs > -math.inf).any())
-        assert have.entropy[row].item() == pytest.approx(entropy_of(log_probs), abs=1e-9)
-        wanted = marginals_of(batch, row, symbols, log_probs)
-        torch.testing.assert_close(have.marginals[row], wanted, rtol=1e-9, atol=1e-9)
-        possible = {*map(tuple, symbols[log_probs > -math.inf].tolist())} or {()}
-        for z in (
-            drawn[row],
-            have.best()[row],
-            *(ranked[row, rank] for rank in range(k) if ranked[row, rank]),
-        ):
-            assert tuple(batch.grammar.encode(z)) in possible
 
 
 def test_rows_of_a_posterior_cannot_be_chosen() -> None:

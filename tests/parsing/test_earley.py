@@ -18,9 +18,6 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing import earley
 from ngs.parsing.earley import (
-    _extend,
-    _neighbours,
-    _tail_bound,
     parse_aligned,
     parse_unsegmented,
     sentences_by_probability,
@@ -157,40 +154,6 @@ def test_unsegmented_parse_is_the_best_sum_over_segmentations(
     grammar: Grammar, frames: int, data: st.DataObject
 ) -> None:
     check_unsegmented(grammar, data.draw(score_tables(grammar, frames, impossible=0.1)))
-
-
-@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
-def test_unsegmented_parse_of_named_grammars(grammar: Grammar) -> None:
-    for seed in range(3):
-        torch.manual_seed(seed)
-        check_unsegmented(grammar, torch.randn(5, len(grammar.symbols), dtype=torch.float64).log_softmax(-1))
-
-
-@given(grammars(), st.integers(1, 6), st.data())
-def test_no_sentence_outdoes_the_bound_of_its_beginnings(
-    grammar: Grammar, frames: int, data: st.DataObject
-) -> None:
-    scores = data.draw(score_tables(grammar, frames, impossible=0.1))
-    tail = _tail_bound(grammar, scores.numpy())
-    for sentence in islice((s for n in range(1, frames + 1) for s in sentences(grammar, n)), 200):
-        ended, bounds = np.array([0.0, *[-math.inf] * frames]), []
-        for symbol in grammar.encode(sentence):
-            bound, longer = _extend(ended, scores.numpy()[:, [symbol]], tail)
-            ended = longer[:, 0]
-            bounds.append(float(bound[0]))
-        assert min(bounds) >= ended[-1] - 1e-9
-
-
-@given(grammars())
-def test_neighbours_hold_all_that_stand_side_by_side(grammar: Grammar) -> None:
-    words = [grammar.encode(sentence) for length in range(2, 6) for sentence in sentences(grammar, length)]
-    assert {pair for word in words for pair in pairwise(word)} <= _neighbours(grammar)
-
-
-@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
-def test_neighbours_hold_nothing_else(grammar: Grammar) -> None:
-    words = [grammar.encode(sentence) for length in range(2, 8) for sentence in sentences(grammar, length)]
-    assert {pair for word in words for pair in pairwise(word)} == _neighbours(grammar)
 
 
 def test_frames_of_one_symbol_are_joined() -> None:

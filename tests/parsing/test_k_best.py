@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import ShapeError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
-from ngs.parsing.earley import sentences_by_probability
 from ngs.parsing.independent import independent
 from tests.enumeration import sentences
-from tests.grammars import ARITHMETIC, CATALAN, DANGLING_ELSE, NAMED, grammars
+from tests.grammars import ARITHMETIC, NAMED
 from tests.parsing.batches import Batch, batches
 
 numbers = st.integers(1, 7)
@@ -51,56 +49,6 @@ def test_the_k_best_of_named_grammars_are_the_first_k_of_all(grammar: Grammar) -
     scores = torch.randn(len(lengths), 6, len(grammar.symbols), generator=generator, dtype=torch.float64)
     for k in (1, 2, 5, 20):
         check_ranks(Batch(grammar, scores, lengths), k)
-
-
-@given(batches(), numbers)
-def test_earley_ranks_alike_and_the_first_is_the_best(batch: Batch, k: int) -> None:
-    found = batch.p().topk(k)
-    for example, length in enumerate(batch.lengths):
-        ranked = sentences_by_probability(batch.grammar, batch.scores[example, :length])
-        wanted = [log_prob for _, log_prob in islice(ranked, k)]
-        have = [log_prob for log_prob in found.log_probs[example].tolist() if log_prob > -math.inf]
-        assert have == pytest.approx(wanted)
-    torch.testing.assert_close(found.log_probs[:, 0], batch.p().best().log_probs)
-
-
-@given(batches(), numbers)
-def test_single_precision_is_close(batch: Batch, k: int) -> None:
-    single, double = (batch.p(dtype).topk(k).log_probs for dtype in (torch.float32, torch.float64))
-    assert single.dtype == torch.float32
-    torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-4)
-
-
-@given(grammars(), st.integers(1, 4), st.integers(1, 6))
-def test_equally_likely_sentences_come_once_each(grammar: Grammar, time: int, k: int) -> None:
-    words = sentences(grammar, time)
-    assume(words)
-    found = independent(grammar, torch.zeros(1, time, len(grammar.symbols))).topk(k)
-    ranks = min(k, len(words))
-    assert found.log_probs[0].tolist() == [0.0] * ranks + [-math.inf] * (k - ranks)
-    chosen = {found[0, rank] for rank in range(ranks)}
-    assert len(chosen) == ranks
-    assert chosen <= set(words)
-
-
-def test_a_sentence_with_many_trees_comes_once() -> None:
-    found = independent(CATALAN, torch.zeros(1, 6, 1)).topk(3)
-    assert found.log_probs.tolist() == [[0.0, -math.inf, -math.inf]]
-    assert found.symbols.tolist() == [[[0] * 6, [PAD] * 6, [PAD] * 6]]
-    scores = torch.zeros(1, 7, len(DANGLING_ELSE.symbols))
-    found = independent(DANGLING_ELSE, scores).topk(4)
-    words = sentences(DANGLING_ELSE, 7)
-    assert {found[0, rank] for rank in range(len(words))} == set(words)
-    assert found.log_probs.isneginf().tolist() == [[rank >= len(words) for rank in range(4)]]
-
-
-def test_nothing_is_possible() -> None:
-    scores = torch.zeros(2, 3, 7)
-    scores[0, 0] = -math.inf
-    found = independent(ARITHMETIC, scores).topk(2)
-    assert found.log_probs.tolist() == [[-math.inf, -math.inf], [0.0, 0.0]]
-    assert found.symbols[0].tolist() == [[PAD] * 3] * 2
-    assert found[0, 1] == ()
 
 
 def test_trees_are_found_by_example_and_rank() -> None:

@@ -38,16 +38,12 @@ def said(text: str, sentence: str) -> Value:
         ('s: x "+" x -> add\nx: "1" | "2"', "1+2", ("add", "1", "2")),  # an alias
         ('s: "(" x ")"\nx: "1" | "2"', "(2)", "2"),  # one argument passes through
         ('s: "(" x ")" -> group\nx: "1"', "(1)", ("group", "1")),  # unless it has a name
-        ('s: "a" "b"', "ab", ("s",)),
         ('s: "a" -> letter', "a", ("letter",)),
         ('!s: "a" x | x\nx: "1"', "a1", ("s", "a", "1")),  # kept terminals are arguments
-        ('!s: "a" "b" -> both', "ab", ("both", "a", "b")),
         ('s: OP x x\nOP: "+" | "-"\nx: "1"', "-11", ("s", "-", "1", "1")),  # named terminals too
         ('s: x _tail\n_tail: "," x x\nx: "1" | "2"', "1,22", ("s", "1", "2", "2")),  # inlined
-        ('s: x _tail\n_tail: "," x _tail | "."\nx: "1" | "2"', "1,2,1.", ("s", "1", "2", "1")),
         ('s: "(" _tail ")"\n_tail: x\nx: "1"', "(1)", ("s", "1")),  # inlined arguments do not pass through
         ('s: _pair -> f\n_pair: x x -> g | "b"\nx: "1"', "11", ("f", ("g", "1", "1"))),  # an alias undoes it
-        ('s: _pair -> f\n_pair: x x -> g | "b"\nx: "1"', "b", ("f",)),
     ],
 )
 def test_what_a_function_receives(text: str, sentence: str, value: Value) -> None:
@@ -78,14 +74,6 @@ def by_hand(tree: Tree, name: Callable[[Node], str]) -> Value:
 
 @given(st.data())
 def test_trees_of_random_grammars(data: st.DataObject) -> None:
-    grammar = data.draw(grammars())
-    length = data.draw(st.sampled_from(lengths_of(grammar, 4)))
-    for tree in derivations(grammar, length)[:20]:
-        assert evaluate(tree, Notes()) == by_hand(tree, lambda node: node.rule.alias or node.rule.head.name)
-
-
-@given(st.data())
-def test_undefined_below_is_undefined_above(data: st.DataObject) -> None:
     """With one symbol undefined, exactly the trees that pass its value on are undefined."""
     grammar = data.draw(grammars())
     length = data.draw(st.sampled_from(lengths_of(grammar, 4)))
@@ -100,7 +88,9 @@ def test_undefined_below_is_undefined_above(data: st.DataObject) -> None:
         return value == culprit or (isinstance(value, tuple) and any(map(uses, value[1:])))
 
     for tree in derivations(grammar, length)[:20]:
-        assert (evaluate(tree, Partial()) is UNDEFINED) == uses(evaluate(tree, Notes()))
+        value = evaluate(tree, Notes())
+        assert value == by_hand(tree, lambda node: node.rule.alias or node.rule.head.name)
+        assert (evaluate(tree, Partial()) is UNDEFINED) == uses(value)
 
 
 @given(grammars(), st.integers(0, 2**16))
@@ -222,19 +212,10 @@ def test_the_number_of_inlined_arguments_is_known_at_the_call() -> None:
         evaluate(parse(grammar, "1,1,1"), Two)
 
 
-@pytest.mark.parametrize(
-    "add, message",
-    [
-        (lambda a, b: [a, b], r"add\(0, 0\) is \[0, 0\], which cannot be looked up; return a number"),
-        (
-            lambda a, b: int("x"),
-            r"add\(0, 0\) raised ValueError: invalid.*; return ngs.UNDEFINED for",
-        ),
-        (lambda a, b: float("nan"), r"add\(0, 0\) is nan; return ngs.UNDEFINED instead"),
-    ],
-)
-def test_failing_functions_show_their_call(add: Callable[..., Value], message: str) -> None:
-    semantics = with_functions(add=staticmethod(add))
+def test_failing_functions_show_their_call() -> None:
+    """Wherever they are called; what else can fail is in tests/reasoning/test_operation.py."""
+    semantics = with_functions(add=lambda a, b: [a, b])
+    message = r"add\(0, 0\) is \[0, 0\], which cannot be looked up; return a number"
     with pytest.raises(SemanticsError, match=message):
         evaluate(parse(SUMS, "0+0"), semantics)
     scores = torch.zeros(1, 3, 3).log_softmax(-1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, nan
@@ -13,7 +12,6 @@ from torch import Tensor
 
 from ngs import (
     ANY,
-    PAD,
     UNDEFINED,
     Arithmetic,
     ChainSettings,
@@ -70,29 +68,61 @@ batched = pytest.mark.parametrize("search", BATCHED.values(), ids=BATCHED)
 single = pytest.mark.parametrize("search", SINGLE.values(), ids=SINGLE)
 
 
-def uniform(batch: int = 2, time: int = 3) -> Tensor:
-    return torch.zeros(batch, time, len(SMALL_ARITHMETIC.symbols)).log_softmax(-1)
+def uniform(batch: int = 2, time: int = 3, symbols: int = 7) -> Tensor:
+    return torch.zeros(batch, time, symbols).log_softmax(-1)
 
 
-@pytest.mark.parametrize("value", [nan, inf])
-@batched
-def test_scores_that_are_no_numbers(search: Batched, value: float) -> None:
+def spoilt(value: float) -> Tensor:
     scores = uniform()
     scores[1, 2, 4] = value
-    with pytest.raises(
-        ShapeError, match=rf"the scores hold {value} at \[example, time, symbol\] = \[1, 2, 4\]"
-    ):
-        search(scores, None, [1, 1])
+    return scores
 
 
-@pytest.mark.parametrize("value", [nan, inf])
+@pytest.mark.parametrize(
+    "scores, lengths, error, message",
+    [
+        *(
+            (spoilt(x), None, ShapeError, rf"hold {x} at \[example, time, symbol\] = \[1, 2, 4\]")
+            for x in (nan, inf)
+        ),
+        (spoilt(0.0), None, ShapeError, r"time 2 of example 1 sum to 1.85.*, not to 1; .*log_softmax"),
+        (uniform(symbols=5), None, ShapeError, "scores 5 symbols but the grammar has 7 terminals"),
+        (torch.zeros(3, 7), None, ShapeError, r"the shape \[3, 7\]; add a batch dimension"),
+        (torch.zeros(2, 3, 7, dtype=torch.int64), None, ShapeError, "torch.int64, not floating point"),
+        (uniform(), [3, 4], ShapeError, "example 1 has length 4, but the scores allow 1 to 3"),
+        (uniform(), [3], ShapeError, r"the batch has 2 examples but the lengths have the shape \[1\]"),
+        (uniform(2, 2), None, ParseError, "no sentence of length 2; the lengths up to 2 it has are 1"),
+        (uniform(), [3, 2], ParseError, "no sentence of length 2; the lengths up to 3 it has are 1"),
+    ],
+)
+def test_a_posterior_reads_its_scores_as_a_distribution_does(
+    scores: Tensor, lengths: Sequence[int] | None, error: type[NGSError], message: str
+) -> None:
+    """More of what is refused is in tests/parsing/test_bad_input.py."""
+    with pytest.raises(error, match=message):
+        posterior(SMALL_ARITHMETIC, Arithmetic, scores, lengths, [1, 1])
+
+
 @single
-def test_scores_that_are_no_numbers_of_one_example(search: Single, value: float) -> None:
-    scores = uniform()[0]
-    scores[2, 4] = value
-    with pytest.raises(
-        ShapeError, match=rf"the scores hold {value} at \[time, symbol\] = \[2, 4\] \(symbol '0'\)"
-    ):
+@pytest.mark.parametrize(
+    "scores, error, message",
+    [
+        *(
+            (spoilt(x)[1], ShapeError, rf"{x} at \[time, symbol\] = \[2, 4\] \(symbol '0'\)")
+            for x in (nan, inf)
+        ),
+        (torch.zeros(3, 7), ShapeError, r"of time 0 sum to 7, not to 1; .*log_softmax"),
+        (uniform(symbols=5)[0], ShapeError, "the network scores 5 symbols but the grammar has 7 terminals"),
+        (torch.zeros(()), ShapeError, r"the scores have the shape \[\]; give \[time, symbol\]"),
+        (torch.zeros(7), ShapeError, r"the scores have the shape \[7\]; give \[time, symbol\]"),
+        (uniform(), ShapeError, r"the shape \[2, 3, 7\], but one sentence needs \[time, symbol\]"),
+        (uniform(1, 2)[0], ParseError, "no sentence of length 2; the lengths up to 2 it has"),
+    ],
+)
+def test_scores_of_one_example_that_cannot_be_searched(
+    search: Single, scores: Tensor, error: type[NGSError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
         search(scores, 1)
 
 
@@ -103,89 +133,11 @@ def test_what_stands_behind_the_end_may_be_anything(search: Batched) -> None:
     search(scores, [3, 1], [1, 1])
 
 
-@batched
-def test_scores_that_do_not_sum_to_one(search: Batched) -> None:
-    scores = uniform()
-    scores[1, 2] += 1.0
-    with pytest.raises(ShapeError, match=r"time 2 of example 1 sum to 2.718.*, not to 1; .*log_softmax"):
-        search(scores, None, [1, 1])
-    search(scores, [3, 1], [1, 1])  # behind the end it does not matter
-
-
-@single
-def test_scores_of_one_example_that_do_not_sum_to_one(search: Single) -> None:
-    with pytest.raises(ShapeError, match=r"the probabilities of time 0 sum to 7, not to 1; .*log_softmax"):
-        search(torch.zeros(3, 7), 1)
-
-
-@batched
-def test_scores_for_another_grammar(search: Batched) -> None:
-    with pytest.raises(ShapeError, match="the network scores 5 symbols but the grammar has 7 terminals"):
-        search(torch.zeros(2, 3, 5).log_softmax(-1), None, [1, 1])
-
-
-@single
-def test_scores_of_one_example_for_another_grammar(search: Single) -> None:
-    with pytest.raises(ShapeError, match="the network scores 5 symbols but the grammar has 7 terminals"):
-        search(torch.zeros(3, 5).log_softmax(-1), 1)
-
-
-@batched
-@pytest.mark.parametrize("shape", [(), (7,), (3, 7)])
-def test_no_batch_dimension(search: Batched, shape: tuple[int, ...]) -> None:
-    shown = re.escape(str(list(shape)))
-    with pytest.raises(ShapeError, match=f"the shape {shown}; add a batch dimension"):
-        search(torch.zeros(shape), None, [1])
-
-
-@single
-@pytest.mark.parametrize("shape", [(), (7,)])
-def test_too_few_dimensions_for_one_example(search: Single, shape: tuple[int, ...]) -> None:
-    shown = re.escape(str(list(shape)))
-    with pytest.raises(ShapeError, match=rf"the scores have the shape {shown}; give \[time, symbol\]"):
-        search(torch.zeros(shape), 1)
-
-
-@single
-def test_a_batch_where_one_example_belongs(search: Single) -> None:
-    with pytest.raises(ShapeError, match=r"the shape \[2, 3, 7\], but one sentence needs \[time, symbol\]"):
-        search(uniform(), 1)
-
-
-@pytest.mark.parametrize(
-    "lengths, message",
-    [
-        ([3, 4], "example 1 has length 4, but the scores allow 1 to 3"),
-        ([0, 3], "example 0 has length 0, but the scores allow 1 to 3"),
-        ([3, -1], "example 1 has length -1, but"),
-        ([3], r"the batch has 2 examples but the lengths have the shape \[1\]"),
-        ([3.0, 1.0], "the lengths are torch.float32, not integers"),
-    ],
-)
-@batched
-def test_lengths_that_do_not_fit(search: Batched, lengths: Sequence[int], message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        search(uniform(), lengths, [1, 1])
-
-
-@batched
-def test_lengths_the_language_does_not_have(search: Batched) -> None:
-    message = "the grammar has no sentence of length 2; the lengths up to [23] it has are 1"
-    with pytest.raises(ParseError, match=message):
-        search(uniform(2, 2), None, [1, 1])
-    with pytest.raises(ParseError, match=message):
-        search(uniform(2, 3), [3, 2], [1, 1])
-
-
-@single
-def test_a_length_the_language_does_not_have(search: Single) -> None:
-    with pytest.raises(
-        ParseError, match="the grammar has no sentence of length 2; the lengths up to 2 it has"
-    ):
-        search(uniform(1, 2)[0], 1)
-
-
-def test_a_length_the_language_does_not_have_beyond_the_budget() -> None:
+def test_lengths_the_language_does_not_have() -> None:
+    """Also for a reasoner, which sees no scores, and beyond the budget."""
+    for lengths in ([2, 3], [3, 2]):
+        with pytest.raises(ParseError, match="the grammar has no sentence of length 2"):
+            reasoner(SMALL_ARITHMETIC, Arithmetic, Examples(lengths, [1, 1]))
     with pytest.raises(ParseError, match="the grammar has no sentence of length 4"):
         posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1, 4), None, [1], budget=1)
 
@@ -198,26 +150,24 @@ def test_answers_that_are_too_few_or_too_many(search: Batched) -> None:
             search(uniform(), None, answers)
 
 
-BAD_ANSWERS = [
-    (UNDEFINED, "the answer is UNDEFINED; leave examples without a defined answer out"),
-    (ANY, "the answer is ANY; leave"),
-    ([1], r"the answer \[1\] is not hashable; give a number, string, tuple or frozenset"),
-    ({}, r"the answer \{\} is not hashable"),
-]
-
-
-@pytest.mark.parametrize("answer, message", BAD_ANSWERS)
-@batched
-def test_answers_nobody_could_mean(search: Batched, answer: Value, message: str) -> None:
-    with pytest.raises(SemanticsError, match=message):
-        search(uniform(), None, [1, answer])
-
-
-@pytest.mark.parametrize("answer, message", BAD_ANSWERS)
-@single
-def test_an_answer_nobody_could_mean(search: Single, answer: Value, message: str) -> None:
-    with pytest.raises(SemanticsError, match=message):
-        search(uniform()[0], answer)
+@pytest.mark.parametrize(
+    "answer, message",
+    [
+        (UNDEFINED, "the answer is UNDEFINED; leave examples without a defined answer out"),
+        (ANY, "the answer is ANY; leave"),
+        (nan, "the answer is nan; leave"),
+        (-inf, "the answer is -inf; leave"),
+        ([1], r"the answer \[1\] is not hashable; give a number, string, tuple or frozenset"),
+        (torch.tensor(3), r"the answer is a tensor \(tensor\(3\)\), which equals no value; .*`.tolist\(\)`"),
+    ],
+)
+def test_answers_nobody_could_mean(answer: Value, message: str) -> None:
+    for search in SINGLE.values():
+        with pytest.raises(SemanticsError, match=message):
+            search(uniform()[0], answer)
+    for many in BATCHED.values():
+        with pytest.raises(SemanticsError, match=message):
+            many(uniform(), None, [1, answer])
 
 
 @pytest.mark.parametrize(
@@ -251,16 +201,11 @@ def test_no_sentence_is_possible(search: Single) -> None:
         search(impossible()[0], 1)
 
 
-@pytest.mark.parametrize("target", range(5))
-def test_no_sentence_of_a_batch_is_possible(target: int) -> None:
-    """A batch goes on without it."""
+def test_no_sentence_of_a_batch_is_possible() -> None:
+    """A batch goes on without it. So does back-search: tests/search/test_back_search.py."""
     scores = torch.cat([impossible(), uniform(1)])
-    for have in (correct(scores, None, [target, target], steps) for steps in (0, 2)):
-        assert not have.found[0] and have.z[0].tolist() == [PAD] * 3
-        assert (have.z[1] != PAD).all()
-    exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [target, target])
-    assert exact.found.tolist() == [False, True]
-    assert not exact.marginals[0].any()
+    exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [1, 1])
+    assert exact.found.tolist() == [False, True] and not exact.marginals[0].any()
 
 
 @pytest.mark.parametrize("time", [0, 3])
@@ -283,12 +228,6 @@ def test_beams_and_ranks_without_room() -> None:
         posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1]).topk(0)
 
 
-@batched
-def test_whole_numbers_for_scores(search: Batched) -> None:
-    with pytest.raises(ShapeError, match=r"the scores are torch.int64, not floating point"):
-        search(torch.zeros(2, 3, 7, dtype=torch.int64), None, [1, 1])
-
-
 def test_a_meaning_that_is_missing_is_named_before_the_search() -> None:
     grammar = Grammar.parse('s: x "+" x -> plus\nx: "0" | "1"')
 
@@ -305,18 +244,6 @@ def test_a_meaning_that_is_missing_is_named_before_the_search() -> None:
     ):
         with pytest.raises(SemanticsError, match="line 1: the grammar names `plus`, but Empty has no such"):
             search()
-
-
-@pytest.mark.parametrize("answer", [torch.tensor(3), float("nan"), float("inf")], ids=repr)
-def test_answers_that_equal_no_value(answer) -> None:
-    scores = torch.zeros(1, 3, len(SMALL_ARITHMETIC.symbols)).log_softmax(-1)
-    for call in (
-        lambda: posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [answer]),
-        lambda: reasoner(SMALL_ARITHMETIC, Arithmetic, Examples([3], [answer])),
-        lambda: one_step(SMALL_ARITHMETIC, Arithmetic, scores[0], answer),
-    ):
-        with pytest.raises(SemanticsError, match="the answer is"):
-            call()
 
 
 def test_a_semantics_that_cannot_be_cached() -> None:

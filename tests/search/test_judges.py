@@ -47,13 +47,12 @@ def test_random_languages(meaning: tuple[Grammar, Meaning], random: Random) -> N
     check_judges(*meaning, longest=4, most=64, random=random)
 
 
-@pytest.mark.parametrize("name", NAMED_MEANINGS)
+NAMED = {**NAMED_MEANINGS, "small arithmetic": (SMALL_ARITHMETIC, Arithmetic)}
+
+
+@pytest.mark.parametrize("name", NAMED)
 def test_shared_grammars(name: str) -> None:
-    check_judges(*NAMED_MEANINGS[name], longest=5, most=300, random=Random(name))
-
-
-def test_arithmetic() -> None:
-    check_judges(SMALL_ARITHMETIC, Arithmetic, longest=5, most=200, random=Random(0))
+    check_judges(*NAMED[name], longest=5, most=250, random=Random(name))
 
 
 def test_no_sentences_are_judged_as_some_are() -> None:

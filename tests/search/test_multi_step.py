@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import exp, inf, log, log1p
+from math import exp, inf
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
-from ngs import ChainSettings, Grammar, NGSError, Semantics, independent, multi_step, one_step, posterior
+from ngs import ChainSettings, Grammar, NGSError, Semantics, multi_step, one_step
 from ngs.grammar.tree import Sentence
 from ngs.reasoning.arithmetic import Arithmetic
-from tests.search.semantics import SMALL_ARITHMETIC, Problem, answers, arithmetic_problems, log_probs_of
+from tests.search.semantics import answers, log_probs_of
 
 DIGITS = Grammar.parse("""
     expr: expr "+" digit -> add | expr "-" digit -> subtract | expr "*" digit -> multiply | digit
@@ -41,26 +39,6 @@ def test_a_long_chain_has_the_smoothed_posterior() -> None:
     assert 0.5 * sum(abs(counts[z] / len(states) - q[z] / sum(q.values())) for z in q) < 0.1
 
 
-@given(arithmetic_problems(longest=3), st.sampled_from([1e-8, 1e-4, 1e-2, 0.3, 5.0]))
-def test_divergence_of_the_smoothed_posterior(problem: Problem, epsilon: float) -> None:
-    """KL(p||p') = log(1 + eps / C) - log(1 + eps), with C = p(y|x) within the language."""
-    length, scores = len(problem.sentence), problem.log_probs[None]
-    exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [problem.target])
-    assume(bool(exact.found))
-    c = float((exact.log_z - independent(SMALL_ARITHMETIC, scores).log_z).exp())
-    p = {z: exp(log_p) for z, log_p in log_probs_of(SMALL_ARITHMETIC, problem.log_probs, length).items()}
-    values = answers(SMALL_ARITHMETIC, Arithmetic, length)
-    right = {z: p[z] for z in p if values[z] == problem.target and p[z] > 0}
-    smoothed = {z: ((values[z] == problem.target) + epsilon) * p[z] for z in p}
-    evidence, total = sum(right.values()), sum(smoothed.values())
-    # p(z) / p'(z) is the same for all right z
-    divergence = sum(q / evidence * log((q / evidence) / (smoothed[z] / total)) for z, q in right.items())
-    closed = log1p(epsilon / c) - log1p(epsilon)
-    assert divergence == pytest.approx(closed, rel=1e-6, abs=1e-12)
-    # log(1 + x) = x - x^2 / 2 + ...
-    assert abs(closed - (1 / c - 1) * epsilon) <= 0.5 * epsilon**2 / c**2 + 1e-15
-
-
 @pytest.mark.parametrize(
     "parameters, message",
     [
@@ -79,38 +57,14 @@ def test_settings_that_could_not_work(parameters: dict[str, float], message: str
         ChainSettings(**parameters)
 
 
-@given(arithmetic_problems(), st.integers(0, 2**32 - 1))
-@settings(max_examples=50)
-def test_the_generator_decides_everything(problem: Problem, seed: int) -> None:
-    def run() -> tuple[Sentence, ...]:
-        generator = torch.Generator().manual_seed(seed)
+def test_the_generator_decides_everything() -> None:
+    def states(seed: int) -> tuple[Sentence, ...]:
+        draws, chain = torch.Generator().manual_seed(seed), ChainSettings(30, back_search=0.1, epsilon=0.3)
         torch.rand(3)  # the global generator plays no role
-        return multi_step(
-            SMALL_ARITHMETIC,
-            Arithmetic,
-            problem.log_probs,
-            problem.target,
-            problem.sentence,
-            generator=generator,
-        ).states
+        return multi_step(DIGITS, Arithmetic, log_scores(0), TARGET, chain=chain, generator=draws).states
 
-    assert run() == run()
-
-
-def test_different_generators_differ() -> None:
-    chain = ChainSettings(steps=30, epsilon=0.3, back_search=0.1)
-    runs = {
-        multi_step(
-            DIGITS,
-            Arithmetic,
-            log_scores(0),
-            TARGET,
-            chain=chain,
-            generator=torch.Generator().manual_seed(seed),
-        ).states
-        for seed in range(4)
-    }
-    assert len(runs) == 4
+    assert [states(seed) for seed in range(4)] == [states(seed) for seed in range(4)]
+    assert len({states(seed) for seed in range(4)}) == 4
 
 
 def test_no_steps_change_nothing() -> None:

@@ -110,30 +110,11 @@ def check_against_all_changes(problem: Problem) -> None:
     assert differing == ([] if correction.position is None else [correction.position])
 
 
-@given(random_problems())
-def test_best_of_all_changes_in_random_languages(problem: Problem) -> None:
+@settings(max_examples=400)
+@given(st.one_of(any_problem, arithmetic_problems(PlainArithmetic)))
+def test_a_correction_is_the_best_of_all_changes(problem: Problem) -> None:
+    """With inverses that are given, and without."""
     check_against_all_changes(problem)
-
-
-@given(arithmetic_problems())
-def test_best_of_all_changes_in_arithmetic(problem: Problem) -> None:
-    check_against_all_changes(problem)
-
-
-@given(arithmetic_problems(PlainArithmetic))
-def test_best_of_all_changes_without_inverses(problem: Problem) -> None:
-    check_against_all_changes(problem)
-
-
-@given(any_problem)
-def test_no_node_is_weaker_than_a_change_below_it(problem: Problem) -> None:
-    """1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf): the weakest link is the leaf itself.
-
-    So the correction is the likeliest of all right ones. It holds because rows sum to one.
-    """
-    exhaustive = Exhaustive(problem)
-    for change in exhaustive.changes():
-        assert exhaustive.weakest_link(*change) == exhaustive.leaf_priority(*change)
 
 
 @given(arithmetic_problems(), st.integers(0, 2**32 - 1))
@@ -272,16 +253,6 @@ def substituted(tree: Tree, path: tuple[int, ...], value: Fraction) -> Fraction:
     return functions[tree.rule.name](*arguments)
 
 
-@given(arithmetic_problems())
-def test_given_and_automatic_inverses_agree(problem: Problem) -> None:
-    given_inverse = solve(problem)
-    automatic = one_step(
-        SMALL_ARITHMETIC, PlainArithmetic, problem.log_probs, problem.target, problem.sentence
-    )
-    assert given_inverse.sentence == automatic.sentence
-    assert given_inverse.position == automatic.position
-
-
 @given(any_problem)
 def test_right_sentences_come_back_unchanged(problem: Problem) -> None:
     answer = problem.answer(problem.sentence)
@@ -310,25 +281,6 @@ def scores_for(seen: str, doubts: dict[int, str], grammar: Grammar = DIGITS) -> 
         if position in doubts:
             scores[position, grammar.symbol_id(doubts[position])] = -1.0
     return scores.log_softmax(-1)
-
-
-@pytest.mark.parametrize(
-    "seen, doubts, target, wanted",
-    [
-        ("2*4+3", {2: "9"}, 21, "2*9+3"),
-        ("1-2*3", {3: "+"}, 2, "1-2+3"),  # -(2*3) becomes (-2)+3: another tree
-        ("1-2+3", {3: "*"}, -5, "1-2*3"),
-        ("4*1*0", {1: "+"}, 4, "4+1*0"),
-        ("4*1*0", {3: "+"}, 4, "4*1+0"),
-        ("8/2/2", {1: "-"}, 7, "8-2/2"),
-        ("1/0+2", {2: "1"}, 3, "1/1+2"),  # from an undefined value
-        ("7", {0: "1"}, 1, "1"),
-    ],
-)
-def test_corrections_of_a_calculation(seen: str, doubts: dict[int, str], target: int, wanted: str) -> None:
-    correction = one_step(DIGITS, Arithmetic, scores_for(seen, doubts), target)
-    assert correction.sentence == tuple(wanted)
-    assert evaluate(parse(DIGITS, wanted), Arithmetic) == target
 
 
 def test_changes_of_probability_zero_are_not_made() -> None:

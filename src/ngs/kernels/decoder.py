@@ -17,6 +17,7 @@ import triton
 from torch import Tensor
 from triton import language as tl
 
+from ngs.kernels.choices import Choice, log_softmax
 from ngs.kernels.tiles import PLACES, added, tanh
 
 ROWS = 8
@@ -25,26 +26,6 @@ MOST_ROWS = 1 << 19
 """Of a launch: places are counted in 32 bits."""
 CHUNK = 32
 """Numbers of a state that a product reads at once."""
-
-
-@triton.jit
-def drawn(log_p, guide, row, inside, t, rows, time, symbol, symbols):
-    """Modules drawn from p, by exponential numbers `guide` [time, row, module]."""
-    at = guide + (t * rows + row)[:, None] * symbols + symbol[None, :]
-    noise = tl.load(at, mask=inside[:, None] & (symbol < symbols)[None, :], other=1.0)
-    return tl.argmax(tl.exp(log_p) / noise, 1)
-
-
-@triton.jit
-def likeliest(log_p, guide, row, inside, t, rows, time, symbol, symbols):
-    """The most likely modules."""
-    return tl.argmax(log_p, 1)
-
-
-@triton.jit
-def any_order(facts, left, last):
-    """The rule of a language without grammar: whatever is left may come next."""
-    return left > 0
 
 
 @triton.jit
@@ -112,16 +93,6 @@ def _copied(paid, keywords, question, words, symbols, W: tl.constexpr, S: tl.con
         share = tl.sum(tl.where((word == one)[None, :], paid, 0.0), 1)
         spoken += share[:, None] * tl.load(keyword, mask=(symbol < symbols)[None, :], other=0.0)
     return spoken
-
-
-@triton.jit
-def log_softmax(scores, legal):
-    """log p [R, S] among what is legal, and how many modules that are [R]."""
-    choices = tl.sum(legal.to(tl.int32), 1)
-    scores = tl.where(legal, scores, float("-inf"))
-    highest = tl.where(choices > 0, tl.max(scores, 1), 0.0)
-    rest = tl.log(tl.sum(tl.exp(scores - highest[:, None]), 1))
-    return tl.where(legal, scores - (highest + rest)[:, None], float("-inf")), choices
 
 
 @triton.jit(do_not_specialize=["rows", "number"])
@@ -253,27 +224,6 @@ def _decode(
         token = tl.where(column >= 0, column, beginning)
         tl.store(columns + row * time + t, column.to(tl.int64), mask=inside)
     tl.store(total_log_p + row, log_p_so_far, mask=inside)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """How the next module is chosen."""
-
-    function: Any
-    """`drawn` or `likeliest`"""
-    guide: Tensor
-    """what the function looks at"""
-
-
-def sampling(rows: Tensor, time: int, symbols: int, generator: torch.Generator) -> Choice:
-    """From p(z|x)."""
-    noise = torch.empty((time, len(rows), symbols), device=rows.device)
-    return Choice(drawn, noise.exponential_(generator=generator))
-
-
-def greedy(rows: Tensor) -> Choice:
-    """The most likely module at each step."""
-    return Choice(likeliest, rows)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ from torch import Tensor
 
 import ngs.kernels
 from ngs.gpu import products_are_rounded
-from ngs.grammar.constraint import Constraint, Counting, Given, KernelRule
+from ngs.grammar.constraint import Constraint, Given
+from ngs.grammar.multiset_constraint import Counting, KernelRule
 from ngs.networks.pointer import Encoded
 
 if TYPE_CHECKING:
-    from ngs.kernels.decoder import Choice, Decoder
+    from ngs.kernels.choices import Choice
+    from ngs.kernels.decoder import Decoder
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,13 @@ class PointerKernels:
 
     def sample(self, time: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Sentences of up to `time` symbols drawn from p [row, time], and their log p."""
-        from ngs.kernels.decoder import sampling
+        from ngs.kernels.choices import sampling
 
         return self._written(time, sampling(self.rows, time, self.symbols, generator))
 
     def best(self, time: int) -> tuple[Tensor, Tensor]:
         """The most likely symbol at each step [row, time], and log p of the sentences."""
-        from ngs.kernels.decoder import greedy
+        from ngs.kernels.choices import greedy
 
         return self._written(time, greedy(self.rows))
 

@@ -19,10 +19,11 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import ShapeError
-from ngs.grammar.constraint import Automaton, Given
+from ngs.grammar.constraint import Given
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.padding import PAD
+from ngs.grammar.prefix_constraint import Automaton
 from ngs.grammar.rules import Terminal
 from ngs.parsing.candidates import Candidates
 from ngs.parsing.circuit import parts_of_sentences

@@ -26,8 +26,9 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import NGSError
-from ngs.grammar.constraint import Automaton, Constraint
+from ngs.grammar.constraint import Constraint
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.prefix_constraint import Automaton
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, Pool
 from ngs.learning.loop import Augmentation, Lesson

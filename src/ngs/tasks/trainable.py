@@ -124,6 +124,11 @@ class Trainable(ABC):
     sources: tuple[Source, ...] = ()
     """what `ngs reproduce` has an option for"""
 
+    @property
+    def title(self) -> str:
+        """What is learned, in a few words: the first sentence of `about`."""
+        return self.about.strip().partition(".")[0].partition(":")[0] or self.name
+
     @abstractmethod
     def prepare(self, settings: Any, device: torch.device) -> Prepared:
         """The data of a run, cut as its settings say, and its network."""

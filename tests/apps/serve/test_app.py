@@ -62,24 +62,15 @@ def test_mistakes_are_the_askers(playground) -> None:
 
 
 def test_when_all_slots_are_taken_one_is_asked_to_try_again(playground) -> None:
-    client = client_of(playground)
-    with playground.jobs:
-        response = client.post("/api/read", json=DRAWING)
-    assert response.status_code == 503 and response.headers["retry-after"] == "1"
-    assert "try again" in response.json()["error"]
-    assert client.post("/api/read", json=DRAWING).status_code == 200
-
-
-def test_while_one_learns_others_wait_to_learn_but_not_to_read(tmp_path) -> None:
-    playground = Playground(visitors=Visitors(Limits(job_wait_seconds=0.05)))
-    playground.networks.load(write_run(tmp_path / "run"))
-    client = client_of(playground)
-    lesson = {**DRAWING, "answer": "7", "steps": 1}
-    with playground.learners:
-        refused = client.post("/api/learn", json=lesson)
-        assert refused.status_code == 503 and refused.headers["retry-after"] == "1"
-        assert client.post("/api/read", json=DRAWING).status_code == 200
-    assert client.post("/api/learn", json=lesson).status_code == 200
+    """While one learns, others wait to learn but not to read."""
+    client, lesson = client_of(playground), {**DRAWING, "answer": "7", "steps": 1}
+    for slots, path, sent in ((playground.jobs, "read", DRAWING), (playground.learners, "learn", lesson)):
+        with slots:
+            refused = client.post(f"/api/{path}", json=sent)
+            assert refused.status_code == 503 and refused.headers["retry-after"] == "1"
+            assert "try again" in refused.json()["error"]
+            assert path == "read" or client.post("/api/read", json=DRAWING).status_code == 200
+        assert client.post(f"/api/{path}", json=sent).status_code == 200
 
 
 def test_the_shared_networks_stay_as_they_are(playground) -> None:

@@ -14,10 +14,9 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from ngs.apps.asking_commands import embedded_scenes
-from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
 from ngs.apps.serve.playground import Playground
-from ngs.grammar.constraint import AnyOrder
+from ngs.grammar.multiset_constraint import AnyOrder
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.program import MODULES, kind_of
 from ngs.tasks.clevr.reading import QuestionReader, understand
@@ -271,30 +270,9 @@ def test_faulty_requests_are_refused(given, client) -> None:
     assert refused.status_code == 422 and refused.json()["error"]
 
 
-def test_half_a_character_is_refused(client) -> None:
-    body = b'{"scene": 0, "question": "\\ud800"}'
-    refused = client.post("/api/ask", content=body, headers={"content-type": "application/json"})
-    assert refused.status_code == 422 and refused.json()["error"]
-
-
-@pytest.mark.parametrize(
-    "id", ["12", "999999999999999999999999", "-1", "x", "%2e%2e", "0%00", "1e1", "a" * 3000]
-)
-def test_scenes_that_are_not_there_are_refused(id, client) -> None:
-    refused = client.get(f"/api/scenes/{id}")
-    assert refused.status_code in (404, 422) and refused.json()["error"]
-
-
 def test_without_a_reader_it_says_how_to_train_one() -> None:
     client = client_of(None)
     assert len(client.get("/api/scenes").json()) == SCENES
     for path, more in (("/api/ask", {}), ("/api/ask/correct", {"answer": "2"})):
         refused = client.post(path, json={"scene": 0, "question": CUBES, **more})
         assert refused.status_code == 409 and "ngs train clevr" in refused.json()["error"]
-
-
-def test_every_field_is_described() -> None:
-    schema = endpoints(Playground()).openapi()
-    for name in ("Question", "QuestionAndAnswer", "Asked", "QuestionCorrected", "SceneView", "StepNode"):
-        fields = schema["components"]["schemas"][name]["properties"]
-        assert all("description" in each for each in fields.values()), name

@@ -50,10 +50,16 @@ def test_what_cannot_be_loaded_ends_it_with_a_message(tmp_path) -> None:
     assert done.stderr.startswith("ngs: ") and "ngs train hwf" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_other_commands_do_without_its_packages() -> None:
-    loaded = "import sys, ngs.apps.cli; print({'fastapi', 'starlette', 'uvicorn'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+def test_nothing_that_is_slow_to_load_is_loaded_before_it_is_needed() -> None:
+    """Neither by other commands nor by the page that stands while the endpoints load."""
+    loaded = "import sys, {}; print({{'torch', 'fastapi', *{}}} & set(sys.modules))"
+    for modules, more in (
+        ("ngs.apps.cli", ["starlette", "uvicorn"]),
+        ("ngs.apps.serve.command, ngs.apps.serve.front", []),
+    ):
+        command = [sys.executable, "-c", loaded.format(modules, more)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])

@@ -1,7 +1,5 @@
 """The page is there before the endpoints are, and what it asks meanwhile waits for them."""
 
-import subprocess
-import sys
 import threading
 from concurrent.futures import Future
 
@@ -53,10 +51,3 @@ def test_a_training_ends_with_the_server(tmp_path) -> None:
     with opened(loading, playground.visitors):
         assert not stopped
     assert stopped
-
-
-def test_the_front_waits_for_nothing_that_is_slow_to_load() -> None:
-    modules = "ngs.apps.serve.command, ngs.apps.serve.front"
-    script = f"import sys, {modules}; print({{'torch', 'fastapi'}} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

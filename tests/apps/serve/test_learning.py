@@ -85,13 +85,6 @@ def test_what_was_drawn_earlier_is_repeated() -> None:
     assert log_probability(network, earlier) > before + 0.1
 
 
-def test_an_answer_that_no_formula_gives_teaches_nothing() -> None:
-    network = unsure()
-    drawn = drawn_as("3+4", 1000, network)
-    assert log_probability(network, drawn) == -float("inf")
-    assert list(learn(network, drawn, [], 3, generator())) == []
-
-
 def test_right_is_counted() -> None:
     network = trained()
     drawings = [drawn_as("3+4", 7, network), drawn_as("8", 3, network), drawn_as("9-4*2", 1, network)]

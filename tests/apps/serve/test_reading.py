@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from ngs.apps.formula_reading import Seen
-from ngs.apps.serve.reading import Node, node_of, reading_of
+from ngs.apps.serve.reading import Node, reading_of
 from ngs.apps.serve.strokes import seen_in
 from ngs.explanations.text import reasoning_nodes
 from ngs.grammar.tree import sentence_of
@@ -90,14 +90,6 @@ def test_the_tree_has_a_node_for_each_symbol_with_its_value(sentence) -> None:
         assert len(node.children) == (2 if node.label in "+-*/" else 0)
         if node.children:
             assert node.label.join(child.text for child in node.children) == node.text
-
-
-def test_products_come_before_sums() -> None:
-    tree = node_of(parse(GRAMMAR, list("8-5+2*3")))
-    assert (tree.label, tree.value, tree.path) == ("+", "9", [])
-    left, right = tree.children
-    assert (left.text, left.value, left.path) == ("8-5", "3", [0])
-    assert (right.text, right.value, right.path) == ("2*3", "6", [2])
 
 
 def test_what_is_no_formula_is_shown_with_a_reason(network) -> None:

@@ -1,133 +1,22 @@
-"""Runs over HTTP: lists, curves as they grow, reports and results; and folders that are no runs."""
+"""Runs over HTTP: lists, curves, reports and results; and folders that are no runs."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
 
-from ngs.apps.serve.app import endpoints
-from ngs.apps.serve.limits import Limits
-from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
-from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.run_folders import ALIVE_SECONDS, RunFolder, run_folder, thinned
-from ngs.apps.serve.visitors import Visitors
+from ngs.apps.serve.run_folders import thinned
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.record import Record
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
-from tests.apps.serve.client import connected
+from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
 from tests.experiments.training import as_facts
-
-QUICK = Pace(poll=0.01, keep_alive=60.0, longest=60.0)
-HOSTILE = [
-    "..",
-    ".",
-    "%2e%2e",
-    "%2e%2e%2f%2e%2e%2fetc",
-    "..%2fsecret",
-    "%2fetc%2fpasswd",
-    "%00",
-    "demo%00",
-    "demo%0a",
-    "C:%5Cwindows",
-    "~",
-    "*",
-    "a" * 81,
-    "a" * 5000,
-    "%ff%fe",
-    "d%C3%A9mo",
-]
-
-
-def client_of(root: Path, **more: Any) -> TestClient:
-    return connected(Playground(runs_root=root, **more))
-
-
-def row(step: int, **more: Any) -> dict[str, Any]:
-    return {"step": step, "lesson": "m-bs", "loss": 1 / (1 + step), "seconds": step / 10, **more}
-
-
-def made(root: Path, name: str, rows: int = 0, config: Mapping[str, Any] | None = None) -> Path:
-    """The folder of a run that wrote some rows."""
-    folder = root / name
-    folder.mkdir(parents=True)
-    facts = as_facts(TrainHWF(method="m-bs", steps=100)) if config is None else config
-    (folder / CONFIG).write_text(json.dumps(facts))
-    (folder / METRICS).write_text("".join(json.dumps(row(10 * k)) + "\n" for k in range(1, rows + 1)))
-    return folder
-
-
-def finish(folder: Path, share: str = "calculation") -> None:
-    (folder / RESULT).write_text(json.dumps({"method": "m-bs", "test": {share: 0.75, "examples": 4}}))
-
-
-def age(folder: Path, seconds: float = 2 * ALIVE_SECONDS) -> None:
-    past = time.time() - seconds
-    for path in folder.iterdir():
-        os.utime(path, (past, past))
-
-
-def events_of(text: str) -> list[tuple[str, Any]]:
-    """(kind, data) of every event; comments and hints are none."""
-    found = []
-    for block in text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
-        if "data" in fields:
-            found.append((fields.get("event", "message"), json.loads(fields["data"])))
-    return found
-
-
-class Listener:
-    """Listens to the events of a run; others can wait for what it hears."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self._more = threading.Condition()
-
-    def hear(self, run: RunFolder, after: int | None = 0, pace: Pace = QUICK) -> str:
-        """All that is sent."""
-
-        async def listen() -> None:
-            async for event in live_rows(run, after, pace):
-                with self._more:
-                    self.text += event
-                    self._more.notify_all()
-
-        asyncio.run(listen())
-        return self.text
-
-    def wait_for(self, number: int) -> None:
-        """Until it has heard so many events."""
-        with self._more:
-            assert self._more.wait_for(lambda: len(events_of(self.text)) >= number, timeout=60)
-
-
-def collected(run: RunFolder, after: int | None = 0, pace: Pace = QUICK) -> str:
-    return Listener().hear(run, after, pace)
-
-
-@contextmanager
-def meanwhile(work: Callable[[], None]) -> Iterator[None]:
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-
 
 # Lists
 
@@ -250,30 +139,6 @@ def test_what_is_no_plain_file_is_not_read(tmp_path) -> None:
     assert client.get("/api/runs/demo/report").status_code == 404
 
 
-@pytest.mark.parametrize("what", ["", "/events", "/report"])
-def test_hostile_names_reach_no_file(what, tmp_path) -> None:
-    made(tmp_path, "secret")
-    made(tmp_path / "runs", "demo", 1)
-    (tmp_path / "runs" / CONFIG).write_text((tmp_path / "secret" / CONFIG).read_text())
-    client = client_of(tmp_path / "runs")
-    for id in HOSTILE:
-        refused = client.get(f"/api/runs/{id}{what}")
-        if refused.status_code == 200:  # `..` and `.` are taken out of an address before it is sent
-            assert id in (".", "..") and refused.request.url.path.strip("/") == "api/runs", id
-        else:
-            assert refused.status_code in (404, 422) and refused.json()["error"], (id, refused.text)
-
-
-@pytest.mark.parametrize(
-    "id", ["..", ".", "", "/", "../runs/demo", "demo/", "demo/../demo", "demo\0", "a" * 9999]
-)
-def test_only_names_that_are_there_are_found(id, tmp_path) -> None:
-    made(tmp_path / "runs", "demo")
-    shutil.copy(tmp_path / "runs" / "demo" / CONFIG, tmp_path / CONFIG)
-    assert run_folder(tmp_path / "runs", "demo") is not None
-    assert run_folder(tmp_path / "runs", id) is None
-
-
 # One run
 
 
@@ -339,171 +204,6 @@ def test_validations_are_kept_as_far_as_they_can_be(losses, validations) -> None
     assert len(kept) - measured >= min(5, losses) and kept[-1:] == rows[-1:]
 
 
-# Events
-
-
-def test_a_live_run_is_followed_to_its_end(tmp_path) -> None:
-    folder = made(tmp_path, "demo", 2)
-    client = client_of(tmp_path)
-    known = client.get("/api/runs/demo").json()
-
-    def train() -> None:
-        with (folder / METRICS).open("a", buffering=1) as file:
-            file.write('{"step": 30, "le')
-            file.flush()
-            time.sleep(0.7)
-            file.write('sson": "m-bs"}\n')
-            for step in (40, 50, 60):
-                file.write(json.dumps(row(step)) + "\n")
-                time.sleep(0.2)
-        finish(folder)
-
-    with meanwhile(train):
-        answer = client.get(f"/api/runs/demo/events?after={known['position']}")
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    events = events_of(answer.text)
-    assert [data["step"] for kind, data in events if kind == "message"] == [30, 40, 50, 60]
-    assert events[-1] == ("done", {"state": "finished"}) and events[1][1] == row(40)
-    ids = [int(line[4:]) for line in answer.text.splitlines() if line.startswith("id: ")]
-    assert ids[-1] == (folder / METRICS).stat().st_size
-    again = client.get("/api/runs/demo/events", headers={"Last-Event-ID": str(ids[1])})
-    assert [data["step"] for kind, data in events_of(again.text) if kind == "message"] == [50, 60]
-
-
-def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> None:
-    folder = made(tmp_path, "demo", 1)
-    run = run_folder(tmp_path, "demo")
-    assert run is not None
-    listener = Listener()
-
-    def crash_and_resume() -> None:
-        listener.wait_for(1)
-        age(folder)
-        listener.wait_for(2)
-        with (folder / METRICS).open("a") as file:
-            file.write(json.dumps(row(20)) + "\n")
-        listener.wait_for(4)
-        finish(folder)
-
-    with meanwhile(crash_and_resume):
-        events = events_of(listener.hear(run))
-    assert events == [
-        ("message", row(10)),
-        ("state", {"state": "stopped"}),
-        ("message", row(20)),
-        ("state", {"state": "running"}),
-        ("done", {"state": "finished"}),
-    ]
-
-
-def test_without_a_position_only_new_rows_are_sent(tmp_path) -> None:
-    finish(made(tmp_path, "demo", 2))
-    client = client_of(tmp_path)
-    assert events_of(client.get("/api/runs/demo/events").text) == [("done", {"state": "finished"})]
-    for odd in ("x", "-1", "1" * 400, "²"):
-        answer = client.get("/api/runs/demo/events", headers={"Last-Event-ID": odd.encode()})
-        assert events_of(answer.text)[-1] == ("done", {"state": "finished"}), odd
-    for odd in ("x", "-1", "1" * 400):
-        assert client.get(f"/api/runs/demo/events?after={odd}").status_code == 422
-
-
-def test_a_resumed_run_starts_again(tmp_path) -> None:
-    folder = made(tmp_path, "demo", 3)
-    run = run_folder(tmp_path, "demo")
-    assert run is not None
-    listener = Listener()
-
-    def resume() -> None:
-        listener.wait_for(3)
-        record = Record(folder, writes=True)
-        record.open(after=20)
-        record.add(row(25))
-        record.close()
-        finish(folder)
-
-    with meanwhile(resume):
-        events = events_of(listener.hear(run))
-    kinds = [kind for kind, _ in events]
-    assert kinds == ["message"] * 3 + ["restart"] + ["message"] * 3 + ["done"]
-    assert [data["step"] for kind, data in events[4:] if kind == "message"] == [10, 20, 25]
-
-
-def test_a_run_that_is_deleted_ends(tmp_path) -> None:
-    folder = made(tmp_path, "demo", 1)
-    run = run_folder(tmp_path, "demo")
-    shutil.rmtree(folder)
-    assert events_of(collected(run, None)) == [("done", {"state": "gone"})]
-
-
-def test_a_silent_run_is_kept_alive_and_left_after_a_while(tmp_path) -> None:
-    made(tmp_path, "demo", 1)
-    run = run_folder(tmp_path, "demo")
-    text = collected(run, pace=Pace(poll=0.01, keep_alive=0.05, longest=1.0))
-    assert [kind for kind, _ in events_of(text)] == ["message"]  # and no `done`: a browser comes back
-    assert 1 <= text.count(KEEP_ALIVE) <= 20
-
-
-def test_a_line_without_an_end_does_not_stop_the_rest(tmp_path) -> None:
-    folder = made(tmp_path, "demo")
-    (folder / METRICS).write_bytes(b"x" * 600_000 + b"\n" + json.dumps(row(10)).encode() + b"\n")
-    finish(folder)
-    assert events_of(collected(run_folder(tmp_path, "demo"))) == [
-        ("message", row(10)),
-        ("done", {"state": "finished"}),
-    ]
-
-
-def listen(app: Any, path: str, hear: Callable[[str], bool]) -> str:
-    """What an application sends to a client that goes away as soon as `hear` has heard enough."""
-    heard = asyncio.Event()
-    text = ""
-
-    async def receive() -> dict[str, Any]:
-        if not requested:
-            requested.append(True)
-            return {"type": "http.request", "body": b"", "more_body": False}
-        await heard.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: dict[str, Any]) -> None:
-        nonlocal text
-        text += message.get("body", b"").decode()
-        if hear(text):
-            heard.set()
-
-    requested: list[bool] = []
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"after=0",
-        "headers": [(b"host", b"localhost")],
-        "server": ("localhost", 80),
-        "client": ("127.0.0.1", 1),
-    }
-    asyncio.run(asyncio.wait_for(app(scope, receive, send), 10))
-    return text
-
-
-def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
-    made(tmp_path, "demo", 1)
-    playground = Playground(runs_root=tmp_path, visitors=Visitors(Limits(streams=2)))
-    client = connected(playground)
-    for _ in range(5):  # more than there is room for at once
-        text = listen(client.app, "/api/runs/demo/events", lambda text: "data: " in text)
-        assert events_of(text) == [("message", row(10))]
-    with playground.streams, playground.streams:
-        refused = client.get("/api/runs/demo/events")
-        assert refused.status_code == 503 and refused.headers["Retry-After"] and refused.json()["error"]
-        assert client.get("/api/runs/none/events").status_code == 404
-    with playground.streams, playground.streams:
-        pass
-
-
 # Reports and results
 
 
@@ -559,10 +259,3 @@ def test_a_record_with_more_in_it_is_shown_anew(tmp_path) -> None:
         os.utime(tmp_path / "clevr-table.json", ns=(len(places), len(places)))
         (found,) = client.get("/api/results").json()
         assert found["wanted"] == sum(place["wanted"] for place in places)
-
-
-def test_every_field_is_described() -> None:
-    schema = endpoints(Playground()).openapi()
-    for name in ("RunLine", "RunView", "ResultText"):
-        fields = schema["components"]["schemas"][name]["properties"]
-        assert all("description" in each for each in fields.values()), name

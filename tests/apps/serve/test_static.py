@@ -40,6 +40,7 @@ def test_the_page_loads_only_its_own_files() -> None:
     loaded = re.findall(r'<(?:link|script|img)[^>]*(?:href|src)="([^"]+)"', PAGE)
     assert loaded and all(name.startswith("/static/") for name in loaded)
     assert all((STATIC / name.removeprefix("/static/")).is_file() for name in loaded)
+    assert "Closed Loop Neural-Symbolic Learning" in PAGE  # it names the paper
     assert "url(" not in (STATIC / "style.css").read_text(encoding="utf-8")
 
 

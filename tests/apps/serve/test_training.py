@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -128,7 +127,3 @@ def test_where_nothing_is_trained_there_is_nothing_to_follow(tmp_path) -> None:
     status = client.get("/api/status").json()
     assert not status["runs"] and not status["questions"] and status["limits"]["strokes"] == 200
     assert client.get("/api/train/events").text.startswith("event: done")
-
-
-def test_the_folder_is_named(tmp_path: Path) -> None:
-    assert FirstTraining(Networks(), tmp_path).folder == tmp_path / "playground"

@@ -7,7 +7,8 @@ from itertools import islice
 import pytest
 import torch
 
-from ngs.grammar.constraint import Constraint, Given, Multiset, enumerate_sentences
+from ngs.grammar.constraint import Constraint, Given, enumerate_sentences
+from ngs.grammar.multiset_constraint import Multiset
 from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import ORDER, RANK

@@ -23,8 +23,6 @@ Names = Mapping[str, str]
 class Report(ABC):
     """What a task says about one run; what is about a network is asked only where there is one."""
 
-    task: ClassVar[str]
-    """what is learned"""
     examples: ClassVar[str]
     """what is learned from"""
     right: ClassVar[str] = "answers right"
@@ -104,7 +102,6 @@ class AnswersReport(Report):
     """Accuracy, mistakes and corrections of any task that is learned from answers."""
 
     shown: Gallery
-    task: ClassVar[str] = "Learning from answers"
     examples: ClassVar[str] = "examples"
     sentence: ClassVar[str] = "sentence"
     """what is hidden in an example"""

@@ -70,8 +70,10 @@ class Trained:
             for name, value in self.settings.given.items()
             if name != "test_growth"
         }
+        task = find(self.task)
+        file = {} if task.file is None else {"task_file": task.file.sha256}
         data = data_facts(self.task, self.settings.data)
-        return {"task": self.task, **settings, "data": data, "defaults": DEFAULTS}
+        return {"task": task.name, **file, **settings, "data": data, "defaults": DEFAULTS}
 
     @property
     def needs(self) -> tuple[Job, ...]:

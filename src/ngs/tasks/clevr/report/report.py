@@ -195,7 +195,6 @@ def as_text(words: Sequence[str]) -> str:
 class QuestionReport(AnswersReport):
     """Shows the scenes of questions from above, and programs with what each module gives."""
 
-    task: ClassVar[str] = "Answering questions about scenes"
     folder: ClassVar[str] = "tasks/clevr/report"
     examples: ClassVar[str] = "questions"
     sentence: ClassVar[str] = "program"

@@ -188,7 +188,6 @@ class FormulaSearches(Searches[FormulaReadings]):
 class FormulaReport(AnswersReport):
     """Adds images, which symbols are confused, the posterior, and one correction step by step."""
 
-    task: ClassVar[str] = "Reading handwritten formulas"
     folder: ClassVar[str] = "tasks/hwf/report"
     examples: ClassVar[str] = "formulas"
     sentence: ClassVar[str] = "formula"

@@ -146,7 +146,6 @@ class SceneReport(Report):
     """What is seen, what is confused, and pictures in which something was not seen as it is."""
 
     shown: SceneGallery
-    task: ClassVar[str] = "Seeing scenes"
     folder: ClassVar[str] = "tasks/pictures/report"
     examples: ClassVar[str] = "pictures"
     right: ClassVar[str] = "objects found with all four attributes right"

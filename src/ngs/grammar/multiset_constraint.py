@@ -1,0 +1,174 @@
+"""Sentences that use up a known multiset of symbols: by search for any grammar, or by counting."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ngs.errors import BudgetError
+from ngs.grammar.automaton import prefix_automaton
+from ngs.grammar.constraint import Constraint, Given, Rows
+from ngs.grammar.grammar import Grammar
+from ngs.grammar.multisets import symbol_classes
+from ngs.grammar.padding import PAD
+from ngs.grammar.prefix_constraint import DEAD
+
+MOST_MULTISETS = 1_000_000
+"""Parts of a multiset, symbols of one class counted as one, among which `Multiset` searches."""
+
+
+@dataclass(frozen=True)
+class MultisetState(Rows):
+    """What is left of each multiset, and the prefix that the rest was used for."""
+
+    left: Tensor
+    """int64 [row, symbol]"""
+    position: Tensor
+    """int64 [row]: a state of the prefix automaton; DEAD after what no sentence begins with"""
+
+
+class Multiset(Constraint[MultisetState]):
+    """The sentences of a grammar that use a known multiset up: the exact reference, row by row, on the CPU.
+
+    Whether there is one is NP-complete in general, and found by a search among the parts of the multiset. A
+    BudgetError says where there are more than MOST_MULTISETS of them.
+
+    >>> grammar = Grammar.parse('start: "1" "+" "2" | "2" "-" "1"')
+    >>> constraint = Multiset(grammar)  # symbols: 1 + 2 -
+    >>> state = constraint.start(Given(multiset=torch.tensor([[1, 1, 1, 0], [1, 0, 1, 1]])))
+    >>> constraint.mask(state).tolist()
+    [[True, False, False, False], [False, False, True, False]]
+    """
+
+    classes: Tensor
+
+    def __init__(self, grammar: Grammar) -> None:
+        super().__init__(len(grammar.symbols))
+        self.automaton = prefix_automaton(grammar)
+        self.register_buffer("classes", torch.tensor(symbol_classes(grammar)), persistent=False)
+
+    def start(self, given: Given) -> MultisetState:
+        counts = self._multiset(given)
+        of_class = counts.new_zeros((len(counts), self.symbols)).index_add(1, self.classes, counts)
+        parts = int((of_class + 1).double().prod(1).amax()) if len(counts) else 0
+        if parts > MOST_MULTISETS:
+            raise BudgetError(
+                f"a multiset of {int(counts.sum(1).amax())} symbols has {parts:,} parts to search among, and "
+                f"the limit is {MOST_MULTISETS:,}; give shorter sentences, or write a rule that counts "
+                f"(ngs.grammar.multiset_constraint.Counting)"
+            )
+        return MultisetState(counts, counts.new_full((len(counts),), self.automaton.start))
+
+    def mask(self, state: MultisetState) -> Tensor:
+        found = torch.zeros_like(state.left, dtype=torch.bool)
+        for row, (left, position) in enumerate(self._listed(state)):
+            if position != DEAD:
+                found[row, list(self.automaton.legal_from(position, dict(enumerate(left))))] = True
+        return found
+
+    def advance(self, state: MultisetState, symbol: Tensor) -> MultisetState:
+        pairs = zip(self._listed(state), symbol.tolist(), strict=True)
+        following = [self._after(left, position, chosen) for (left, position), chosen in pairs]
+        return MultisetState(without(state.left, symbol), state.position.new_tensor(following))
+
+    def accepts(self, state: MultisetState) -> Tensor:
+        found = [
+            position != DEAD and not any(left) and self.automaton.accepts(position)
+            for left, position in self._listed(state)
+        ]
+        return torch.tensor(found, dtype=torch.bool, device=state.left.device)
+
+    def _after(self, left: Sequence[int], position: int, symbol: int) -> int:
+        if symbol == PAD or position == DEAD:
+            return position
+        possible = left[symbol] > 0 and symbol in self.automaton.legal(position)
+        return self.automaton.advance(position, symbol) if possible else DEAD
+
+    def _listed(self, state: MultisetState) -> list[tuple[list[int], int]]:
+        return list(zip(state.left.tolist(), state.position.tolist(), strict=True))
+
+
+def without(left: Tensor, symbol: Tensor) -> Tensor:
+    """`left` [row, symbol] after taking one symbol each [row]; PAD takes nothing."""
+    taken = (symbol != PAD).to(left.dtype)
+    return left.scatter_add(1, symbol.clamp(min=0)[:, None], -taken[:, None])
+
+
+@dataclass(frozen=True)
+class KernelRule:
+    """A constraint as kernels on a GPU know it."""
+
+    function: Any
+    """A Triton function of the facts [1, symbol] and what is left [row, symbol] of every symbol, and of the
+    facts of the last one [row, 1], -1 at the beginning: whether each may come next [row, symbol]."""
+    facts: Tensor
+    """int32 [symbol]: what the function knows of each"""
+
+
+@dataclass(frozen=True)
+class Left(Rows):
+    """What is left of each multiset, and what came last."""
+
+    left: Tensor
+    """[row, symbol]"""
+    last: Tensor
+    """int64 [row]: PAD at the beginning"""
+
+
+class Counting(Constraint[Left]):
+    """A language where what is left of a known multiset and what came last say what may come next."""
+
+    @abstractmethod
+    def legal(self, left: Tensor, last: Tensor) -> Tensor:
+        """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
+
+    def rule(self) -> KernelRule | None:
+        """`legal` as a Triton function, for kernels on a GPU; None where there is none."""
+        return None
+
+    def start(self, given: Given) -> Left:
+        counts = self._multiset(given)
+        return Left(counts, torch.full((len(counts),), PAD, device=counts.device))
+
+    def mask(self, state: Left) -> Tensor:
+        return self.legal(state.left, state.last)
+
+    def advance(self, state: Left, symbol: Tensor) -> Left:
+        return Left(without(state.left, symbol), torch.where(symbol == PAD, state.last, symbol))
+
+    def accepts(self, state: Left) -> Tensor:
+        return (state.left == 0).all(1)
+
+    def masks(self, given: Given, z: Tensor) -> Tensor:
+        counts = self._multiset(given)
+        before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
+        used = torch.zeros((*z.shape, self.symbols), dtype=counts.dtype, device=z.device)
+        used.scatter_(2, before.clamp(min=0)[..., None], (before != PAD).to(counts.dtype)[..., None])
+        latest = torch.arange(z.shape[1], device=z.device).where(before != PAD, 0).cummax(1).values
+        return self.legal(counts[:, None] - used.cumsum(1), before.gather(1, latest))
+
+
+class AnyOrder(Counting):
+    """No grammar: every order of the symbols. The policy of NS-RL (Li et al. 2020, Sec. 4.2)."""
+
+    facts: Tensor
+
+    def __init__(self, symbols: int) -> None:
+        super().__init__(symbols)
+        self.register_buffer("facts", torch.zeros(symbols, dtype=torch.int32), persistent=False)
+
+    def possible(self, given: Given) -> Tensor:
+        return (self._multiset(given) >= 0).all(1)
+
+    def legal(self, left: Tensor, last: Tensor) -> Tensor:
+        return left > 0
+
+    def rule(self) -> KernelRule:
+        from ngs.kernels.choices import any_order
+
+        return KernelRule(any_order, self.facts)

@@ -1,0 +1,57 @@
+"""Folders of runs as they are while a training writes them, and what a client hears of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.run_folders import ALIVE_SECONDS
+from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.run_folder import CONFIG, METRICS, RESULT
+from tests.apps.serve.client import connected
+from tests.experiments.training import as_facts
+
+
+def client_of(root: Path, **more: Any) -> TestClient:
+    return connected(Playground(runs_root=root, **more))
+
+
+def row(step: int, **more: Any) -> dict[str, Any]:
+    return {"step": step, "lesson": "m-bs", "loss": 1 / (1 + step), "seconds": step / 10, **more}
+
+
+def made(root: Path, name: str, rows: int = 0, config: Mapping[str, Any] | None = None) -> Path:
+    """The folder of a run that wrote some rows."""
+    folder = root / name
+    folder.mkdir(parents=True)
+    facts = as_facts(TrainHWF(method="m-bs", steps=100)) if config is None else config
+    (folder / CONFIG).write_text(json.dumps(facts))
+    (folder / METRICS).write_text("".join(json.dumps(row(10 * k)) + "\n" for k in range(1, rows + 1)))
+    return folder
+
+
+def finish(folder: Path, share: str = "calculation") -> None:
+    (folder / RESULT).write_text(json.dumps({"method": "m-bs", "test": {share: 0.75, "examples": 4}}))
+
+
+def age(folder: Path, seconds: float = 2 * ALIVE_SECONDS) -> None:
+    past = time.time() - seconds
+    for path in folder.iterdir():
+        os.utime(path, (past, past))
+
+
+def events_of(text: str) -> list[tuple[str, Any]]:
+    """(kind, data) of every event; comments and hints are none."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if "data" in fields:
+            found.append((fields.get("event", "message"), json.loads(fields["data"])))
+    return found

@@ -1,0 +1,225 @@
+"""The curves of runs over HTTP as they grow, and what is said when a run stops, goes on or ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ngs.apps.serve.limits import Limits
+from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
+from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.run_folders import RunFolder, run_folder
+from ngs.apps.serve.visitors import Visitors
+from ngs.experiments.record import Record
+from ngs.tasks.run_folder import METRICS
+from tests.apps.serve.client import connected
+from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
+
+QUICK = Pace(poll=0.01, keep_alive=60.0, longest=60.0)
+
+
+class Listener:
+    """Listens to the events of a run; others can wait for what it hears."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._more = threading.Condition()
+
+    def hear(self, run: RunFolder, after: int | None = 0, pace: Pace = QUICK) -> str:
+        """All that is sent."""
+
+        async def listen() -> None:
+            async for event in live_rows(run, after, pace):
+                with self._more:
+                    self.text += event
+                    self._more.notify_all()
+
+        asyncio.run(listen())
+        return self.text
+
+    def wait_for(self, number: int) -> None:
+        """Until it has heard so many events."""
+        with self._more:
+            assert self._more.wait_for(lambda: len(events_of(self.text)) >= number, timeout=60)
+
+
+def collected(run: RunFolder, after: int | None = 0, pace: Pace = QUICK) -> str:
+    return Listener().hear(run, after, pace)
+
+
+@contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def test_a_live_run_is_followed_to_its_end(tmp_path) -> None:
+    folder = made(tmp_path, "demo", 2)
+    client = client_of(tmp_path)
+    known = client.get("/api/runs/demo").json()
+
+    def train() -> None:
+        with (folder / METRICS).open("a", buffering=1) as file:
+            file.write('{"step": 30, "le')
+            file.flush()
+            time.sleep(0.7)
+            file.write('sson": "m-bs"}\n')
+            for step in (40, 50, 60):
+                file.write(json.dumps(row(step)) + "\n")
+                time.sleep(0.2)
+        finish(folder)
+
+    with meanwhile(train):
+        answer = client.get(f"/api/runs/demo/events?after={known['position']}")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = events_of(answer.text)
+    assert [data["step"] for kind, data in events if kind == "message"] == [30, 40, 50, 60]
+    assert events[-1] == ("done", {"state": "finished"}) and events[1][1] == row(40)
+    ids = [int(line[4:]) for line in answer.text.splitlines() if line.startswith("id: ")]
+    assert ids[-1] == (folder / METRICS).stat().st_size
+    again = client.get("/api/runs/demo/events", headers={"Last-Event-ID": str(ids[1])})
+    assert [data["step"] for kind, data in events_of(again.text) if kind == "message"] == [50, 60]
+
+
+def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> None:
+    folder = made(tmp_path, "demo", 1)
+    run = run_folder(tmp_path, "demo")
+    assert run is not None
+    listener = Listener()
+
+    def crash_and_resume() -> None:
+        listener.wait_for(1)
+        age(folder)
+        listener.wait_for(2)
+        with (folder / METRICS).open("a") as file:
+            file.write(json.dumps(row(20)) + "\n")
+        listener.wait_for(4)
+        finish(folder)
+
+    with meanwhile(crash_and_resume):
+        events = events_of(listener.hear(run))
+    assert events == [
+        ("message", row(10)),
+        ("state", {"state": "stopped"}),
+        ("message", row(20)),
+        ("state", {"state": "running"}),
+        ("done", {"state": "finished"}),
+    ]
+
+
+def test_without_a_position_only_new_rows_are_sent(tmp_path) -> None:
+    finish(made(tmp_path, "demo", 2))
+    client = client_of(tmp_path)
+    assert events_of(client.get("/api/runs/demo/events").text) == [("done", {"state": "finished"})]
+    for odd in ("x", "-1", "1" * 400, "²"):
+        answer = client.get("/api/runs/demo/events", headers={"Last-Event-ID": odd.encode()})
+        assert events_of(answer.text)[-1] == ("done", {"state": "finished"}), odd
+    for odd in ("x", "-1", "1" * 400):
+        assert client.get(f"/api/runs/demo/events?after={odd}").status_code == 422
+
+
+def test_a_resumed_run_starts_again(tmp_path) -> None:
+    folder = made(tmp_path, "demo", 3)
+    run = run_folder(tmp_path, "demo")
+    assert run is not None
+    listener = Listener()
+
+    def resume() -> None:
+        listener.wait_for(3)
+        record = Record(folder, writes=True)
+        record.open(after=20)
+        record.add(row(25))
+        record.close()
+        finish(folder)
+
+    with meanwhile(resume):
+        events = events_of(listener.hear(run))
+    kinds = [kind for kind, _ in events]
+    assert kinds == ["message"] * 3 + ["restart"] + ["message"] * 3 + ["done"]
+    assert [data["step"] for kind, data in events[4:] if kind == "message"] == [10, 20, 25]
+
+
+def test_a_run_that_is_deleted_ends(tmp_path) -> None:
+    folder = made(tmp_path, "demo", 1)
+    run = run_folder(tmp_path, "demo")
+    shutil.rmtree(folder)
+    assert events_of(collected(run, None)) == [("done", {"state": "gone"})]
+
+
+def test_a_silent_run_is_kept_alive_and_left_after_a_while(tmp_path) -> None:
+    made(tmp_path, "demo", 1)
+    run = run_folder(tmp_path, "demo")
+    text = collected(run, pace=Pace(poll=0.01, keep_alive=0.05, longest=1.0))
+    assert [kind for kind, _ in events_of(text)] == ["message"]  # and no `done`: a browser comes back
+    assert 1 <= text.count(KEEP_ALIVE) <= 20
+
+
+def test_a_line_without_an_end_does_not_stop_the_rest(tmp_path) -> None:
+    folder = made(tmp_path, "demo")
+    (folder / METRICS).write_bytes(b"x" * 600_000 + b"\n" + json.dumps(row(10)).encode() + b"\n")
+    finish(folder)
+    assert events_of(collected(run_folder(tmp_path, "demo"))) == [
+        ("message", row(10)),
+        ("done", {"state": "finished"}),
+    ]
+
+
+def listen(app: Any, path: str, hear: Callable[[str], bool]) -> str:
+    """What an application sends to a client that goes away as soon as `hear` has heard enough."""
+    heard = asyncio.Event()
+    text = ""
+
+    async def receive() -> dict[str, Any]:
+        if not requested:
+            requested.append(True)
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await heard.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        nonlocal text
+        text += message.get("body", b"").decode()
+        if hear(text):
+            heard.set()
+
+    requested: list[bool] = []
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"after=0",
+        "headers": [(b"host", b"localhost")],
+        "server": ("localhost", 80),
+        "client": ("127.0.0.1", 1),
+    }
+    asyncio.run(asyncio.wait_for(app(scope, receive, send), 10))
+    return text
+
+
+def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
+    made(tmp_path, "demo", 1)
+    playground = Playground(runs_root=tmp_path, visitors=Visitors(Limits(streams=2)))
+    client = connected(playground)
+    for _ in range(5):  # more than there is room for at once
+        text = listen(client.app, "/api/runs/demo/events", lambda text: "data: " in text)
+        assert events_of(text) == [("message", row(10))]
+    with playground.streams, playground.streams:
+        refused = client.get("/api/runs/demo/events")
+        assert refused.status_code == 503 and refused.headers["Retry-After"] and refused.json()["error"]
+        assert client.get("/api/runs/none/events").status_code == 404
+    with playground.streams, playground.streams:
+        pass
