@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.doing import do
+from ngs.experiments.sweep.attempt import do
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.settings import TrainCLEVR
@@ -20,7 +20,7 @@ from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.costs.workloads import Digits
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.paper.long_test import LongTest
+from ngs.tasks.hwf.paper.long import LongTest
 from ngs.tasks.hwf.paper.workloads import BatchSize
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.corrections import Corrections

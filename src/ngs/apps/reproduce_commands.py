@@ -14,10 +14,9 @@ import typer
 
 from ngs.apps.options import with_options
 from ngs.errors import NGSError
-from ngs.experiments.catalogue.gathering import gathered
+from ngs.experiments.catalogue.gathering import check_nothing_is_lost, gathered, recalled
 from ngs.experiments.catalogue.index import EXPERIMENTS, SOURCES, experiment
 from ngs.experiments.catalogue.page import RECORDS, illustrated, listed, records, write_page
-from ngs.experiments.catalogue.recalling import check_nothing_is_lost, recalled
 from ngs.experiments.sweep.attempt import Events
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import run_on_ray

@@ -9,7 +9,6 @@ itself what it needs and how it is shown (`ngs.tasks.trainable`).
     weights.py         what a run learned, in one file to give away
     comparison.py      several runs side by side
     seen_questions.py  questions answered from pixels
-    doing.py           how a job is done
     sweep              many jobs, on this machine or on a Ray cluster
     catalogue          the experiments of all tasks, from folders of runs to records and a page
     report             the HTML report of one run

@@ -14,7 +14,7 @@ from ngs.tasks.clevr.trainable import QUESTIONS
 from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.paper.long_test import LongTest
+from ngs.tasks.hwf.paper.long import LongTest
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS
 from ngs.tasks.results.corrections import Corrections

@@ -16,14 +16,13 @@ from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.clevr.trainable import QUESTIONS, ReadingQuestions
 from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.hwf.paper import curves as hwf_curves
-from ngs.tasks.hwf.paper import steps as hwf_steps
 from ngs.tasks.hwf.paper import tables as hwf_tables
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS, ReadingFormulas
-from ngs.tasks.results.experiment import Cell, Experiment, Means, jobs_of
+from ngs.tasks.results.experiment import Cell, Experiment, Means, addresses_of, jobs_of
 from ngs.tasks.results.job import Job, Trained, address
 from ngs.tasks.results.outcome import read_outcome
-from ngs.tasks.results.published import Published, published
+from ngs.tasks.results.tables import Published, published
 from ngs.tasks.settings import RunSettings
 from tests.experiments.catalogue.small import Data
 from tests.experiments.training import trained
@@ -130,17 +129,6 @@ def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
     assert pretrained == {"NGS-RL-Pretrain", "NGS-MAPO-Pretrain"}
 
 
-def test_the_table_of_formulas_ends_with_our_settings_which_the_leak_shares(data: Data) -> None:
-    ours = [cell for cell in hwf_tables.TABLE.full(data.means(3)) if cell.row in hwf_tables.OURS]
-    assert [cell.column for cell in ours] == ["25%", "50%", "75%", "100%"]
-    (leak,) = [
-        cell
-        for cell in hwf_tables.LEAK.full(data.means(3))
-        if (cell.row, cell.column) == ("posterior", "HWF")
-    ]
-    assert ours[-1].jobs == leak.jobs
-
-
 def test_the_curves_of_formulas_are_longer(data: Data) -> None:
     cells = hwf_curves.full(data.means(3))
     assert {config.steps for config in configs(cells)} == {100_000}
@@ -169,25 +157,22 @@ def test_the_table_of_questions_has_the_papers_settings(data: Data) -> None:
 # What experiments share is run once
 
 
-def test_the_curve_of_five_steps_is_that_of_m_bs(data: Data) -> None:
-    (five,) = (
-        cell
-        for cell in hwf_steps.full(data.means(3))
-        if (cell.row, cell.column) == ("m = 5", hwf_steps.WHOLE)
-    )
-    (m_bs,) = (cell for cell in hwf_curves.full(data.means(3)) if cell.row == "NGS-m-BS")
-    assert addresses(five.jobs) == addresses(m_bs.jobs)
-
-
 @pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
-def test_curves_of_questions_are_those_of_the_table(quick: bool, data: Data) -> None:
-    table, curves = (
-        each.cells(data.means(3), quick=quick) for each in (clevr_tables.TABLE, clevr_tables.CURVES)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("hwf-curves", "hwf-table"),
+        ("hwf-steps", "hwf-curves"),
+        ("hwf-leak", "hwf-table"),
+        ("clevr-curves", "clevr-table"),
+        ("clevr-rates", "clevr-table"),
+    ],
+)
+def test_what_experiments_share_is_run_once(one: str, other: str, quick: bool, data: Data) -> None:
+    first, second = (
+        addresses_of(EXPERIMENTS[name].cells(data.means(3), quick=quick)) for name in (one, other)
     )
-    both = [(cell, other) for cell in curves for other in table if places([cell]) == places([other])]
-    assert [cell.row for cell, _ in both] == ["NS-RL", "NGS-RL", "NGS-m-BS"]
-    for cell, other in both:
-        assert addresses(cell.jobs) == addresses(other.jobs)
+    assert first & second
 
 
 def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
@@ -202,11 +187,6 @@ def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
             assert changed in ({"learning_rate"}, {"start"})
             assert config.learning_rate == float(cell.row.partition(",")[0])
             assert (config.start == "likeliest") == cell.row.endswith("from the likeliest")
-
-
-def test_curves_of_formulas_begin_with_those_of_the_table(data: Data) -> None:
-    table = addresses(list(jobs_of(hwf_tables.TABLE.full(data.means(3)))))
-    assert set(addresses(list(jobs_of(hwf_curves.full(data.means(3)), instead=True)))) <= set(table)
 
 
 # Records

@@ -17,7 +17,7 @@ from ngs.experiments.sweep.store import Store, addressed
 from ngs.networks.pointer import SIZES
 from ngs.tasks.clevr.report.report import QuestionSearches
 from ngs.tasks.hwf.report.report import FormulaSearches
-from ngs.tasks.results.examples import PLACE
+from ngs.tasks.results.corrections import PLACE
 from ngs.tasks.results.experiment import Experiment, jobs_of
 from ngs.tasks.results.job import address
 from ngs.tasks.results.outcome import Outcome, read_outcome, write_outcome

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import NGSError
-from ngs.experiments.catalogue.gathering import gathered
-from ngs.experiments.catalogue.recalling import recalled
+from ngs.experiments.catalogue.gathering import gathered, recalled
 from ngs.experiments.sweep.store import Store
 from ngs.tasks.results.experiment import Cell, Means
 from ngs.tasks.results.job import address

@@ -10,7 +10,7 @@ import pytest
 
 from ngs.tasks.hwf.paper.curves import released_curves
 from ngs.tasks.hwf.paper.settings import ROWS
-from ngs.tasks.results.published import published
+from ngs.tasks.results.tables import published
 
 TABLES = {
     (package, label): facts

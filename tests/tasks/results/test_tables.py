@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ngs.tasks.results.outcome import Outcome, Place, Spread
-from ngs.tasks.results.published import Published
-from ngs.tasks.results.tables import in_percent, plain, provenance, table
+from ngs.tasks.results.tables import Published, in_percent, plain, provenance, table
 from tests.tasks.results.made import outcome, place
 
 CALCULATION = "calculation"

@@ -7,7 +7,7 @@ correct it, and the labels, which no search sees, tell what the correction is wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,13 @@ from ngs.search.back_search import ChainSettings
 from ngs.tasks.finding import find
 from ngs.tasks.report.gallery import ReadAgain
 from ngs.tasks.report.searches import Searches
+from ngs.tasks.results.experiment import Cell, Experiment, Means
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
+from ngs.tasks.results.outcome import Outcome
+from ngs.tasks.results.tables import Section, rows_of
 from ngs.tasks.run_folder import EARLY, step_of
+from ngs.tasks.settings import RunSettings
+from ngs.tasks.trainable import Source
 
 
 @dataclass(frozen=True)
@@ -116,3 +121,75 @@ def examples_of(found: Any, limit: int, folder: Path) -> Iterator[dict[str, Any]
                 stage.write_text(drawn, encoding="utf-8")
             worth = {name: fates[k].value for name, fates in found.fates.items()}
             yield {"kind": kind, **facts, "worth": worth, "drawing": drawing}
+
+
+PLACE = ("corrections", "")
+
+
+def corrections(
+    task: str,
+    title: str,
+    needs: tuple[Source, ...],
+    early: Callable[[Means], RunSettings],
+    quick: RunSettings,
+    number: int,
+) -> Experiment:
+    """Of a network that has learned something, and still makes mistakes of every kind.
+
+    A quick run reads only this `number` of examples.
+    """
+
+    def cells(settings: RunSettings, **options: Any) -> list[Cell]:
+        return [Cell(*PLACE, (Corrections(Trained(task, settings), **options),))]
+
+    return Experiment(
+        f"{task}-examples",
+        title,
+        needs,
+        lambda means: cells(early(means)),
+        lambda means: cells(quick, number=number),
+        show,
+    )
+
+
+def show(outcome: Outcome) -> Section:
+    run, name = next(outcome.runs, None), outcome.experiment
+    if run is None:
+        return Section("Not run yet.")
+    result, counted = run.result, run.result["kinds"]
+    rows = [
+        [kind, str(found["count"]), "" if found["share"] is None else f"{100 * found['share']:.1f}%"]
+        for kind, found in counted.items()
+    ]
+    shown, drawings = [], {}
+    for kind in counted:
+        example = next((each for each in result["examples"] if each["kind"] == kind), None)
+        if example is not None:
+            stem = example["drawing"].removesuffix(".svg")
+            drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
+            shown.append(f"**{kind}**: {_told(example)}\n\n![{kind}]({{{name}-{stem}}})")
+    noun = "formulas" if "formulas" in result else "questions"
+    wrong = f"{result['wrong']} were wrong"
+    head = f"Of {result[noun]} {noun} read by the network of step {result['step']}, {wrong}."
+    return Section("\n\n".join([head, rows_of(["kind", "count", "share"], rows), *shown]), drawings=drawings)
+
+
+def _told(example: dict[str, Any]) -> str:
+    """What was written, read and found, in the order it happened."""
+    told = {
+        "question": "asked",
+        "written": "written",
+        "true": "which means",
+        "read": "read",
+        "value": "which gives",
+        "answer": "instead of",
+        "one_step": "1-BS finds",
+        "multi_step": "m-BS finds",
+    }
+    if example.get("true") is None:  # of a formula, or nobody knows it
+        del told["true"]
+    return "; ".join(
+        f"{phrase} nothing" if example[name] is None else f"{phrase} `{example[name]}`"
+        for name, phrase in told.items()
+        if name in example
+    )

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ngs.errors import NGSError
-from ngs.experiments.doing import do
+from ngs.experiments.sweep.attempt import do
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.paper.long_test import LongTest
+from ngs.tasks.hwf.paper.long import LongTest
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT

@@ -8,7 +8,7 @@ published.toml  what the paper has
 
 from ngs.tasks.clevr.paper import tables
 from ngs.tasks.clevr.paper.settings import small
-from ngs.tasks.results.examples import corrections
+from ngs.tasks.results.corrections import corrections
 
 EARLY = small(method="m-bs", steps=60, validate_every=60)
 

@@ -11,8 +11,7 @@ from ngs.tasks.clevr.trainable import QUESTIONS
 from ngs.tasks.results.curves import curves_figure
 from ngs.tasks.results.experiment import FRACTIONS, WHOLE, Cell, Experiment, Means, Rows, grid
 from ngs.tasks.results.outcome import Outcome
-from ngs.tasks.results.published import published
-from ngs.tasks.results.tables import Section, rows_of, share, titled_tables
+from ngs.tasks.results.tables import Section, published, rows_of, share, titled_tables
 
 PAPER_ROWS = {row: ROWS[row] for row in ("NS-RL", "NGS-RL", "NGS-m-BS")}
 OUR_ROWS: Rows = {

@@ -5,7 +5,6 @@ tables.py            methods, shares of the data, lengths, and data that leak no
 curves.py            learning curves, beside those that the authors released
 steps.py             steps of back-search
 long.py              longer formulas than those of training
-long_test.py         how a network reads these
 workloads.py         what a step costs as formulas grow
 published.toml       what others published
 released_curves.json what the authors logged
@@ -16,7 +15,7 @@ from typing import Any
 from ngs.tasks.hwf.paper import curves, long, steps, tables
 from ngs.tasks.hwf.paper.settings import ours, small
 from ngs.tasks.hwf.trainable import FORMULAS
-from ngs.tasks.results.examples import corrections
+from ngs.tasks.results.corrections import corrections
 
 EARLY: dict[str, Any] = {"method": "m-bs", "steps": 80, "validate_every": 40}
 

@@ -7,8 +7,7 @@ from functools import partial
 from ngs.tasks.hwf.paper.settings import ROWS, ours, paper, small, wide
 from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS
 from ngs.tasks.results.experiment import FRACTIONS, Experiment, Rows, grid
-from ngs.tasks.results.published import published
-from ngs.tasks.results.tables import Section, table, titled_tables
+from ngs.tasks.results.tables import Section, published, table, titled_tables
 
 OURS: Rows = {"posterior, our settings": {}}
 METHODS: Rows = {method: {"method": method} for method in ("posterior", "m-bs", "supervised")}
