@@ -148,7 +148,7 @@ def test_the_folder_says_what_ran_and_what_came_of_it(done: Path, questions: Vis
     assert [row["step"] for row in rows] == [6, 6, 10, 12, 12]
     training = [row for row in rows if "loss" in row]
     assert set(training[0]) == {"step", "lesson", "learning_rate", "loss", "found", "seconds"}
-    config = load_config(done).settings.settings
+    config = load_config(done).settings
     plan = parts_of(config, CPU).train.reasoner(config.edits, config.effort).plan
     assert 0 < plan.exact.float().mean() < 1  # some questions are enumerated, others searched
     validating = [row for row in rows if "validation" in row]
@@ -161,7 +161,7 @@ def test_the_network_of_a_run_can_be_used_again(done: Path, questions: VisualQue
     assert name == "synthetic" and scores.as_facts() == result["test"]
     network = load_reader(done).network
     assert (
-        measure(network, parts_of(load_config(done).settings.settings, CPU).validation).as_facts()
+        measure(network, parts_of(load_config(done).settings, CPU).validation).as_facts()
         == result["validation"]
     )
     assert tensor_file.load(done / BEST, A_NETWORK, "")[1]["step"] == result["chosen_step"]
@@ -426,7 +426,7 @@ def left_and_resumed(config: TrainCLEVR, events: int, folder: Path) -> None:
 def test_resuming_what_is_finished_changes_nothing(done: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(done, folder)
-    finished(load_config(folder).settings.settings, folder, resume=True)
+    finished(load_config(folder).settings, folder, resume=True)
     assert facts_of(folder) == facts_of(done)
 
 
@@ -440,7 +440,7 @@ def test_the_checkpoint_of_another_configuration_is_refused(
     shutil.copytree(done, tmp_path / "copy")
     shutil.copy(tmp_path / "other" / CHECKPOINT, tmp_path / "copy" / CHECKPOINT)
     with pytest.raises(DataError, match=r"safetensors is of another configuration \(.*steps, .*differ\)"):
-        finished(load_config(tmp_path / "copy").settings.settings, tmp_path / "copy", resume=True)
+        finished(load_config(tmp_path / "copy").settings, tmp_path / "copy", resume=True)
     with pytest.raises(NGSError, match="copy was trained with other settings; resume it with its own"):
         finished(config, tmp_path / "copy", resume=True)
 
@@ -477,7 +477,7 @@ def test_the_files_of_the_other_task_are_refused(
     shutil.copytree(done, tmp_path / "copy")
     shutil.copy(formulas / CHECKPOINT, tmp_path / "copy" / CHECKPOINT)
     with pytest.raises(DataError, match=r"is of another configuration \(task, .*differ\)"):
-        finished(load_config(tmp_path / "copy").settings.settings, tmp_path / "copy", resume=True)
+        finished(load_config(tmp_path / "copy").settings, tmp_path / "copy", resume=True)
     shutil.copy(formulas / BEST, tmp_path / "copy" / BEST)
     with pytest.raises(DataError, match=r"best\.safetensors is no network of `ngs train clevr`: it has"):
         evaluate_run(tmp_path / "copy")

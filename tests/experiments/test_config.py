@@ -57,6 +57,7 @@ OTHER = TrainHWF(
     memory=6,
     validate_every=11,
     test_curve=True,
+    test_growth=1.5,
     seed=12,
 )
 
@@ -77,6 +78,7 @@ OTHER_CLEVR = TrainCLEVR(
     validation=0.1,
     validate_every=11,
     test_curve=True,
+    test_growth=1.5,
     seed=12,
     dropout=0.5,
     copies=False,
@@ -180,6 +182,7 @@ def test_the_options_of_a_method_reach_it() -> None:
         ({"longest": 8}, "longest is 8; formulas have 1, 3, 5, ... symbols"),
         ({"longest": -1}, "longest is -1"),
         ({"validate_every": 0}, "validate_every is 0; it must be at least 1"),
+        ({"test_growth": 0.5}, "test_growth is 0.5; give a factor above 1"),
         ({"pretrain_formulas": 0}, "pretrain_formulas is 0"),
         ({"best": 0}, "best is 0"),
         ({"samples": 0}, "samples is 0"),
@@ -250,6 +253,7 @@ def test_neighbours_are_those_of_the_language(grammar: str, moves: bool, kind: t
         ({"dropout": -0.1}, "dropout is -0.1"),
         ({"steps": -1}, "steps is -1; it must be 0 or more"),
         ({"validate_every": 0}, "validate_every is 0; it must be at least 1"),
+        ({"test_growth": 0.5}, "test_growth is 0.5; give a factor above 1"),
         ({"validation": 0.0}, "validation is 0.0; it must be above 0"),
         ({"fraction": 1.5}, "fraction is 1.5; it must be above 0 and at most 1"),
         ({"batch_size": 0}, "the batch size is 0"),

@@ -177,7 +177,7 @@ def test_the_network_of_a_run_can_be_used_again(done: Path) -> None:
     result = json.loads((done / RESULT).read_text())
     name, scores = evaluate_run(done)
     assert name == "embedded" and scores.as_facts() == result["test"]
-    validation = parts_of(load_config(done).settings.settings, CPU).validation
+    validation = parts_of(load_config(done).settings, CPU).validation
     assert measure(network, validation).as_facts() == result["validation"]
     _, facts = tensor_file.load(done / BEST, A_NETWORK, "")
     assert facts["step"] == result["chosen_step"]
@@ -437,7 +437,7 @@ def test_a_killed_run_goes_on_where_it_was(config: TrainHWF, tmp_path: Path) -> 
 def test_resuming_what_is_finished_changes_nothing(done: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(done, folder)
-    finished(load_config(folder).settings.settings, folder, resume=True)
+    finished(load_config(folder).settings, folder, resume=True)
     assert facts_of(folder) == facts_of(done)
 
 
@@ -456,13 +456,13 @@ def test_the_seconds_of_a_resumed_run_add_up(config: TrainHWF, tmp_path: Path) -
 def test_a_folder_that_holds_a_run_is_not_written_over(done: Path) -> None:
     before = facts_of(done)
     with pytest.raises(NGSError, match="already holds a run; --resume it, --overwrite it, or choose another"):
-        finished(load_config(done).settings.settings, done)
+        finished(load_config(done).settings, done)
     assert facts_of(done) == before
 
 
 def test_a_run_is_resumed_with_its_own_configuration(done: Path) -> None:
     with pytest.raises(NGSError, match="was trained with other settings; resume it with its own"):
-        finished(replace(load_config(done).settings.settings, seed=99), done, resume=True)
+        finished(replace(load_config(done).settings, seed=99), done, resume=True)
 
 
 def test_where_there_is_no_run_there_is_nothing_to_resume(config: TrainHWF, tmp_path: Path) -> None:
@@ -500,7 +500,7 @@ def test_what_is_damaged_is_refused_by_name(
     spoil(folder / name)
     with pytest.raises(DataError, match=name):
         if name == CHECKPOINT:
-            finished(load_config(folder).settings.settings, folder, resume=True)
+            finished(load_config(folder).settings, folder, resume=True)
         else:
             load_network(folder)
 
@@ -508,7 +508,7 @@ def test_what_is_damaged_is_refused_by_name(
 def test_other_files_are_refused_by_name(done: Path, data: str, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(done, folder)
-    config = load_config(folder).settings.settings
+    config = load_config(folder).settings
     shutil.copy(data, folder / CHECKPOINT)
     with pytest.raises(DataError, match=r"checkpoint\.safetensors is .*, not an NGS checkpoint"):
         finished(config, folder, resume=True)
@@ -529,7 +529,7 @@ def test_the_checkpoint_of_another_configuration_is_refused_by_name(
     shutil.copytree(done, folder)
     shutil.copy(tmp_path / "kept", folder / CHECKPOINT)
     with pytest.raises(DataError, match=r"checkpoint\.safetensors is of another configuration"):
-        finished(load_config(folder).settings.settings, folder, resume=True)
+        finished(load_config(folder).settings, folder, resume=True)
 
 
 def test_a_network_for_other_symbols_is_refused(tmp_path: Path) -> None:
@@ -561,7 +561,7 @@ def test_removing_a_run_leaves_what_else_is_there(done: Path, tmp_path: Path) ->
     (folder / "notes.txt").write_text("mine")
     remove(folder)
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["notes.txt"]
-    finished(load_config(done).settings.settings, folder)  # there is room for another
+    finished(load_config(done).settings, folder)  # there is room for another
 
 
 def test_other_data_in_the_same_place_is_noticed(tmp_path) -> None:
