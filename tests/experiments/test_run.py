@@ -340,9 +340,12 @@ def test_more_tests_at_the_beginning_change_nothing_else(config: TrainHWF, tmp_p
     assert list(tested("plain")) == [5, 10, 15, 20]
     assert list(tested("grown")) == [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20]
     assert tested("plain").items() <= tested("grown").items()
-    same = ("best", "early", "result", "choice")
+    same = ("best", "early", "result", "choice", "checkpoint")
     plain_facts, grown_facts = facts_of(tmp_path / "plain"), facts_of(tmp_path / "grown")
     assert [plain_facts[name] for name in same] == [grown_facts[name] for name in same]
+    (tmp_path / "plain" / RESULT).unlink()
+    finished(replace(plain, test_growth=1.5), tmp_path / "plain", resume=True)
+    assert facts_of(tmp_path / "plain")["result"] == grown_facts["result"]
 
 
 # A run that is interrupted.

@@ -37,6 +37,7 @@ from ngs.tasks.run_folder import (
     load_config,
     read_facts,
 )
+from ngs.tasks.settings import CHANGES_NO_RESULT
 from ngs.tasks.trainable import Metrics, Prepared, Trainable
 
 BEST_PREFIX = "best."
@@ -100,7 +101,8 @@ def train(
 def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
     """An NGSError where a run cannot be gone on with."""
     earlier = load_config(folder, config.task)
-    if replace(earlier.settings, data=config.settings.data) != config.settings:
+    may_differ = {name: getattr(config.settings, name) for name in CHANGES_NO_RESULT}
+    if replace(earlier.settings, **may_differ) != config.settings:
         raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     file, before = config.task.file, read_facts(folder / CONFIG).get(TASK_FILE)
     if not changed_task and (None if file is None else asdict(file)) != before:
@@ -149,7 +151,7 @@ class _Run:
             self.folder / CHECKPOINT, A_CHECKPOINT, "train anew into another folder"
         )
         own = json.loads(json.dumps(self.config.as_facts()))
-        checked = own.keys() - {"data", TASK_FILE}
+        checked = own.keys() - {*CHANGES_NO_RESULT, TASK_FILE}
         others = [name for name in own if name in checked and facts["config"].get(name) != own[name]]
         if others:
             raise DataError(

@@ -33,6 +33,8 @@ METHODS = (
     "supervised",
 )
 """The names of `ngs.learning.methods.METHODS`."""
+CHANGES_NO_RESULT = ("data", "test_growth")
+"""Settings on which no result depends: where the data are (what they are is told apart), and more tests."""
 STARTS = ("likeliest", "sample")
 PRECISIONS = ("float32", "bfloat16")
 

@@ -52,7 +52,7 @@ class Corrections(Measurement):
 
     @property
     def noun(self) -> str:
-        return self.again.report.examples
+        return find(self.run.task).metrics.examples
 
     @property
     def again(self) -> ReadAgain:
@@ -168,7 +168,7 @@ def show(outcome: Outcome) -> Section:
             stem = example["drawing"].removesuffix(".svg")
             drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
             shown.append(f"**{kind}**: {_told(example)}\n\n![{kind}]({{{name}-{stem}}})")
-    noun = "formulas" if "formulas" in result else "questions"
+    noun = find(run.facts["run"]["task"]).metrics.examples
     wrong = f"{result['wrong']} were wrong"
     head = f"Of {result[noun]} {noun} read by the network of step {result['step']}, {wrong}."
     return Section("\n\n".join([head, rows_of(["kind", "count", "share"], rows), *shown]), drawings=drawings)

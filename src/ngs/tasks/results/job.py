@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ngs.tasks.finding import find
+from ngs.tasks.settings import CHANGES_NO_RESULT
 
 DEFAULTS = 1
 """To be counted up when a default of a training run changes: runs that relied on it are others then."""
@@ -68,7 +69,7 @@ class Trained:
         settings = {
             name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
             for name, value in self.settings.given.items()
-            if name != "test_growth"
+            if name not in CHANGES_NO_RESULT
         }
         task = find(self.task)
         file = {} if task.file is None else {"task_file": task.file.sha256}
