@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ngs.tasks.finding import find
 from ngs.tasks.settings import CHANGES_NO_RESULT
@@ -61,6 +61,8 @@ class Trained:
     task: str
     """what `ngs train` takes: the name of a task, or where it is"""
     settings: Any
+    needs: ClassVar[tuple[Job, ...]] = ()
+    alone: ClassVar[bool] = False
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -75,14 +77,6 @@ class Trained:
         file = {} if task.file is None else {"task_file": task.file.sha256}
         data = data_facts(self.task, self.settings.data)
         return {"task": task.name, **file, **settings, "data": data, "defaults": DEFAULTS}
-
-    @property
-    def needs(self) -> tuple[Job, ...]:
-        return ()
-
-    @property
-    def alone(self) -> bool:
-        return False
 
 
 Job = Trained | Measurement
