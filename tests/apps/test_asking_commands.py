@@ -18,11 +18,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from ngs.apps import asking_commands
-from ngs.apps.asking_commands import embedded_scenes
 from ngs.apps.cli import app
 from ngs.grammar.multiset_constraint import AnyOrder
 from ngs.tasks.clevr import packed
-from ngs.tasks.clevr.embedded import embedded
+from ngs.tasks.clevr.embedded import embedded, embedded_scenes
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.settings import TrainCLEVR

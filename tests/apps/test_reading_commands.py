@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from ngs.apps import reading_commands
 from ngs.apps.cli import app
-from ngs.apps.formula_reading import as_answer, likeliest, shown_value
 from ngs.errors import NGSError
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
@@ -25,6 +24,7 @@ from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.formula_reading import as_answer, likeliest, shown_value
 from ngs.tasks.hwf.segmentation import Grey
 from ngs.tasks.hwf.settings import TrainHWF
 from tests.enumeration import sentences

@@ -14,7 +14,6 @@ Read first: `cli.py`, the list of commands; each is in the file that its name su
     bench_command.py       ngs bench: how fast this machine is
     serve                  ngs serve: the playground
     tour.py                ngs tour: the whole loop of the paper on one formula
-    formula_reading.py     what a network makes of the symbols of a formula
     hwf_data.py            handwritten formulas for ngs data
     clevr_data.py          questions about scenes for ngs data
     picture_data.py        pictures of scenes for ngs data

@@ -13,14 +13,14 @@ from rich.console import Console
 from ngs.apps.printing import plain_console, print_json, tell
 from ngs.apps.written_files import check_apart, check_picture, write_annotated, write_drawing
 from ngs.errors import NGSError
-from ngs.reasoning.operation import UNDEFINED, Special
+from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.correction import correct
-from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.preparation import load_reader
-from ngs.tasks.clevr.program_text import Executed, description
+from ngs.tasks.clevr.program_text import Executed, answer_facts, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
@@ -196,12 +196,6 @@ def scene_given(path: Path | None, image_index: int | None, number: int | None) 
     return GivenScene(title, read_scene(path, image_index))
 
 
-def embedded_scenes(number: int) -> tuple[Scene, ...]:
-    """The first of those for validation, with as few questions as can be made up."""
-    few = synthetic(scenes=1, per_scene=1, validation_scenes=number, validation_per_scene=1)
-    return few.scenes[-number:]
-
-
 def _tell_scene(console: Console, given: GivenScene) -> None:
     things = "".join(f"\n  {description(thing)}" for thing in given.scene.things) or " no objects"
     tell(console, f"{given.title}{given.hint}:{things}\n")
@@ -248,8 +242,3 @@ def step_facts(step: Step) -> dict[str, Any]:
         value = answer_facts(spoken(value))
     arguments = [step_facts(argument) for argument in step.arguments]
     return {"module": step.module, "value": None if value is UNDEFINED else value, "arguments": arguments}
-
-
-def answer_facts(answer: str | Special) -> str | None:
-    """Null where it is undefined."""
-    return None if isinstance(answer, Special) else answer

@@ -23,7 +23,6 @@ from ngs.apps.asking_commands import (
     is_asked,
     scene_given,
 )
-from ngs.apps.formula_reading import Formula, Seen, as_answer, likeliest, ranked, shown_value
 from ngs.apps.printing import one_by_one, plain_console, tell
 from ngs.apps.written_files import check_apart, write_drawing
 from ngs.errors import DataError, NGSError
@@ -37,6 +36,7 @@ from ngs.search.correction import Correction
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import Formula, Seen, as_answer, likeliest, ranked, shown_value
 from ngs.tasks.hwf.pictures import load_symbols
 from ngs.tasks.hwf.preparation import LONGEST_TABLED, load_network
 from ngs.tasks.hwf.segmentation import Network, log_probs_of

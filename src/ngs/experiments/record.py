@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from ngs.errors import DataError
 from ngs.learning.whole_file import replacing
-from ngs.tasks.run_folder import METRICS, TENSORBOARD
+from ngs.tasks.run_folder import METRICS, TENSORBOARD, read_rows
 
 
 class Record:
@@ -63,19 +62,3 @@ def _numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, fl
             yield from _numbers(value, f"{prefix}{name}/")
         elif isinstance(value, int | float) and name != "step":
             yield prefix + name, value
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The lines of a record; a last line that a killed run left unfinished is not one."""
-    if not path.exists():
-        raise DataError(f"{path}: there is no such file; give the folder of a run, as `ngs train` makes it")
-    rows: list[dict[str, Any]] = []
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            if number == len(lines):
-                break
-            raise DataError(f"{path}, line {number} is damaged ({error}); restore it") from None
-    return rows

@@ -15,6 +15,7 @@ an entry point in the group `ngs.tasks`. No other layer has to know it.
     report         what a task tells about a run on its page
     results        experiments as data, and their outcomes as tables and figures
     costs          what steps cost in seconds and memory
+    playground     what a task shows in `ngs serve`
     source.py      where the data of a task come from, and how they are divided
     image_file.py  an image file from anywhere, decoded safely
     json_list.py   a long list in a JSON file, element by element

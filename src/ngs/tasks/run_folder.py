@@ -135,6 +135,22 @@ def read_facts(path: Path) -> Any:
         raise DataError(f"{path} is damaged ({error}); restore it, or train anew") from None
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The lines of a record; a last line that a killed run left unfinished is not one."""
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file; give the folder of a run, as `ngs train` makes it")
+    rows: list[dict[str, Any]] = []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise DataError(f"{path}, line {number} is damaged ({error}); restore it") from None
+    return rows
+
+
 def settings_for(run: Path, wanted: Trainable, kind: type[SettingsT]) -> SettingsT:
     """The settings of a run, which must be one of this task; `kind` is what its settings are."""
     task, settings = load_config(run)

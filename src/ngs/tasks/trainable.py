@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ngs.learning.loop import Augmentation, Lesson
     from ngs.tasks.costs.step_cost import StepCost
+    from ngs.tasks.playground.view import Server, View
     from ngs.tasks.report.gallery import Page
     from ngs.tasks.results.experiment import Experiment
 
@@ -154,6 +155,10 @@ class Trainable(ABC):
     def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
         """Steps that are timed as their work grows, by row of the table of costs; `quick`: few and small."""
         return {}
+
+    def playground(self, server: Server) -> View | None:
+        """What `ngs serve` shows of it besides its runs, if anything; called when a server starts."""
+        return None
 
     def products(self) -> AbstractContextManager[None]:
         """How matrices are multiplied on a GPU. Charts and programs have small whole numbers only, which

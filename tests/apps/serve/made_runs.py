@@ -18,6 +18,9 @@ from ngs.tasks.run_folder import CONFIG, METRICS, RESULT
 from tests.apps.serve.client import connected
 from tests.experiments.training import as_facts
 
+DIGIT_SUMS = Path(__file__).parents[3] / "examples" / "tasks" / "digit_sums.py"
+"""A task that is not installed."""
+
 
 def client_of(root: Path, **more: Any) -> TestClient:
     return connected(Playground(runs_root=root, **more))

@@ -1,12 +1,21 @@
 """The application as a whole: its page, its description, and the form of all refusals."""
 
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
+from fastapi import APIRouter
 
 from ngs.apps.serve.front import STATIC
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitors
+from ngs.tasks.finding import find
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.view import Server, View
+from ngs.tasks.playground.visitors import Visitors
+from ngs.tasks.task import Task
 from tests.apps.serve.client import connected as client_of
+from tests.apps.serve.client import drawing
+from tests.apps.serve.made_runs import DIGIT_SUMS
 from tests.apps.serve.small_run import write_run
 
 DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 200}
@@ -15,7 +24,7 @@ DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 
 @pytest.fixture
 def playground(tmp_path) -> Playground:
     made = Playground(runs_root=tmp_path / "runs", visitors=Visitors(Limits(jobs=1, job_wait_seconds=0.05)))
-    made.networks.load(write_run(tmp_path / "runs" / "one"))
+    drawing(made).load(write_run(tmp_path / "runs" / "one"))
     return made
 
 
@@ -64,7 +73,10 @@ def test_mistakes_are_the_askers(playground) -> None:
 def test_when_all_slots_are_taken_one_is_asked_to_try_again(playground) -> None:
     """While one learns, others wait to learn but not to read."""
     client, lesson = client_of(playground), {**DRAWING, "answer": "7", "steps": 1}
-    for slots, path, sent in ((playground.jobs, "read", DRAWING), (playground.learners, "learn", lesson)):
+    for slots, path, sent in (
+        (playground.server.jobs, "read", DRAWING),
+        (playground.server.learners, "learn", lesson),
+    ):
         with slots:
             refused = client.post(f"/api/{path}", json=sent)
             assert refused.status_code == 503 and refused.headers["retry-after"] == "1"
@@ -75,7 +87,7 @@ def test_when_all_slots_are_taken_one_is_asked_to_try_again(playground) -> None:
 
 def test_the_shared_networks_stay_as_they_are(playground) -> None:
     client = client_of(playground)
-    networks = {name: shared.network for name, shared in playground.networks.items()}
+    networks = {name: shared.network for name, shared in drawing(playground).networks.items()}
     before = {
         name: {key: value.clone() for key, value in network.state_dict().items()}
         for name, network in networks.items()
@@ -86,3 +98,30 @@ def test_the_shared_networks_stay_as_they_are(playground) -> None:
     for name, network in networks.items():
         assert all(value.equal(before[name][key]) for key, value in network.state_dict().items())
         assert not network.training and not any(value.grad is not None for value in network.parameters())
+
+
+class Tea(View):
+    tab, otherwise = "tea", "there is no tea"
+    ready = True
+
+    def load(self, run: Path) -> None: ...
+
+    def router(self) -> APIRouter:
+        router = APIRouter(prefix="/api/tea")
+        router.get("", summary="Tea")(lambda: {"runs": str(self.server.runs_root)})
+        return router
+
+
+class TeaTask(Task):
+    def playground(self, server: Server) -> Tea:
+        return Tea(server)
+
+
+def test_a_task_of_ones_own_may_have_a_view(tmp_path) -> None:
+    plain = find(str(DIGIT_SUMS))
+    shown = TeaTask(**{each.name: getattr(plain, each.name) for each in fields(plain)})
+    for task, views in ((plain, set()), (shown, {"tea"})):
+        client = client_of(Playground(tmp_path, tasks=[task]))
+        assert client.get("/api/status").json()["views"].keys() == {"draw", "ask"} | views
+        assert (client.get("/api/tea").status_code == 200) == bool(views)
+    assert client.get("/api/tea").json() == {"runs": str(tmp_path)}

@@ -10,7 +10,8 @@ from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.front import front
 from ngs.apps.serve.guard import local
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitors
+from ngs.tasks.playground.visitors import Visitors
+from tests.apps.serve.client import drawing
 
 
 def opened(loading: Future[FastAPI], visitors: Visitors) -> TestClient:
@@ -47,7 +48,7 @@ def test_a_training_ends_with_the_server(tmp_path) -> None:
     playground = Playground(runs_root=tmp_path)
     loading.set_result(endpoints(playground))
     stopped: list[bool] = []
-    playground.training.stop = lambda: stopped.append(True)  # type: ignore[method-assign]
+    drawing(playground).training.stop = lambda: stopped.append(True)  # type: ignore[method-assign]
     with opened(loading, playground.visitors):
         assert not stopped
     assert stopped

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.testclient import TestClient
 
 from ngs.apps.serve.guard import LONGEST_MESSAGE, Guard, local, names_of, refusal
-from ngs.apps.serve.limits import Busy, Limits, Slots
+from ngs.tasks.playground.limits import Busy, Limits, Slots
 
 LIMITS = Limits(body_bytes=100, body_seconds=0.2)
 

@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from ngs.apps.serve.app import endpoints
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitors
+from ngs.tasks.hwf.playground.drawing_api import MOST_STEPS
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.run_folder import CONFIG
+from tests.apps.serve.client import asking, drawing
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.small_run import write_run
 from tests.tasks.clevr.readers import random_reader
@@ -63,13 +65,13 @@ def playground(tmp_path_factory) -> Playground:
     (root / "secret.json").write_text("a secret")
     for folder in (root, root / "runs"):
         shutil.copy(run / CONFIG, folder)  # which makes a run of neither
-    made = Playground(
+    made = asking(
+        random_reader(0),
         runs_root=root / "runs",
         results=root / "results",
-        reader=random_reader(0),
         visitors=Visitors(Limits(visitors=20)),
     )
-    made.networks.load(run)
+    drawing(made).load(run)
     return made
 
 
@@ -110,7 +112,7 @@ def test_the_description_has_what_there_is() -> None:
     assert fields and not [(name, field) for name, field, facts in fields if not facts.get("description")]
     schemas = DESCRIBED["components"]["schemas"]
     assert all(schemas[name]["additionalProperties"] is False for name in ("Drawing", "Question", "Lesson"))
-    assert schemas["Lesson"]["properties"]["steps"]["maximum"] == Limits.learn_steps
+    assert schemas["Lesson"]["properties"]["steps"]["maximum"] == MOST_STEPS
 
 
 @pytest.mark.parametrize("endpoint", WITH_BODY, ids=ids)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ngs.apps.serve.limits import Limits
 from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.run_folders import RunFolder, run_folder
-from ngs.apps.serve.visitors import Visitors
+from ngs.apps.serve.run_folders import RunFolder, RunFolders
 from ngs.experiments.record import Record
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.run_folder import METRICS
 from tests.apps.serve.client import connected
 from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
@@ -93,7 +93,7 @@ def test_a_live_run_is_followed_to_its_end(tmp_path) -> None:
 
 def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
-    run = run_folder(tmp_path, "demo")
+    run = RunFolders(tmp_path).named("demo")
     assert run is not None
     listener = Listener()
 
@@ -130,7 +130,7 @@ def test_without_a_position_only_new_rows_are_sent(tmp_path) -> None:
 
 def test_a_resumed_run_starts_again(tmp_path) -> None:
     folder = made(tmp_path, "demo", 3)
-    run = run_folder(tmp_path, "demo")
+    run = RunFolders(tmp_path).named("demo")
     assert run is not None
     listener = Listener()
 
@@ -151,14 +151,14 @@ def test_a_resumed_run_starts_again(tmp_path) -> None:
 
 def test_a_run_that_is_deleted_ends(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
-    run = run_folder(tmp_path, "demo")
+    run = RunFolders(tmp_path).named("demo")
     shutil.rmtree(folder)
     assert events_of(collected(run, None)) == [("done", {"state": "gone"})]
 
 
 def test_a_silent_run_is_kept_alive_and_left_after_a_while(tmp_path) -> None:
     made(tmp_path, "demo", 1)
-    run = run_folder(tmp_path, "demo")
+    run = RunFolders(tmp_path).named("demo")
     text = collected(run, pace=Pace(poll=0.01, keep_alive=0.05, longest=1.0))
     assert [kind for kind, _ in events_of(text)] == ["message"]  # and no `done`: a browser comes back
     assert 1 <= text.count(KEEP_ALIVE) <= 20
@@ -168,7 +168,7 @@ def test_a_line_without_an_end_does_not_stop_the_rest(tmp_path) -> None:
     folder = made(tmp_path, "demo")
     (folder / METRICS).write_bytes(b"x" * 600_000 + b"\n" + json.dumps(row(10)).encode() + b"\n")
     finish(folder)
-    assert events_of(collected(run_folder(tmp_path, "demo"))) == [
+    assert events_of(collected(RunFolders(tmp_path).named("demo"))) == [
         ("message", row(10)),
         ("done", {"state": "finished"}),
     ]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import sys
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from ngs.apps.serve.run_folders import thinned
-from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.finding import find
 from ngs.tasks.hwf.settings import TrainHWF
-from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
-from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
+from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT, Configured
+from tests.apps.serve.made_runs import DIGIT_SUMS, age, client_of, events_of, finish, made, row
 from tests.experiments.training import as_facts
 
 # Lists
@@ -204,7 +203,7 @@ def test_validations_are_kept_as_far_as_they_can_be(losses, validations) -> None
     assert len(kept) - measured >= min(5, losses) and kept[-1:] == rows[-1:]
 
 
-# Reports and results
+# Reports
 
 
 def test_a_report_may_load_nothing(tmp_path) -> None:
@@ -221,41 +220,29 @@ def test_a_report_may_load_nothing(tmp_path) -> None:
     assert not any(part.startswith("script-src") for part in policy)
 
 
-def test_results_are_those_with_a_record(tmp_path) -> None:
-    recorded = Path(__file__).parents[3] / "docs" / "results"
-    client = client_of(tmp_path, results=recorded)
-    found = {each["name"]: each for each in client.get("/api/results").json()}
-    assert found.keys() == {name for name in EXPERIMENTS if (recorded / f"{name}.json").exists()}
-    assert "|---|" in found["clevr-table"]["text"].replace(" ", "")
-    assert 0 < found["clevr-table"]["done"] <= found["clevr-table"]["wanted"]
-    assert not any("![" in each["text"] or "{hwf" in each["text"] for each in found.values())
+# Tasks of one's own
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        '{"experiment": "cost", "quick": false, "places": [{}]}',
-        '{"experiment": "cost", "quick": false, "places": [{"row": 1, "column": 2, "wanted": "x"}]}',
-    ],
-)
-def test_a_damaged_record_does_not_hide_the_others(text, tmp_path) -> None:
-    recorded = Path(__file__).parents[3] / "docs" / "results" / "clevr-table.json"
-    shutil.copy(recorded, tmp_path / "clevr-table.json")
-    (tmp_path / "cost.json").write_text(text)
-    (tmp_path / "hwf-table.json").mkdir()
-    found = {each["name"]: each for each in client_of(tmp_path, results=tmp_path).get("/api/results").json()}
-    assert found["clevr-table"]["done"] > 0
-    assert "cannot be shown" in found["cost"]["text"] and "cannot be shown" in found["hwf-table"]["text"]
+def test_runs_of_a_task_of_ones_own_are_shown_where_its_file_is_given(tmp_path) -> None:
+    task = find(str(DIGIT_SUMS))
+    config = Configured(task, task.settings(steps=40, method="m-bs")).as_facts()
+    finish(made(tmp_path, "sums", 3, config))
+    (line,) = client_of(tmp_path, tasks=[task]).get("/api/runs").json()["runs"]
+    assert (line["task"], line["method"], line["accuracy"]) == ("digit-sums", "m-bs", 0.75)
+    shown = client_of(tmp_path, tasks=[task]).get("/api/runs/sums").json()
+    assert shown["config"]["task_file"]["name"] == DIGIT_SUMS.name and len(shown["rows"]) == 3
+    assert (shown["answers"], shown["about_answers"]) == ("calculation", "answers right")
 
 
-def test_a_record_with_more_in_it_is_shown_anew(tmp_path) -> None:
-    recorded = Path(__file__).parents[3] / "docs" / "results" / "clevr-table.json"
-    facts = json.loads(recorded.read_text())
-    client = client_of(tmp_path, results=tmp_path)
-    for places in ([], facts["places"]):
-        (tmp_path / "clevr-table.json").write_text(json.dumps({**facts, "places": places}))
-        os.utime(tmp_path / "clevr-table.json", ns=(len(places), len(places)))
-        (found,) = client.get("/api/results").json()
-        assert found["wanted"] == sum(place["wanted"] for place in places)
+def test_no_run_makes_the_server_import_its_task(tmp_path) -> None:
+    """Neither by a file that it names, nor by a module: it is told what to do."""
+    task = find(str(DIGIT_SUMS))
+    loaded = tmp_path / "loaded"
+    (tmp_path / "evil.py").write_text(f"open({str(loaded)!r}, 'w')")
+    for name in ("digit-sums", "evil.py", str(tmp_path / "evil.py"), "antigravity:task"):
+        facts = Configured(task, task.settings()).as_facts() | {"task": name}
+        made(tmp_path / "runs", str(len(name)), 1, facts)
+    found = client_of(tmp_path / "runs").get("/api/runs").json()
+    assert found["runs"] == [] and len(found["skipped"]) == 4
+    assert all("--task" in each["why"] for each in found["skipped"])
+    assert not loaded.exists() and "antigravity" not in sys.modules

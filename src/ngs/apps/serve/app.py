@@ -8,19 +8,17 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from ngs.apps.serve.asking_api import asking_router
-from ngs.apps.serve.drawing_api import drawing_router
 from ngs.apps.serve.front import refused
 from ngs.apps.serve.guard import refusal
-from ngs.apps.serve.limits import Busy
 from ngs.apps.serve.playground import Playground
+from ngs.apps.serve.results_api import results_router
 from ngs.apps.serve.runs_api import runs_router
-from ngs.apps.serve.status_api import status_router
-from ngs.apps.serve.training import AlreadyThere
 from ngs.errors import NGSError
+from ngs.tasks.playground.limits import Busy
+from ngs.tasks.playground.training import AlreadyThere
 
 ABOUT = """
-Read, correct and learn handwritten formulas; answer questions about scenes; follow runs.
+Try what networks have learned, and follow runs while they learn.
 
 Every refusal is `{"error": "what was given, what is needed, what to do"}` with a status of 4xx, or 503
 where too many compute at once: then try again. Each visitor, known by a cookie, learns apart from others.
@@ -37,9 +35,11 @@ def endpoints(playground: Playground) -> FastAPI:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    app.state.playground = playground
-    for router in (status_router, drawing_router, asking_router, runs_router):
+    app.state.visitors, app.state.stop = playground.visitors, playground.stop
+    for router in (runs_router, results_router):
         app.include_router(router(playground))
+    for view in playground.views.values():
+        app.include_router(view.router())
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(NGSError, lambda _, error: refusal(422, str(error)))

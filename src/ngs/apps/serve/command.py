@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import webbrowser
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +18,7 @@ from ngs.errors import NGSError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from ngs.apps.serve.playground import Playground
-    from ngs.apps.serve.visitors import Visitors
+    from ngs.tasks.playground.visitors import Visitors
 
 CONNECTIONS = 1000
 """At once; above, 503."""
@@ -26,17 +26,18 @@ CONNECTIONS = 1000
 
 def serve(
     run: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Argument(
-            metavar="[RUN]",
-            help="Folder of a run of `ngs train hwf`; by default the one in --runs that finished last.",
+            metavar="[RUN]...",
+            help="Folders of runs to try the networks of, one of a task; by default those in --runs that "
+            "finished last.",
         ),
     ] = None,
-    questions: Annotated[
-        Path | None,
+    task: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="RUN",
-            help="Folder of a run of `ngs train clevr`; by default the one in --runs that finished last.",
+            metavar="FILE",
+            help="The file of a task of your own, to show its runs; may be given several times.",
         ),
     ] = None,
     runs: Annotated[Path, typer.Option(help="Folder whose runs are shown.")] = Path("runs"),
@@ -53,7 +54,7 @@ def serve(
     ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Also open it in a browser.")] = False,
 ) -> None:
-    """Open a page to draw formulas and ask questions, and see them read, corrected and learned.
+    """Open a page to try what networks have learned, correct them, and watch runs.
 
     Where no run has finished yet, the page offers to train a first network, into --runs.
     """
@@ -67,12 +68,12 @@ def serve(
         ) from None
     from ngs.apps.serve.front import front
     from ngs.apps.serve.guard import names_of
-    from ngs.apps.serve.visitors import Visitors
+    from ngs.tasks.playground.visitors import Visitors
 
     give_back()
     listening = listen(host, port)
     visitors = Visitors()
-    endpoints = ThreadPoolExecutor(1).submit(loaded, run, questions, runs, results, visitors)
+    endpoints = ThreadPoolExecutor(1).submit(loaded, run or (), task or (), runs, results, visitors)
     config = uvicorn.Config(  # it tells little of itself and of who asks it
         front(visitors, names_of(host, name or ()), endpoints),
         log_level="warning",
@@ -100,51 +101,23 @@ def serve(
 
 
 def loaded(
-    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors
+    given: Iterable[Path], tasks: Iterable[str], runs: Path, results: Path, visitors: Visitors
 ) -> FastAPI:
     """The endpoints of a playground. The page is there already: this takes seconds."""
     import torch
 
     from ngs.apps.serve.app import endpoints
-    from ngs.apps.serve.drawing_api import prepare
+    from ngs.apps.serve.playground import Playground
+    from ngs.tasks.finding import find
 
     torch.set_num_threads(1)  # of each request: several are computed at once
-    playground = furnished(run, questions, runs, results, visitors)
+    playground = Playground(runs, results, [find(task) for task in tasks], visitors)
+    playground.load(given)
     app = endpoints(playground)
-    for line in told(playground):
+    for line in playground.missing():
         typer.echo(line)
-    threading.Thread(target=prepare, daemon=True).start()
+    threading.Thread(target=playground.prepare, daemon=True).start()
     return app
-
-
-def furnished(
-    run: Path | None, questions: Path | None, runs: Path, results: Path, visitors: Visitors
-) -> Playground:
-    """A playground with the networks of the given runs, or of those that finished last."""
-    from ngs.apps.serve.playground import Playground
-    from ngs.apps.serve.run_folders import newest_run
-    from ngs.tasks.clevr.preparation import load_reader
-
-    run = newest_run(runs, "hwf") if run is None else run
-    questions = newest_run(runs, "clevr") if questions is None else questions
-    reader = None if questions is None else load_reader(questions)
-    playground = Playground(runs_root=runs, results=results, reader=reader, visitors=visitors)
-    if run is not None:
-        playground.networks.load(run)
-    return playground
-
-
-def told(playground: Playground) -> list[str]:
-    """What is missing, and how to get it."""
-    tasks = {
-        "hwf": (playground.networks["trained"], "the page offers to train one"),
-        "clevr": (playground.reader, "questions cannot be asked"),
-    }
-    return [
-        f"no run of `ngs train {task}` has finished in {playground.runs_root}: {otherwise}"
-        for task, (found, otherwise) in tasks.items()
-        if found is None
-    ]
 
 
 def listen(host: str, port: int) -> socket.socket:

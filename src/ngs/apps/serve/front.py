@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from ngs.apps.serve.guard import Guard, Names, refusal
-from ngs.apps.serve.visitors import Visitors, visitor_of
+from ngs.tasks.playground.visitors import Visitors, visitor_of
 
 if TYPE_CHECKING:  # what takes long to load
     from fastapi import FastAPI
@@ -56,7 +56,7 @@ def front(visitors: Visitors, names: Names, endpoints: Future[FastAPI]) -> Starl
         to_thread.current_default_thread_limiter().total_tokens = visitors.limits.threads
         yield
         if endpoints.done() and endpoints.exception() is None:
-            endpoints.result().state.playground.training.stop()
+            endpoints.result().state.stop()
 
     return Starlette(
         routes=[

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ngs.apps.serve.limits import Limits
+from ngs.tasks.playground.limits import Limits
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self'; base-uri 'none'; "
@@ -32,6 +32,13 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 """Of every answer that does not bring its own."""
+ALONE = {
+    # It has styles and pictures of its own, no scripts, and links to its own sections only.
+    "Content-Security-Policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox",
+    "Cache-Control": "no-cache",
+}
+"""Of a page that needs nothing else: a report, a result."""
 LONGEST_MESSAGE = 600
 """Characters: a message quotes what was sent, and that may be long."""
 BUSY = "too many others are being served; try again in a moment"

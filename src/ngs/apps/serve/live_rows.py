@@ -28,8 +28,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ngs.apps.serve.limits import Slots
 from ngs.apps.serve.run_folders import RunFolder, row_of
+from ngs.tasks.playground.limits import Slots
 from ngs.tasks.run_folder import CONFIG, METRICS
 
 AT_ONCE = 2**18

@@ -1,40 +1,75 @@
-"""What the pages of `ngs serve` share: the networks, the visitors, the runs, and the limits of it all."""
+"""What `ngs serve` serves: the runs of a folder, and what their tasks have to show."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ngs.apps.serve.limits import Slots
-from ngs.apps.serve.networks import Networks
-from ngs.apps.serve.training import FirstTraining
-from ngs.apps.serve.visitors import Visitors
-from ngs.tasks.clevr.reading import QuestionReader
+from ngs.apps.serve.run_folders import RunFolders
+from ngs.errors import NGSError
+from ngs.tasks.playground.limits import Slots
+from ngs.tasks.playground.view import Server, View
+from ngs.tasks.playground.visitors import Visitors
+from ngs.tasks.run_folder import task_name
+from ngs.tasks.trainable import Trainable
 
 
 @dataclass(eq=False)
 class Playground:
-    """Given to every router."""
+    """Runs, results, and the views of all tasks that have one."""
 
-    networks: Networks = field(default_factory=Networks)
     runs_root: Path = Path("runs")
-    """the folder whose runs are shown, and that a first network is trained into"""
     results: Path = Path("docs/results")
     """the folder with records of `ngs reproduce`"""
-    reader: QuestionReader | None = None
-    """of questions about scenes"""
+    tasks: Iterable[Trainable] = ()
+    """besides those that are installed"""
     visitors: Visitors = field(default_factory=Visitors)
-    jobs: Slots = field(init=False)
-    """`with playground.jobs: ...` around all that computes"""
-    learners: Slots = field(init=False)
-    """around what learns, before `jobs`"""
+    server: Server = field(init=False)
     streams: Slots = field(init=False)
     """`with playground.streams: ...` while events are sent"""
-    training: FirstTraining = field(init=False)
+    runs: RunFolders = field(init=False)
+    views: Mapping[str, View] = field(init=False)
+    """by the name of the task"""
 
     def __post_init__(self) -> None:
-        limits = self.visitors.limits
-        self.jobs = Slots(limits.jobs, limits.job_wait_seconds)
-        self.learners = Slots(limits.learners, limits.job_wait_seconds)
-        self.streams = Slots(limits.streams, 0.0)  # events are sent by the one loop, which never waits
-        self.training = FirstTraining(self.networks, self.runs_root)
+        self.server = Server(self.runs_root, self.visitors)
+        self.streams = Slots(self.visitors.limits.streams, 0.0)  # sent by the one loop, which never waits
+        self.runs = RunFolders(self.runs_root, self.tasks)
+        made = ((task.name, task.playground(self.server)) for task in self.runs.tasks())
+        self.views = {name: view for name, view in made if view is not None}
+
+    def load(self, given: Iterable[Path]) -> None:
+        """Show the networks of the given runs, and of other tasks those of the runs that finished last."""
+        chosen = {self._with_view(run): run for run in given}
+        for name, view in self.views.items():
+            run = chosen.get(name) or self.runs.newest(name)
+            if run is not None:
+                view.load(run)
+
+    def _with_view(self, run: Path) -> str:
+        name = task_name(run)
+        if name not in self.views:
+            raise NGSError(
+                f"{run} is of the task {name!r}, which has nothing to try on the page; give runs of "
+                f"{' or '.join(f'`ngs train {each}`' for each in self.views)}"
+            )
+        return name
+
+    def prepare(self) -> None:
+        """What visitors would otherwise wait for; some seconds, beside serving."""
+        for view in self.views.values():
+            view.prepare()
+
+    def stop(self) -> None:
+        """The server ends."""
+        for view in self.views.values():
+            view.stop()
+
+    def missing(self) -> list[str]:
+        """What cannot be shown yet, and how to get it."""
+        return [
+            f"no run of `ngs train {name}` has finished in {self.runs_root}: {view.otherwise}"
+            for name, view in self.views.items()
+            if not view.ready
+        ]

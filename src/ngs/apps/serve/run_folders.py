@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from ngs.apps.serve.messages import Message, part
 from ngs.errors import DataError
-from ngs.tasks.finding import installed
+from ngs.tasks.finding import installed, names
+from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
+from ngs.tasks.trainable import Trainable
 
 ALIVE_SECONDS = 60.0
 """A run that wrote something within them is running."""
@@ -41,6 +42,7 @@ class RunFolder:
     """resolved"""
     folder: Path
     config: dict[str, Any]
+    task: Trainable
 
     @property
     def id(self) -> str:
@@ -72,8 +74,8 @@ class RunFolder:
     @property
     def accuracy(self) -> float | None:
         """The share of right answers in the test part; None where it is not known."""
-        test, task = (self.result or {}).get("test"), installed(self.config["task"])
-        found = test.get(task.metrics.answers) if isinstance(test, dict) and task else None
+        test = (self.result or {}).get("test")
+        found = test.get(self.task.metrics.answers) if isinstance(test, dict) else None
         return float(found) if isinstance(found, int | float) else None
 
     def file(self, name: str) -> Path | None:
@@ -108,15 +110,73 @@ class SkippedFolder(Message):
     )
 
 
-def run_folders(root: Path) -> tuple[list[RunFolder], list[SkippedFolder]]:
-    """The runs directly inside `root`, the latest first, and what looks like one and is none."""
-    found, skipped = [], []
-    for folder in _folders(root):
+class RunFolders:
+    """The runs directly inside a folder.
+
+    Of a run's configuration only the name of its task counts, and it is looked up among those that are known:
+    nothing that a folder says is imported.
+    """
+
+    def __init__(self, root: Path, given: Iterable[Trainable] = ()) -> None:
+        self.root, self._given = root, {task.name: task for task in given}
+
+    def task(self, name: str) -> Trainable | None:
+        """One of those that were given, or installed."""
+        return self._given.get(name) or installed(name)
+
+    def tasks(self) -> list[Trainable]:
+        """All that are known."""
+        found = map(self.task, dict.fromkeys((*names(), *self._given)))
+        return [task for task in found if task is not None]
+
+    def all(self) -> tuple[list[RunFolder], list[SkippedFolder]]:
+        """The latest first; and what looks like a run and is none that could be shown."""
+        found, skipped = [], []
+        for folder in self._folders():
+            try:
+                found.append(self._run(folder))
+            except DataError as error:
+                skipped.append(SkippedFolder(name=_as_text(folder.name), why=str(error)))
+        return sorted(found, key=lambda run: -run.touched), sorted(skipped, key=lambda each: each.name)
+
+    def named(self, id: str) -> RunFolder | None:
+        """The run of this name; None where there is none."""
+        with suppress(DataError):
+            return next((self._run(folder) for folder in self._folders() if folder.name == id), None)
+        return None
+
+    def newest(self, task: str) -> Path | None:
+        """The folder of the run of a task that finished last."""
+        finished = [run for run in self.all()[0] if run.task.name == task and run.state == "finished"]
+        newest = max(finished, key=lambda run: run.finished, default=None)
+        return None if newest is None else newest.folder
+
+    def _folders(self) -> list[Path]:
+        """Everything inside that holds a configuration, or may hold one."""
         try:
-            found.append(_run(root, folder))
-        except DataError as error:
-            skipped.append(SkippedFolder(name=_as_text(folder.name), why=str(error)))
-    return sorted(found, key=lambda run: -run.touched), sorted(skipped, key=lambda each: each.name)
+            return [folder for folder in self.root.iterdir() if _looks_like_a_run(folder)]
+        except OSError:
+            return []
+
+    def _run(self, folder: Path) -> RunFolder:
+        """A DataError where this is no run that could be shown."""
+        if _as_text(folder.name) != folder.name:
+            raise DataError("its name is not UTF-8; rename it")
+        real = self.root.resolve()
+        config = _facts(_inside(real, folder / CONFIG))
+        if config is None:
+            raise DataError(
+                f"its {CONFIG} cannot be read, or lies elsewhere; copy the run here, or let it be read"
+            )
+        match config:  # of any version: only what is shown in a list is looked at
+            case {"task": str() as name, "method": str(), "steps": int()}:
+                if (task := self.task(name)) is not None:
+                    return RunFolder(real, folder, config, task)
+                raise DataError(
+                    f"its {CONFIG} is of the task {name!r}, which is not known; start `ngs serve` with "
+                    f"--task and the file that the task is in"
+                )
+        raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 
 
 def _as_text(name: str) -> str:
@@ -124,51 +184,11 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def newest_run(root: Path, task: str) -> Path | None:
-    """The folder of the run of a task that finished last."""
-    runs, _ = run_folders(root)
-    finished = [run for run in runs if run.config["task"] == task and run.state == "finished"]
-    newest = max(finished, key=lambda run: run.finished, default=None)
-    return None if newest is None else newest.folder
-
-
-def run_folder(root: Path, id: str) -> RunFolder | None:
-    """The run of this name; None where there is none."""
-    with suppress(DataError):
-        return next((_run(root, folder) for folder in _folders(root) if folder.name == id), None)
-    return None
-
-
-def _folders(root: Path) -> list[Path]:
-    """Everything inside that holds a configuration, or may hold one."""
-    try:
-        return [folder for folder in root.iterdir() if _looks_like_a_run(folder)]
-    except OSError:
-        return []
-
-
 def _looks_like_a_run(folder: Path) -> bool:
     try:
         return (folder / CONFIG).exists()
     except OSError:  # nobody may look; such a folder is counted
         return True
-
-
-def _run(root: Path, folder: Path) -> RunFolder:
-    """A DataError where this is no run that could be shown."""
-    if _as_text(folder.name) != folder.name:
-        raise DataError("its name is not UTF-8; rename it")
-    real = root.resolve()
-    config = _facts(_inside(real, folder / CONFIG))
-    if config is None:
-        raise DataError(
-            f"its {CONFIG} cannot be read, or lies elsewhere; copy the run here, or let it be read"
-        )
-    # Of any version: only what is shown in a list is looked at.
-    match config:
-        case {"task": str() as task, "method": str(), "steps": int()} if installed(task) is not None:
-            return RunFolder(real, folder, config)
-    raise DataError(f"its {CONFIG} is not that of a run of `ngs train`; keep it in another folder")
 
 
 # Files

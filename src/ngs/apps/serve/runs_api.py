@@ -1,50 +1,43 @@
-"""The runs in a folder, live while they train; their reports; and the results of experiments."""
+"""What there is; the runs in a folder, live while they train; their reports."""
 
 from __future__ import annotations
 
-import re
-import threading
-from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path as FilePath
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
 from fastapi.responses import HTMLResponse
 
+from ngs.apps.serve.guard import ALONE
 from ngs.apps.serve.live_rows import EventStream, Pace, live_rows
-from ngs.apps.serve.messages import Message, part
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State, run_folder, run_folders
-from ngs.errors import NGSError
-from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.catalogue.page import findings
-from ngs.tasks.results.outcome import read_outcome
-from ngs.tasks.results.tables import provenance
+from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State
+from ngs.tasks.playground.messages import Message, part
 
-REPORT_HEADERS = {
-    # A report has styles and pictures of its own, no scripts, and links to its own sections only.
-    "Content-Security-Policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox",
-    "Cache-Control": "no-cache",
-}
 FARTHEST = 2**53
 """Bytes of a file; numbers in a browser are exact up to here."""
 
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such run, or no report of it."}}
 
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_DRAWING = threading.Lock()
-"""Figures are made one at a time: matplotlib does not promise more."""
-
 RunId = Annotated[str, Path(max_length=255, description="The name of its folder.", examples=["demo-m-bs"])]
+
+
+class Status(Message):
+    """What there is."""
+
+    views: dict[str, bool] = part(
+        "The tabs of the page besides that of the runs, and whether each has the network that it needs.",
+        {"draw": True, "ask": False},
+    )
+    runs: bool = part("Whether there is a folder of runs to show.", True)
+    limits: dict[str, int | float] = part("What is refused above.", {"jobs": 4})
 
 
 class RunLine(Message):
     """A run in the list of runs."""
 
     id: str = part("The name of its folder.", "demo-m-bs")
-    task: str = part("hwf or clevr.", "hwf")
+    task: str = part("What it learns: the name of its task.", "digit-sums")
     method: str = part("How it learns.", "m-bs")
     steps: int = part("Training steps that were asked for.", 200)
     state: State = part("running: it wrote something within the last minute.")
@@ -67,6 +60,8 @@ class RunView(Message):
     id: str = part("The name of its folder.", "demo-m-bs")
     state: State = part("As in the list.")
     config: dict[str, Any] = part("What was asked for.")
+    answers: str = part("What its rows call the share of right answers.", "calculation")
+    about_answers: str = part("The same in words.", "answers right")
     rows: list[dict[str, Any]] = part(
         "What was measured on the way: of every few steps the loss, of every validation the "
         "shares; at most 2,000 rows, evenly.",
@@ -76,40 +71,45 @@ class RunView(Message):
     result: dict[str, Any] | None = part("How good it is in the end; null before.")
 
 
-class ResultText(Message):
-    """What is known of an experiment."""
-
-    name: str = part("As `ngs reproduce` calls it.", "clevr-table")
-    title: str = part("What it is.")
-    about: str = part("What is asked, and with which settings; Markdown.")
-    text: str = part("Tables and what they say; Markdown without pictures.")
-    done: int = part("Runs that are done.")
-    wanted: int = part("Runs that there should be.")
-
-
 def runs_router(playground: Playground) -> APIRouter:
-    """Everything under /api/runs and /api/results."""
+    """`/status`, and everything under /api/runs."""
     router = APIRouter(prefix="/api", tags=["runs"])
 
     def found(id: str) -> RunFolder:
-        run = run_folder(playground.runs_root, id)
+        run = playground.runs.named(id)
         if run is None:
             raise HTTPException(404, f"there is no run {id}; choose one of those that /api/runs lists")
         return run
 
+    @router.get("/status", summary="What there is")
+    def status() -> Status:
+        return Status(
+            views={view.tab: view.ready for view in playground.views.values()},
+            runs=playground.runs_root.is_dir(),
+            limits=asdict(playground.visitors.limits),
+        )
+
     @router.get("/runs", summary="The runs, the latest first")
     def runs() -> RunList:
-        listed, skipped = run_folders(playground.runs_root)
+        listed, skipped = playground.runs.all()
         return RunList(runs=[_line(run) for run in listed], skipped=skipped)
 
     @router.get("/runs/{id}", summary="A run: its configuration, curves and result", responses=MISSING)
     def view(id: RunId) -> RunView:
-        with playground.jobs:
+        with playground.server.jobs:
             run = found(id)
             state = run.state  # before the rows: a finished run has written all of them
             rows, position = run.rows()
+            metrics = run.task.metrics
             return RunView(
-                id=id, state=state, config=run.config, rows=rows, position=position, result=run.result
+                id=id,
+                state=state,
+                config=run.config,
+                answers=metrics.answers,
+                about_answers=metrics.shares[metrics.answers],
+                rows=rows,
+                position=position,
+                result=run.result,
             )
 
     @router.get(
@@ -146,12 +146,7 @@ def runs_router(playground: Playground) -> APIRouter:
         if not content:
             report_of = f"ngs report {playground.runs_root.name}/{id}"
             raise HTTPException(404, f"{id} has no report yet; make it with `{report_of}`")
-        return HTMLResponse(content, headers=REPORT_HEADERS)
-
-    @router.get("/results", summary="What is known of the experiments of `ngs reproduce`")
-    def results() -> list[ResultText]:
-        with playground.jobs:
-            return list(result_texts(playground.results))
+        return HTMLResponse(content, headers=ALONE)
 
     return router
 
@@ -171,41 +166,3 @@ def _position(last_event_id: str | None, after: int | None) -> int | None:
     if last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit():
         return min(int(last_event_id[:16]), FARTHEST)
     return after
-
-
-# Results
-
-
-def result_texts(folder: FilePath) -> Iterator[ResultText]:
-    """Of the experiments with a record in the folder, in the order of the catalogue."""
-    for name in EXPERIMENTS:
-        path = folder / f"{name}.json"
-        try:
-            changed = path.stat().st_mtime_ns
-        except OSError:
-            continue
-        with _DRAWING:
-            yield _shown(name, path, changed)
-
-
-@lru_cache(maxsize=64)
-def _shown(name: str, path: FilePath, changed: int) -> ResultText:
-    """`changed` is when, so that a record is shown again when there is more of it."""
-    experiment = EXPERIMENTS[name]
-    try:
-        outcome = read_outcome(path)
-        text = f"{_IMAGE.sub('', experiment.show(outcome).text)}\n\n{provenance(outcome)}"
-        done = sum(len(place.runs) for place in outcome.places if not place.instead)
-        wanted = sum(place.wanted for place in outcome.places)
-    except (NGSError, LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
-        # A record by hand, or of another version: it must not hide the others.
-        text = f"{path.name} cannot be shown ({error}); make it again with `ngs reproduce {name}`"
-        done = wanted = 0
-    return ResultText(
-        name=name,
-        title=experiment.title,
-        about=findings(path.with_suffix(".md")),
-        text=re.sub(r"\n{3,}", "\n\n", text).strip(),
-        done=done,
-        wanted=wanted,
-    )

@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.record import read_rows
 from ngs.experiments.sweep.store import Store
 from ngs.tasks.results.experiment import Cell, Experiment, addresses_of
 from ngs.tasks.results.job import Job, address
 from ngs.tasks.results.outcome import Outcome, Place, Run, read_outcome
-from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, read_facts
+from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, read_facts, read_rows
 
 AGAIN = "delete its folder, and `ngs reproduce` does it again"
 ENVIRONMENT_KEPT = ("device", "threads", "python", "packages", "commit")

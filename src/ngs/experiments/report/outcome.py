@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.experiments.record import read_rows
 from ngs.tasks.report.shares import Shares
-from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, load_config, read_facts
+from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, load_config, read_facts, read_rows
 from ngs.tasks.trainable import MetricsView, Trainable
 
 

@@ -43,6 +43,7 @@ become examples.
     scene_drawing.py      scenes from above, drawn for a page
     paper                 the paper's table and figures of questions, and experiments beside them
     report                what is shown of a run: its questions with their scenes and programs
+    playground            what `ngs serve` shows: questions answered, programs corrected
     data                  grammars, the dictionary, and the wording of questions
 
 Pictures of scenes are in `ngs.tasks.pictures`.

@@ -46,6 +46,12 @@ def synthetic(
     return data
 
 
+def embedded_scenes(number: int) -> tuple[Scene, ...]:
+    """The first of those for validation, with as few questions as can be made up."""
+    few = synthetic(scenes=1, per_scene=1, validation_scenes=number, validation_per_scene=1)
+    return few.scenes[-number:]
+
+
 def _part(
     seed: int, part: int, number: int, per_scene: int, *, first: int
 ) -> tuple[tuple[Scene, ...], list[QuestionRecord]]:

@@ -157,3 +157,8 @@ class Executed:
     def told(self) -> str:
         """The answer, or why there is none."""
         return shown_answer(self.answer) + (f": {self.fault}" if self.fault else "")
+
+
+def answer_facts(answer: str | Special) -> str | None:
+    """Null where it is undefined."""
+    return None if isinstance(answer, Special) else answer

@@ -12,9 +12,11 @@ from ngs.tasks.trainable import MetricsView, Source, Trainable
 if TYPE_CHECKING:
     import torch
 
+    from ngs.tasks.clevr.playground.view import AskingView
     from ngs.tasks.clevr.preparation import PreparedQuestions
     from ngs.tasks.clevr.scores import ProgramScores
     from ngs.tasks.costs.step_cost import StepCost
+    from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
     from ngs.tasks.results.experiment import Experiment
 
@@ -74,6 +76,11 @@ class ReadingQuestions(Trainable):
         from ngs.tasks.clevr.paper.workloads import FULL, QUICK
 
         return QUICK if quick else FULL
+
+    def playground(self, server: Server) -> AskingView:
+        from ngs.tasks.clevr.playground.view import AskingView
+
+        return AskingView(server)
 
 
 CLEVR = ReadingQuestions()

@@ -23,5 +23,7 @@ come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.A
     pictures.py            formulas from image files
     segmentation.py        which pieces of ink in a line are one symbol
     paper                  the paper's tables and figures of formulas, and experiments beside them
+    formula_reading.py     what a network makes of the symbols of a formula
     report                 what is shown of a run: its images, confusions and corrections
+    playground             what `ngs serve` shows: drawings read, corrected and learned from
 """

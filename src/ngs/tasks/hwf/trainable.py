@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from ngs.learning.metrics import Scores
     from ngs.tasks.costs.step_cost import StepCost
+    from ngs.tasks.hwf.playground.view import DrawingView
     from ngs.tasks.hwf.preparation import PreparedFormulas
+    from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
     from ngs.tasks.results.experiment import Experiment
 
@@ -72,6 +74,11 @@ class ReadingFormulas(Trainable):
         from ngs.tasks.hwf.paper.workloads import FULL, QUICK
 
         return QUICK if quick else FULL
+
+    def playground(self, server: Server) -> DrawingView:
+        from ngs.tasks.hwf.playground.view import DrawingView
+
+        return DrawingView(self, server)
 
 
 HWF = ReadingFormulas()

@@ -111,30 +111,25 @@ def test_while_the_network_is_loaded_one_may_draw(page: Page) -> None:
 
 def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
     """The page's part alone: its server has a network, so what it says about that is replaced."""
-    status = page.request.get(f"{server}api/status").json()
+    status = page.request.get(f"{server}api/networks").json()
     nothing = {"ready": False, "accuracy": None, "symbols": None}
     missing = {"trained": nothing, "weak": nothing}
+    trainings = [{"step": step, "steps": 150, "accuracy": share} for step, share in [(10, None), (150, 0.97)]]
     asked: list[str] = []
 
     def say_status(route: Route) -> None:
-        route.fulfill(json=status if asked else {**status, "networks": missing})
+        if asked and not trainings:
+            route.fulfill(json=status)
+        else:
+            training = trainings.pop(0) if asked else None
+            route.fulfill(json={**status, "networks": missing, "training": training})
 
     def start(route: Route) -> None:
         asked.append(route.request.method)
         route.fulfill(status=202, json={"started": True})
 
-    events = "".join(
-        f'data: {{"step": {step}, "steps": 150, "accuracy": {accuracy}}}\n\n'
-        for step, accuracy in [(10, "null"), (150, 0.97)]
-    )
-    page.route("**/api/status", say_status)
+    page.route("**/api/networks", say_status)
     page.route("**/api/train", start)
-    page.route(
-        "**/api/train/events",
-        lambda route: route.fulfill(
-            content_type="text/event-stream", body=f"{events}event: done\ndata: {{}}\n\n"
-        ),
-    )
     expect(page.locator("#score dd")).to_have_count(3)  # else the reload would interrupt a request
     page.reload()
     expect(page.locator("#train")).to_be_visible()
@@ -146,3 +141,14 @@ def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
     assert not page.locator(".see").evaluate("panel => panel.inert")
     assert asked == ["POST"]
     expect(page.locator("#score dd")).to_have_count(3)
+
+
+def test_there_are_tabs_only_for_what_the_server_has(page: Page) -> None:
+    expect(page.locator("#score dd")).to_have_count(3)
+    page.route("**/api/status", lambda route: route.fulfill(json={"views": {"ask": True}, "runs": True}))
+    page.reload()
+    expect(page.locator("#tab-draw")).to_be_hidden()
+    expect(page.locator("#view-draw")).to_be_hidden()
+    expect(page.locator("#view-ask")).to_be_visible()
+    page.press("#tab-ask", "ArrowLeft")
+    expect(page.locator("#view-runs")).to_be_visible()

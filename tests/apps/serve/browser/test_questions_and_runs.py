@@ -180,5 +180,6 @@ def test_runs_are_listed_with_their_curves(new_page, runs: Path) -> None:
 
 def test_results_are_tables(new_page) -> None:
     page = new_page("#runs")
-    expect(page.locator("#results-list details[open] table").first).to_be_visible()
-    expect(page.locator("#results-list td").first).not_to_be_empty()
+    shown = page.frame_locator("#results-list details[open] iframe")
+    expect(shown.locator("table").first).to_be_visible()
+    expect(shown.locator("td").first).not_to_be_empty()

@@ -34,9 +34,9 @@ export class AskView {
     const answer = await guarded(async () => [await get("/status"), await get("/scenes")]);
     if (!answer) return;
     const [status, scenes] = answer;
-    show($("ask-missing"), !status.questions);
-    $("ask").disabled = !status.questions;
-    this.ready = status.questions;
+    this.ready = status.views.ask;
+    show($("ask-missing"), !this.ready);
+    $("ask").disabled = !this.ready;
     this.scenes = scenes;
     await this.choose(0);
   }

@@ -35,11 +35,9 @@ export class DrawView {
     this.showAll();
   }
 
-  async begin(status) {
-    const { weak } = status.networks;
+  async begin({ networks: { weak } }) {
     show($("weak-label"), Boolean(weak?.ready));
     $("weak-text").textContent = weak?.ready ? ` (noise on its weights: it knows ${percent(weak.symbols)} of the symbols)` : "";
-    $("learn-steps").max = String(status.limits.learn_steps);
     const score = await guarded(() => get("/score"));
     if (score) showScore(score.score);
     if (!this.canvas.empty) this.drawn();

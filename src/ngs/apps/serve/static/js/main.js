@@ -14,7 +14,7 @@ const ask = new AskView();
 const runs = new RunsView();
 
 theme(() => draw.canvas.paint());
-tabs((name) => {
+const offer = tabs((name) => {
   if (name === "ask") ask.open();
   if (name === "runs") runs.open();
   else runs.close();
@@ -32,7 +32,9 @@ async function firstStatus() {
 }
 
 try {
-  await draw.begin(await untilTrained(await firstStatus()));
+  const { views } = await firstStatus();
+  offer([...Object.keys(views), "runs"]);
+  if ("draw" in views) await draw.begin(await untilTrained());
 } catch (error) {
   notice(error.message);
 }

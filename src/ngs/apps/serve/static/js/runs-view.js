@@ -2,11 +2,8 @@
 import { follow, get, latest } from "./api.js";
 import { curve } from "./curve.js";
 import { $, element, show } from "./element.js";
-import { markdown } from "./markdown.js";
 import { percent } from "./notation.js";
 import { guarded } from "./notice.js";
-
-const ACCURACIES = ["calculation", "answers"]; // what tasks call the share of right answers
 
 export class RunsView {
   constructor() {
@@ -67,7 +64,8 @@ export class RunsView {
     showSettings(detail.config);
     const rows = detail.rows;
     const steps = detail.config.steps ?? null;
-    const draw = () => showRows(rows, steps);
+    $("accuracy-name").textContent = `Validation: ${detail.about_answers}`;
+    const draw = () => showRows(rows, steps, detail.answers);
     draw();
     if (detail.state === "running") this.stop = this.followed(detail, draw);
   }
@@ -108,18 +106,13 @@ function showSkipped(skipped) {
   $("skipped").replaceChildren(...skipped.map(({ name, why }) => element("li", {}, element("b", {}, name), ` ${why}`)));
 }
 
-function showRows(rows, steps) {
+function showRows(rows, steps, answers) {
   const losses = rows.filter((row) => typeof row.loss === "number").map((row) => [row.step, row.loss]);
-  const validations = rows.filter((row) => row.validation).map((row) => [row.step, accuracy(row.validation)]).filter(([, y]) => y !== null);
+  const validations = rows.map((row) => [row.step, row.validation?.[answers]]).filter(([, y]) => typeof y === "number");
   curve($("curve-loss"), "Loss", losses, { steps, shown: (y) => String(Number(y.toPrecision(2))) });
   curve($("curve-accuracy"), "Validation accuracy", validations, { steps, range: [0, 1], shown: (y) => `${Math.round(100 * y)}%` });
   const last = rows.at(-1);
   $("run-facts").textContent = last ? `Step ${last.step}${steps ? ` of ${steps}` : ""}${last.seconds ? `, ${duration(last.seconds)}` : ""}.` : "Nothing written yet.";
-}
-
-function accuracy(validation) {
-  const name = ACCURACIES.find((each) => typeof validation[each] === "number");
-  return name ? validation[name] : null;
 }
 
 const duration = (seconds) => (seconds < 90 ? `${Math.round(seconds)} seconds` : `${Math.round(seconds / 60)} minutes`);
@@ -131,8 +124,8 @@ function showSettings(config) {
 
 function showResults(results) {
   show($("results"), results.length > 0);
-  const first = results.find(({ text }) => text.includes("|"))?.name;
-  $("results-list").replaceChildren(...results.map(({ title, about, text, done, wanted, name }) => element("details", { name: "results", open: name === first },
+  const first = results.find(({ done }) => done > 0)?.name;
+  $("results-list").replaceChildren(...results.map(({ title, done, wanted, name }) => element("details", { name: "results", open: name === first },
     element("summary", {}, element("span", {}, title), element("small", {}, `${done} of ${wanted} runs`)),
-    element("div", { class: "about" }, ...markdown(about)), ...markdown(text))));
+    element("iframe", { src: `/api/results/${name}`, title, loading: "lazy" }))));
 }

@@ -1,16 +1,18 @@
 // No network yet: offer to train one, and show how far it is.
-import { follow, get, post } from "./api.js";
+import { get, post } from "./api.js";
 import { $, show } from "./element.js";
 import { guarded, notice } from "./notice.js";
 import { percent } from "./notation.js";
 
-// Resolves with the status once there is a network.
-export async function untilTrained(status) {
+const LOOK = 0.5; // seconds between looks at a training
+
+// Resolves with what networks there are once there is one that can read.
+export async function untilTrained() {
+  let status = await get("/networks");
   while (!status.networks.trained?.ready) {
     waiting(true);
     if (!status.training) await pressed();
-    await finished();
-    status = await get("/status");
+    status = await finished();
     if (!status.networks.trained?.ready && !status.training) notice(status.failure ?? "The training ended without a network; try again.");
   }
   waiting(false);
@@ -36,15 +38,17 @@ async function pressed() {
   }
 }
 
-function finished() {
+async function finished() {
   show($("train-start"), false);
   show($("train-progress"));
   $("train-text").textContent = "Starting …";
-  return new Promise((resolve) => follow(() => "/train/events", {
-    row: showProgress,
-    done: () => setTimeout(resolve, 500),
-    lost: () => ($("train-text").textContent = "The connection is lost; trying again …"),
-  }));
+  for (;;) {
+    const status = await get("/networks").catch(() => null);
+    if (status && !status.training) return status;
+    if (status) showProgress(status.training);
+    else $("train-text").textContent = "The connection is lost; trying again …";
+    await new Promise((resolve) => setTimeout(resolve, 1000 * LOOK));
+  }
 }
 
 function showProgress({ step, steps, accuracy }) {

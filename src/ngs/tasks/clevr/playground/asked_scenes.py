@@ -11,17 +11,17 @@ import numpy as np
 import torch
 from PIL import Image
 
-from ngs.apps.asking_commands import embedded_scenes
-from ngs.apps.serve.messages import Message, Share, part
+from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.program import Program, kind_of
 from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.reading import QuestionReader, understand
-from ngs.tasks.clevr.scene_drawing import MARGIN, seen_from_above
-from ngs.tasks.clevr.scene_sampling import HEIGHT, RADIUS, WIDTH
+from ngs.tasks.clevr.scene_drawing import drawing
+from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
 from ngs.tasks.pictures.camera import fitted_camera
 from ngs.tasks.pictures.rendering.renderer import boxes, render
+from ngs.tasks.playground.messages import Message, Share, part
 
 SCENES = 12
 MADE_UP, SHOWN = 20, 6
@@ -41,7 +41,7 @@ class SceneLine(Message):
 
 
 class SceneObject(Message):
-    """An object of a scene, seen from above; what is in front is below."""
+    """An object of a scene."""
 
     number: int = part("What steps of programs call it; counted from 0.", 0)
     color: str = part("One of eight.", "red")
@@ -49,9 +49,6 @@ class SceneObject(Message):
     size: str = part("small or large.", "small")
     material: str = part("rubber or metal.", "rubber")
     text: str = part("All of that in words.", "small red rubber cube")
-    x: Share = part("Of its middle, as a share of the ground's width.")
-    y: Share = part("Of its middle, as a share of the ground's height, down.")
-    radius: Share = part("As a share of the ground's width.")
 
 
 class ExampleQuestion(Message):
@@ -78,8 +75,7 @@ class SceneView(Message):
         "A question that the reader answers wrongly, to see it corrected; null where it answers "
         "all that were tried, or where there is no reader."
     )
-    width: float = part("Of the ground that is shown, in units of length.")
-    height: float = part("Of the ground that is shown, in units of length.")
+    above: str = part("Seen from above, with a group for each object: SVG to be put into a page.", "<svg …")
 
 
 class PictureBox(Message):
@@ -116,19 +112,13 @@ class AskedScene:
 
     def view(self, reader: QuestionReader | None) -> SceneView:
         """What the page shows to who asks this reader."""
-        places = seen_from_above(self.scene)
-        (left, right), (top, bottom) = ((min(each), max(each)) for each in zip(*places, strict=True))
-        width, height = right - left + 2 * MARGIN, bottom - top + 2 * MARGIN
         objects = [
             SceneObject(
                 number=k,
                 **{name: getattr(thing, name) for name in ATTRIBUTES},
                 text=description(thing),
-                x=(x - left + MARGIN) / width,
-                y=(y - top + MARGIN) / height,
-                radius=RADIUS[thing.size] / width,
             )
-            for k, (thing, (x, y)) in enumerate(zip(self.scene.things, places, strict=True))
+            for k, thing in enumerate(self.scene.things)
         ]
         return SceneView(
             id=self.number,
@@ -136,8 +126,7 @@ class AskedScene:
             examples=[each.question for each in self.examples],
             answers=[each.answer for each in self.examples],
             misread=_misread(self.number, reader),
-            width=width,
-            height=height,
+            above=drawing(self.scene, {}),
         )
 
     def picture(self) -> tuple[bytes, list[PictureBox | None]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from math import exp, inf
@@ -21,8 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngs.apps.formula_reading import Seen, likeliest, value_of
-from ngs.apps.serve.reading import no_formula
 from ngs.errors import NGSError
 from ngs.learning.examples import Examples
 from ngs.networks.augmentation import Handwriting
@@ -30,8 +28,11 @@ from ngs.parsing.independent import independent
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, as_ink
+from ngs.tasks.hwf.formula_reading import Seen, likeliest, value_of
 from ngs.tasks.hwf.handwriting import chances, write, writer
+from ngs.tasks.hwf.playground.reading import no_formula
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
+from ngs.tasks.playground.messages import Message, part
 
 LEARNING_RATE = 3e-4
 """Of the first step; it falls to nothing behind the last. Larger ones learn in one step, and forget."""
@@ -42,6 +43,8 @@ WRITERS, SHOWN_AGAIN = 20, 70
 """Of the handwriting that is not to be forgotten, and its images in a step."""
 SURE = 0.8
 """The probability from which on a network is sure."""
+REMEMBERED = 50
+"""Drawings of a visitor, the latest ones."""
 KEEPING = 5.0
 """The weight of not forgetting."""
 
@@ -58,6 +61,34 @@ class Drawn:
 
     def same_as(self, other: Drawn) -> bool:
         return self.answer == other.answer and torch.equal(self.images, other.images)
+
+
+class Score(Message):
+    """Of what a visitor drew with an answer."""
+
+    drawn: int = part("Drawings.", 3, default=0)
+    right_before: int = part("Read rightly when they were drawn.", 1, default=0)
+    right_now: int = part("Read rightly by the visitor's own network.", 3, default=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What is kept of a visitor."""
+
+    drawn: tuple[Drawn, ...] = ()
+    """the latest last"""
+    network: nn.Module | None = None
+    """the visitor's own copy, once something was learned"""
+    score: Score = field(default_factory=Score)
+
+    def with_lesson(self, drawn: Drawn, network: nn.Module) -> Taught:
+        """After a network learned from a drawing; the same drawing counts once."""
+        known = any(each.same_as(drawn) for each in self.drawn)
+        kept = self.drawn if known else (*self.drawn, drawn)[-REMEMBERED:]
+        before = sum(each.right_before for each in kept)
+        return Taught(
+            kept, network, Score(drawn=len(kept), right_before=before, right_now=right(network, kept))
+        )
 
 
 @dataclass(frozen=True)

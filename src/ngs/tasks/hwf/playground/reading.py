@@ -9,8 +9,6 @@ from io import BytesIO
 
 from PIL import Image
 
-from ngs.apps.formula_reading import Seen, likeliest
-from ngs.apps.serve.messages import Message, part
 from ngs.grammar.tree import Leaf, Tree, sentence_of
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
@@ -18,7 +16,9 @@ from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.search.correction import Path, reasoning_parts
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import Seen, likeliest
 from ngs.tasks.hwf.pictures import MOST_SYMBOLS
+from ngs.tasks.playground.messages import Message, part
 
 SHOWN = 5
 """Symbols of each box, and formulas, that are listed."""

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ngs.apps.formula_reading import Seen
-from ngs.apps.serve.reading import Node, reading_of
-from ngs.apps.serve.strokes import seen_in
 from ngs.explanations.text import reasoning_nodes
 from ngs.grammar.tree import sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
-from tests.apps.serve.drawings import seen_as, strokes_of
+from ngs.tasks.hwf.formula_reading import Seen
+from ngs.tasks.hwf.playground.reading import Node, reading_of
+from ngs.tasks.hwf.playground.strokes import seen_in
+from tests.tasks.hwf.playground.drawings import seen_as, strokes_of
 from tests.tasks.hwf.written_lines import KnownHand
 
 

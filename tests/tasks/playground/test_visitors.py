@@ -5,11 +5,10 @@ import threading
 from fastapi import Depends, FastAPI
 from starlette.testclient import TestClient
 
-from ngs.apps.serve.limits import Limits
-from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.visitors import Visitor, Visitors, current_visitor
+from ngs.tasks.playground.limits import Limits
+from ngs.tasks.playground.visitors import Visitor, Visitors, current_visitor
 
-LIMITS = Limits(visitors=3, visitor_seconds=60, drawn=2)
+LIMITS = Limits(visitors=3, visitor_seconds=60)
 
 
 class Clock:
@@ -48,7 +47,7 @@ def test_a_visitor_is_forgotten_some_time_after_the_last_request() -> None:
 def test_of_too_many_those_go_first_who_have_nothing_to_lose() -> None:
     visitors = Visitors(LIMITS)
     drew, idle, later = (visitors.visitor(None) for _ in range(3))
-    drew.drawn.append("an example")
+    drew.kept[str] = "an example"
     newest = visitors.visitor(None)
     assert len(visitors) == 3
     assert visitors.visitor(drew.id) is drew and visitors.visitor(later.id) is later
@@ -60,23 +59,17 @@ def test_of_too_many_who_all_drew_the_longest_idle_goes() -> None:
     visitors = Visitors(LIMITS)
     all_three = [visitors.visitor(None) for _ in range(3)]
     for each in all_three:
-        each.drawn.append("an example")
+        each.kept[str] = "an example"
     visitors.visitor(all_three[0].id)
     visitors.visitor(None)
     assert visitors.visitor(all_three[0].id) is all_three[0]
     assert visitors.visitor(all_three[1].id) is not all_three[1]
 
 
-def test_only_the_latest_examples_are_kept() -> None:
-    visitor = Visitors(LIMITS).visitor(None)
-    visitor.drawn.extend("abc")
-    assert list(visitor.drawn) == ["b", "c"]
-
-
 def test_many_threads_at_once() -> None:
     visitors = Visitors(Limits(visitors=20))
     regular = visitors.visitor(None)
-    regular.drawn.append("an example")
+    regular.kept[str] = "an example"
     lost: list[Visitor] = []
 
     def come() -> None:
@@ -95,7 +88,7 @@ def test_many_threads_at_once() -> None:
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites() -> None:
     app = FastAPI()
-    app.state.playground = Playground(visitors=Visitors(LIMITS))
+    app.state.visitors = Visitors(LIMITS)
 
     @app.get("/who")
     def who(visitor: Visitor = Depends(current_visitor)) -> str:  # noqa: B008

@@ -14,24 +14,10 @@ class Limits:
     """of a request"""
     body_seconds: float = 10.0
     """until a request's body must have arrived"""
-    strokes: int = 200
-    """in a drawing"""
-    points: int = 20_000
-    """in all strokes of a drawing"""
-    canvas: int = 4096
-    """pixels of a drawing's width or height"""
-    question: int = 300
-    """characters"""
-    answer: int = 32
-    """characters"""
-    learn_steps: int = 50
-    """gradient steps in one request"""
     visitors: int = 500
     """remembered at once"""
     visitor_seconds: float = 1800.0
     """that a visitor is remembered after the last request"""
-    drawn: int = 50
-    """examples kept for a visitor"""
     jobs: int = 4
     """computing at once"""
     learners: int = 1

@@ -9,21 +9,22 @@ import pytest
 import torch
 from fastapi.testclient import TestClient
 
-from ngs.apps.serve import drawing_api
-from ngs.apps.serve.correcting import Corrected
-from ngs.apps.serve.drawing_api import EXAMPLE, Learned
-from ngs.apps.serve.networks import Shared
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.reading import Reading
+from ngs.tasks.hwf.playground import drawing_api
+from ngs.tasks.hwf.playground.correcting import Corrected
+from ngs.tasks.hwf.playground.drawing_api import EXAMPLE, Learned
+from ngs.tasks.hwf.playground.networks import Shared
+from ngs.tasks.hwf.playground.reading import Reading
 from tests.apps.serve.client import connected as client_of
-from tests.apps.serve.drawings import BY_HAND, Strokes, strokes_of, trained
+from tests.apps.serve.client import drawing as reading
+from tests.tasks.hwf.playground.drawings import BY_HAND, Strokes, strokes_of, trained
 
 NOTHING = {"drawn": 0, "right_before": 0, "right_now": 0}
 
 
 def playground(**networks: torch.nn.Module) -> Playground:
     made = Playground()
-    made.networks.update({name: Shared(network, 1.0) for name, network in networks.items()})
+    reading(made).networks.update({name: Shared(network, 1.0) for name, network in networks.items()})
     return made
 
 

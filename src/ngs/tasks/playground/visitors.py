@@ -1,33 +1,19 @@
-"""Who is on the page: what each visitor drew and taught, apart from all others, and forgotten in time."""
+"""Who is on the page: what is kept of each visitor, apart from all others, and forgotten in time."""
 
 from __future__ import annotations
 
 import secrets
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ngs.apps.serve.limits import Limits
-from ngs.apps.serve.messages import Message, part
-
-if TYPE_CHECKING:  # what takes long to load
-    from torch import nn
-
-    from ngs.apps.serve.learning import Drawn
-
-
-class Score(Message):
-    """Of what a visitor drew with an answer."""
-
-    drawn: int = part("Drawings.", 3, default=0)
-    right_before: int = part("Read rightly when they were drawn.", 1, default=0)
-    right_now: int = part("Read rightly by the visitor's own network.", 3, default=0)
+from ngs.tasks.playground.limits import Limits
 
 
 @dataclass(eq=False)
@@ -35,11 +21,8 @@ class Visitor:
     """What is kept of one visitor. Hold `lock` to change it: a visitor may press twice."""
 
     id: str
-    drawn: deque[Drawn]
-    """examples with answers, the latest last"""
-    network: nn.Module | None = None
-    """the visitor's own copy, once something was learned"""
-    score: Score = field(default_factory=Score)
+    kept: dict[type, Any] = field(default_factory=dict)
+    """by tasks, under classes of their own"""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -69,9 +52,9 @@ class Visitors:
     def _new(self) -> Visitor:
         if len(self._seen) >= self.limits.visitors:
             # Rather one who has nothing to lose: those without a cookie come anew with every request.
-            idle = next((id for id, (old, _) in self._seen.items() if not old.drawn), next(iter(self._seen)))
+            idle = next((id for id, (old, _) in self._seen.items() if not old.kept), next(iter(self._seen)))
             del self._seen[idle]
-        return Visitor(secrets.token_urlsafe(16), deque(maxlen=self.limits.drawn))
+        return Visitor(secrets.token_urlsafe(16))
 
     def _forget_expired(self, now: float) -> None:
         while self._seen:
@@ -98,4 +81,4 @@ async def current_visitor(request: Request, response: Response) -> Visitor:
 
     `async` only to be spared the way through a thread: nothing is waited for.
     """
-    return visitor_of(request.app.state.playground.visitors, request, response)
+    return visitor_of(request.app.state.visitors, request, response)

@@ -9,12 +9,11 @@ from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 
-from ngs.apps.serve.messages import Message, part
-from ngs.apps.serve.networks import Networks
 from ngs.errors import NGSError
-from ngs.experiments.record import read_rows
-from ngs.tasks.hwf.settings import TrainHWF
-from ngs.tasks.run_folder import METRICS
+from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.playground.view import View
+from ngs.tasks.run_folder import METRICS, read_rows
+from ngs.tasks.trainable import Trainable
 
 FOLDER = "playground"
 """Of the run, inside the folder of runs."""
@@ -36,11 +35,11 @@ class AlreadyThere(NGSError):
 
 
 class FirstTraining:
-    """At most one training at a time, of the default configuration; what it learned goes to `networks`."""
+    """At most one training at a time, of a task's default configuration; its view loads what was learned."""
 
-    def __init__(self, networks: Networks, runs_root: Path) -> None:
-        self.networks, self.runs_root = networks, runs_root
-        self.folder = runs_root / FOLDER
+    def __init__(self, task: Trainable, view: View) -> None:
+        self.task, self.view = task, view
+        self.folder = view.server.runs_root / FOLDER
         self.failure: str | None = None
         """why the last training ended without a network"""
         self._child: subprocess.Popen[bytes] | None = None
@@ -50,7 +49,7 @@ class FirstTraining:
         with self._lock:
             if self._child is not None:
                 raise AlreadyThere("a network is being trained already; wait for it")
-            if self.networks["trained"] is not None:
+            if self.view.ready:
                 raise AlreadyThere("there is a trained network already; use it")
             self.failure = None
             self.folder = self._free_folder()
@@ -67,12 +66,12 @@ class FirstTraining:
 
     def command(self) -> list[str]:
         options = ["--out", str(self.folder), "--threads", "1"]
-        return [sys.executable, "-m", "ngs.apps.cli", "train", "hwf", *options]
+        return [sys.executable, "-m", "ngs.apps.cli", "train", self.task.name, *options]
 
     def _free_folder(self) -> Path:
         """One that nobody's run is in, not even an interrupted one."""
         names = chain([FOLDER], (f"{FOLDER}-{number}" for number in count(2)))
-        return next(folder for name in names if not (folder := self.runs_root / name).exists())
+        return next(folder for name in names if not (folder := self.view.server.runs_root / name).exists())
 
     def progress(self) -> Progress | None:
         """None where nothing is being trained."""
@@ -81,10 +80,10 @@ class FirstTraining:
         rows = []
         with suppress(NGSError, OSError):  # no rows yet
             rows = read_rows(self.folder / METRICS)
-        validated = [row["validation"]["calculation"] for row in rows if "validation" in row]
+        validated = [row["validation"][self.task.metrics.answers] for row in rows if "validation" in row]
         step = rows[-1]["step"] if rows else 0
         accuracy = validated[-1] if validated else None
-        return Progress(step=step, steps=TrainHWF().steps, accuracy=accuracy)
+        return Progress(step=step, steps=self.task.settings().steps, accuracy=accuracy)
 
     def stop(self) -> None:
         """End what is running, for good: the server ends."""
@@ -103,7 +102,7 @@ class FirstTraining:
                 last = errors.decode(errors="replace").strip().splitlines()[-1:]
                 self.failure = " ".join(["the training ended early", *last])
             else:
-                self.networks.load(self.folder)
+                self.view.load(self.folder)
         except Exception as error:  # whatever it was, the page says so
             self.failure = str(error) or type(error).__name__
         finally:

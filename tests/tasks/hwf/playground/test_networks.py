@@ -5,9 +5,9 @@ import os
 import pytest
 import torch
 
-from ngs.apps.serve.networks import HALF, Networks
-from ngs.apps.serve.run_folders import newest_run
+from ngs.apps.serve.run_folders import RunFolders
 from ngs.errors import DataError
+from ngs.tasks.hwf.playground.networks import HALF, Networks
 from ngs.tasks.run_folder import BEST, CONFIG, RESULT
 from tests.apps.serve.small_run import write_run
 
@@ -52,16 +52,16 @@ def test_the_run_that_finished_last_is_taken(tmp_path) -> None:
     write_run(tmp_path / "b", finished=200)
     write_run(tmp_path / "a", finished=300)
     write_run(tmp_path / "c", finished=100)
-    assert newest_run(tmp_path, "hwf") == tmp_path / "a"
-    assert newest_run(tmp_path, "clevr") is None
+    assert RunFolders(tmp_path).newest("hwf") == tmp_path / "a"
+    assert RunFolders(tmp_path).newest("clevr") is None
     (tmp_path / "a" / RESULT).unlink()
-    assert newest_run(tmp_path, "hwf") == tmp_path / "b"
+    assert RunFolders(tmp_path).newest("hwf") == tmp_path / "b"
     (tmp_path / "b" / CONFIG).write_text("{")
-    assert newest_run(tmp_path, "hwf") == tmp_path / "c"
+    assert RunFolders(tmp_path).newest("hwf") == tmp_path / "c"
 
 
 def test_where_there_are_no_runs_there_is_none(tmp_path) -> None:
     (tmp_path / "file").touch()
     os.mkdir(tmp_path / "empty")
-    assert newest_run(tmp_path, "hwf") is None
-    assert newest_run(tmp_path / "missing", "hwf") is None
+    assert RunFolders(tmp_path).newest("hwf") is None
+    assert RunFolders(tmp_path / "missing").newest("hwf") is None

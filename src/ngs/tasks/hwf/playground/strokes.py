@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image, ImageDraw
 
-from ngs.apps.formula_reading import Seen
 from ngs.errors import DataError
+from ngs.tasks.hwf.formula_reading import Seen
 from ngs.tasks.hwf.segmentation import LEAST_SIZE, Box, Mask, Network, Points, page_of, read_page
 
 Stroke = Sequence[Sequence[float]]

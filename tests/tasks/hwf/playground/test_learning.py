@@ -9,11 +9,21 @@ import pytest
 import torch
 from torch import nn
 
-from ngs.apps.serve.learning import Drawn, drawn_of, familiar, learn, log_probability, own_copy, right
-from ngs.apps.serve.strokes import seen_in
 from ngs.errors import NGSError
 from ngs.tasks.hwf.dataset import GRAMMAR
-from tests.apps.serve.drawings import seen_as, strokes_of, trained
+from ngs.tasks.hwf.playground import learning
+from ngs.tasks.hwf.playground.learning import (
+    Drawn,
+    Taught,
+    drawn_of,
+    familiar,
+    learn,
+    log_probability,
+    own_copy,
+    right,
+)
+from ngs.tasks.hwf.playground.strokes import seen_in
+from tests.tasks.hwf.playground.drawings import seen_as, strokes_of, trained
 
 
 def unsure() -> nn.Module:
@@ -109,3 +119,11 @@ def test_the_same_drawing_is_known_again() -> None:
 def test_handwriting_shows_every_symbol() -> None:
     assert len(familiar()) % len(GRAMMAR.symbols) == 0
     assert familiar().amin() >= 0 and familiar().flatten(1).sum(1).amin() > 10
+
+
+def test_the_latest_drawings_are_remembered_each_once(monkeypatch) -> None:
+    monkeypatch.setattr(learning, "REMEMBERED", 2)
+    taught, drawings = Taught(), [drawn_as(f"{k}+1", k + 1, trained()) for k in (1, 2, 3)]
+    for each in (*drawings, drawings[-1]):
+        taught = taught.with_lesson(each, trained())
+    assert taught.drawn == tuple(drawings[1:]) and taught.score.drawn == 2

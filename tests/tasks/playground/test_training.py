@@ -4,20 +4,26 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ngs.apps.serve import status_api
-from ngs.apps.serve.networks import HALF, Networks
 from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.training import AlreadyThere, FirstTraining, Progress
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.playground.networks import HALF
+from ngs.tasks.playground.training import AlreadyThere, FirstTraining, Progress
 from ngs.tasks.run_folder import METRICS
 from tests.apps.serve.client import connected as client_of
+from tests.apps.serve.client import drawing
 from tests.apps.serve.small_run import write_run
 
 A_CHILD = "import sys; sys.stdin.close(); import time; time.sleep(60)"
+
+
+def training_in(runs: Path) -> FirstTraining:
+    return drawing(Playground(runs_root=runs)).training
 
 
 def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -33,8 +39,8 @@ def does(monkeypatch, training: FirstTraining, *command: str) -> None:
 
 def test_a_first_network_is_trained_and_loaded(tmp_path, monkeypatch) -> None:
     packed.write(tmp_path / "small.ngs", embedded(train=40, test=10))
-    networks = Networks()
-    training = FirstTraining(networks, tmp_path / "runs")
+    view = drawing(Playground(runs_root=tmp_path / "runs"))
+    training, networks = view.training, view.networks
     fewer = ["--data", str(tmp_path / "small.ngs"), "--steps", "2", "--batch-size", "8"]
     does(monkeypatch, training, *training.command()[1:], *fewer)
     training.start()
@@ -46,7 +52,7 @@ def test_a_first_network_is_trained_and_loaded(tmp_path, monkeypatch) -> None:
 
 
 def test_the_progress_is_that_of_the_run(tmp_path, monkeypatch) -> None:
-    training = FirstTraining(Networks(), tmp_path)
+    training = training_in(tmp_path)
     assert training.progress() is None
     does(monkeypatch, training, "-c", A_CHILD)
     training.start()
@@ -62,7 +68,7 @@ def test_the_progress_is_that_of_the_run(tmp_path, monkeypatch) -> None:
 
 
 def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeypatch) -> None:
-    training = FirstTraining(Networks(), tmp_path)
+    training = training_in(tmp_path)
     for _ in range(2):
         does(monkeypatch, training, "-c", "import sys; sys.exit('no room on the disk')")
         training.start()
@@ -75,55 +81,45 @@ def test_a_training_that_fails_says_why_and_can_be_tried_again(tmp_path, monkeyp
 
 
 def test_the_page_sees_it_go_and_end(tmp_path, monkeypatch) -> None:
-    """The training goes on whenever the page has seen how far it is."""
-    monkeypatch.setattr(status_api, "LOOK_SECONDS", 0.02)
     playground = Playground(runs_root=tmp_path)
-    training = playground.training
+    training, client = drawing(playground).training, client_of(playground)
     ready = write_run(tmp_path / "ready", accuracy=0.97)
-    seen = tmp_path / "seen"
-    seen.mkdir()
     script = f"""
 import shutil, time
 from pathlib import Path
+from typing import Any
 
 limit = time.monotonic() + 60
 
-def wait_for(step):
-    while not Path({str(seen)!r}, str(step)).exists() and time.monotonic() < limit:
+def wait_for(name):
+    while not Path({str(tmp_path)!r}, name).exists() and time.monotonic() < limit:
         time.sleep(0.01)
 
-wait_for(0)
+wait_for("go")
 shutil.copytree({str(ready)!r}, {str(training.folder)!r})
-wait_for(150)
+wait_for("end")
 """
+
+    def seen() -> dict[str, Any]:
+        return client.get("/api/networks").json()
+
     does(monkeypatch, training, "-c", script)
-    client = client_of(playground)
-    nothing = {"ready": False, "accuracy": None, "symbols": None}
-    assert client.get("/api/status").json()["networks"]["trained"] == nothing
+    assert seen()["networks"]["trained"] == {"ready": False, "accuracy": None, "symbols": None}
     started = client.post("/api/train")
     assert (started.status_code, started.json()) == (202, {"started": True})
     assert client.post("/api/train").status_code == 409
-    assert client.get("/api/status").json()["training"] == {"step": 0, "steps": 150, "accuracy": None}
-    look = training.progress
-
-    def progress() -> Progress | None:
-        found = look()
-        if found is not None:
-            (seen / str(found.step)).touch()
-        return found
-
-    monkeypatch.setattr(training, "progress", progress)
-    events = client.get("/api/train/events").text.split("\n\n")
-    assert json.loads(events[0].removeprefix("data: ")) == {"step": 0, "steps": 150, "accuracy": None}
-    assert json.loads(events[1].removeprefix("data: ")) == {"step": 150, "steps": 150, "accuracy": 0.9}
-    assert events[2:] == ['event: done\ndata: {"accuracy": 0.97, "error": null}', ""]
-    status = client.get("/api/status").json()
-    assert status["training"] is None
-    assert status["networks"]["weak"]["ready"] and status["networks"]["weak"]["symbols"] <= HALF
+    assert seen()["training"] == {"step": 0, "steps": 150, "accuracy": None}
+    (tmp_path / "go").touch()
+    until(lambda: seen()["training"] == {"step": 150, "steps": 150, "accuracy": 0.9})
+    (tmp_path / "end").touch()
+    until(lambda: seen()["training"] is None)
+    networks = seen()["networks"]
+    assert networks["trained"]["accuracy"] == 0.97
+    assert networks["weak"]["ready"] and networks["weak"]["symbols"] <= HALF
 
 
-def test_where_nothing_is_trained_there_is_nothing_to_follow(tmp_path) -> None:
+def test_what_there_is_where_nothing_is_trained(tmp_path) -> None:
     client = client_of(Playground(runs_root=tmp_path / "none"))
     status = client.get("/api/status").json()
-    assert not status["runs"] and not status["questions"] and status["limits"]["strokes"] == 200
-    assert client.get("/api/train/events").text.startswith("event: done")
+    assert not status["runs"] and status["views"] == {"draw": False, "ask": False}
+    assert status["limits"]["jobs"] == 4

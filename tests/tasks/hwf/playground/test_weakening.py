@@ -5,11 +5,11 @@ from statistics import mean
 
 import torch
 
-from ngs.apps.formula_reading import likeliest
-from ngs.apps.serve.learning import drawn_of, learn, own_copy
-from ngs.apps.serve.networks import HALF, symbols_read, weakened
-from ngs.apps.serve.strokes import seen_in
-from tests.apps.serve.drawings import BY_HAND, trained
+from ngs.tasks.hwf.formula_reading import likeliest
+from ngs.tasks.hwf.playground.learning import drawn_of, learn, own_copy
+from ngs.tasks.hwf.playground.networks import HALF, symbols_read, weakened
+from ngs.tasks.hwf.playground.strokes import seen_in
+from tests.tasks.hwf.playground.drawings import BY_HAND, trained
 
 ANSWERS = {"3*4": 12, "7+1": 8, "6/2": 3}
 

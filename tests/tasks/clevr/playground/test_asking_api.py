@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from io import BytesIO
-from itertools import combinations
-from math import dist
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from ngs.apps.asking_commands import embedded_scenes
-from ngs.apps.serve.asked_scenes import SCENES, asked_scenes
-from ngs.apps.serve.playground import Playground
 from ngs.grammar.multiset_constraint import AnyOrder
+from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.execution import execute, spoken
+from ngs.tasks.clevr.playground.asked_scenes import SCENES, asked_scenes
 from ngs.tasks.clevr.program import MODULES, kind_of
+from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.reading import QuestionReader, understand
 from ngs.tasks.clevr.scenes import ANSWERS
-from tests.apps.serve.client import connected
+from tests.apps.serve.client import asking, connected
 from tests.tasks.clevr.readers import random_reader
 
 CUBES = "How many cubes are there?"
 
 
 def client_of(reader: QuestionReader | None) -> TestClient:
-    return connected(Playground(reader=reader))
+    return connected(asking(reader))
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +79,12 @@ def test_a_scene_has_objects_and_examples(id, client) -> None:
     assert len(scene["answers"]) == len(scene["examples"]) and set(scene["answers"]) <= set(ANSWERS)
 
 
-def test_objects_are_as_far_apart_as_they_are(client) -> None:
+def test_a_scene_from_above_has_a_group_for_each_object(client) -> None:
     scene, things = client.get("/api/scenes/1").json(), asked_scenes()[1].scene.things
-    shown = [(each["x"] * scene["width"], each["y"] * scene["height"]) for each in scene["objects"]]
-    for a, b in combinations(range(len(things)), 2):
-        assert dist(shown[a], shown[b]) == pytest.approx(dist(things[a].position[:2], things[b].position[:2]))
-    for each, (x, y) in zip(scene["objects"], shown, strict=True):
-        radius = each["radius"] * scene["width"]
-        assert radius <= x <= scene["width"] - radius and radius <= y <= scene["height"] - radius
+    groups = ElementTree.fromstring(scene["above"]).findall("g")
+    assert [group.findtext("title") for group in groups] == [
+        f"{k}: {description(thing)}" for k, thing in enumerate(things, 1)
+    ]
 
 
 def test_the_picture_is_small_and_always_the_same(client) -> None:

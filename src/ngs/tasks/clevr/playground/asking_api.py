@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from math import exp
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Response
 
-from ngs.apps.asking_commands import answer_facts
-from ngs.apps.serve.asked_scenes import SCENES, AskedScene, PictureBox, SceneLine, SceneView, asked_scenes
-from ngs.apps.serve.limits import Limits
-from ngs.apps.serve.messages import Message, part
-from ngs.apps.serve.playground import Playground
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
 from ngs.tasks.clevr.execution import Step
-from ngs.tasks.clevr.program_text import Executed, objects_of, shown_value
+from ngs.tasks.clevr.playground.asked_scenes import (
+    SCENES,
+    AskedScene,
+    PictureBox,
+    SceneLine,
+    SceneView,
+    asked_scenes,
+)
+from ngs.tasks.clevr.program_text import Executed, answer_facts, objects_of, shown_value
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
+from ngs.tasks.playground.limits import Slots
+from ngs.tasks.playground.messages import Message, part
 
 ALTERNATIVES = 5
 """Other programs of a question that are shown."""
 LISTED = 10
 """Neighbours and right programs that are shown."""
 NO_READER = "no network reads questions yet; train one with `ngs train clevr`, and start `ngs serve` again"
+LONGEST_QUESTION, LONGEST_ANSWER = 300, 32
+"""Characters."""
 PROGRAM = "Modules in prefix notation."
 
 KEPT = {"Cache-Control": "private, max-age=3600"}
@@ -45,14 +52,14 @@ class Question(Message):
         "In English.",
         "How many red cubes are left of the big sphere?",
         min_length=1,
-        max_length=Limits.question,
+        max_length=LONGEST_QUESTION,
     )
 
 
 class QuestionAndAnswer(Question):
     """A question with its true answer."""
 
-    answer: str = part(f"One of {', '.join(ANSWERS)}.", "2", min_length=1, max_length=Limits.answer)
+    answer: str = part(f"One of {', '.join(ANSWERS)}.", "2", min_length=1, max_length=LONGEST_ANSWER)
 
 
 class Phrase(Message):
@@ -133,8 +140,8 @@ class QuestionCorrected(Outcome):
     looked_at: int = part("How many programs were looked at.")
 
 
-def asking_router(playground: Playground) -> APIRouter:
-    """Everything under /api/scenes and /api/ask."""
+def asking_router(reader: Callable[[], QuestionReader | None], jobs: Slots) -> APIRouter:
+    """Everything under /api/scenes and /api/ask; `reader` may come later."""
     router = APIRouter(prefix="/api", tags=["questions"])
 
     @router.get("/scenes", summary="The scenes that one may ask about")
@@ -144,8 +151,8 @@ def asking_router(playground: Playground) -> APIRouter:
     @router.get("/scenes/{id}", summary="A scene, and questions to ask about it", responses=UNKNOWN)
     def scene(id: SceneId) -> SceneView:
         asked = _scene(id)
-        with playground.jobs:
-            return asked.view(playground.reader)
+        with jobs:
+            return asked.view(reader())
 
     @router.get(
         "/scenes/{id}/picture",
@@ -156,7 +163,7 @@ def asking_router(playground: Playground) -> APIRouter:
     )
     def picture(id: SceneId) -> Response:
         asked = _scene(id)
-        with playground.jobs:
+        with jobs:
             return Response(asked.picture()[0], media_type="image/png", headers=KEPT)
 
     @router.get(
@@ -165,21 +172,19 @@ def asking_router(playground: Playground) -> APIRouter:
     def boxes(id: SceneId) -> list[PictureBox | None]:
         """In the order of their numbers; null for what is hidden behind others."""
         asked = _scene(id)
-        with playground.jobs:
+        with jobs:
             return asked.picture()[1]
 
     @router.post("/ask", summary="Answer a question about a scene, and show how", responses=UNREAD)
     def ask(given: Question) -> Asked:
-        reader = _reader(playground)
-        with playground.jobs:
-            return _asked(reader, given.question, asked_scenes()[given.scene].scene)
+        with jobs:
+            return _asked(_there(reader()), given.question, asked_scenes()[given.scene].scene)
 
     @router.post("/ask/correct", summary="What was misread, if this is the answer", responses=UNREAD)
     def ask_correct(given: QuestionAndAnswer) -> QuestionCorrected:
-        reader = _reader(playground)
-        with playground.jobs:
+        with jobs:
             scene = asked_scenes()[given.scene].scene
-            return _corrected(correct(reader, given.question, scene, given.answer.strip().lower()))
+            return _corrected(correct(_there(reader()), given.question, scene, given.answer.strip().lower()))
 
     return router
 
@@ -190,10 +195,10 @@ def _scene(id: int) -> AskedScene:
     return asked_scenes()[id]
 
 
-def _reader(playground: Playground) -> QuestionReader:
-    if playground.reader is None:
+def _there(reader: QuestionReader | None) -> QuestionReader:
+    if reader is None:
         raise HTTPException(409, NO_READER)
-    return playground.reader
+    return reader
 
 
 def _asked(reader: QuestionReader, question: str, scene: Scene) -> Asked:

@@ -7,18 +7,6 @@ from fractions import Fraction
 from math import exp
 from typing import Literal
 
-from ngs.apps.formula_reading import Seen, likeliest, ranked, value_of
-from ngs.apps.serve.messages import Message, part
-from ngs.apps.serve.reading import (
-    SHOWN,
-    Alternative,
-    Node,
-    Reading,
-    no_formula,
-    node_of,
-    plain_value,
-    reading_of,
-)
 from ngs.errors import NGSError
 from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
 from ngs.grammar.tree import Leaf, Sentence, Tree, sentence_of
@@ -28,7 +16,19 @@ from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoni
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import Seen, likeliest, ranked, value_of
+from ngs.tasks.hwf.playground.reading import (
+    SHOWN,
+    Alternative,
+    Node,
+    Reading,
+    no_formula,
+    node_of,
+    plain_value,
+    reading_of,
+)
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
+from ngs.tasks.playground.messages import Message, part
 
 WAITING_SHOWN = 12
 """Entries of the queue that are listed after a step: a long formula has a hundred."""

@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from ngs.apps.serve.learning import familiar
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.playground.learning import familiar
 from ngs.tasks.hwf.preparation import load_network
 from ngs.tasks.run_folder import RESULT, read_facts
 

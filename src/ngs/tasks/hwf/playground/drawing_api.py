@@ -14,23 +14,27 @@ from fastapi import APIRouter, Depends, HTTPException
 from pydantic import FailFast, Field, field_validator
 from torch import nn
 
-from ngs.apps.formula_reading import as_answer
-from ngs.apps.serve.correcting import Corrected, correct
-from ngs.apps.serve.learning import Taken, drawn_of, familiar, learn, own_copy, right
-from ngs.apps.serve.limits import Limits
-from ngs.apps.serve.messages import Message, part
-from ngs.apps.serve.playground import Playground
-from ngs.apps.serve.reading import Reading, reading_of
-from ngs.apps.serve.strokes import seen_in
-from ngs.apps.serve.visitors import Score, Visitor, current_visitor
 from ngs.errors import NGSError
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.compiled import BUDGET, value_circuit
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.formula_reading import as_answer
+from ngs.tasks.hwf.playground.correcting import Corrected, correct
+from ngs.tasks.hwf.playground.learning import Score, Taken, Taught, drawn_of, familiar, learn, own_copy
+from ngs.tasks.hwf.playground.networks import TRAINED, Networks
+from ngs.tasks.hwf.playground.reading import Reading, reading_of
+from ngs.tasks.hwf.playground.strokes import seen_in
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
+from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.playground.view import Server
+from ngs.tasks.playground.visitors import Visitor, current_visitor
 
 LEARN_SECONDS = 3.0
 """No step begins later."""
+MOST_STROKES, MOST_POINTS, MOST_STEPS = 200, 20_000, 50
+"""In a drawing, in all its strokes, and gradient steps in one request."""
+LARGEST, LONGEST_ANSWER = 4096, 32
+"""Pixels of a canvas's side, and characters."""
 EXAMPLE = [
     [[20, 25], [65, 23], [40, 98]],
     [[110, 40], [110, 85]],
@@ -39,10 +43,10 @@ EXAMPLE = [
 ]
 """7 + 1"""
 
-Coordinate = Annotated[float, Field(ge=-Limits.canvas, le=2 * Limits.canvas, allow_inf_nan=False)]
+Coordinate = Annotated[float, Field(ge=-LARGEST, le=2 * LARGEST, allow_inf_nan=False)]
 """A pen may leave the canvas."""
 Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
-Side = Annotated[float, Field(ge=1, le=Limits.canvas, allow_inf_nan=False)]
+Side = Annotated[float, Field(ge=1, le=LARGEST, allow_inf_nan=False)]
 CurrentVisitor = Annotated[Visitor, Depends(current_visitor)]
 
 
@@ -52,9 +56,9 @@ class Drawing(Message):
     # The first fault is enough: a body of nothing but faults would be gone through while everyone waits.
     strokes: Annotated[list[Annotated[list[Point], Field(min_length=1), FailFast()]], FailFast()] = part(
         f"Where the pen went, stroke by stroke: [x, y] in pixels of the canvas, y downwards; at "
-        f"most {Limits.points:,} points in all.",
+        f"most {MOST_POINTS:,} points in all.",
         EXAMPLE,
-        max_length=Limits.strokes,
+        max_length=MOST_STROKES,
     )
     width: Side = part("Of the canvas, in pixels.", 600)
     height: Side = part("Of the canvas, in pixels.", 200)
@@ -68,15 +72,15 @@ class Drawing(Message):
     @classmethod
     def _not_too_many_points(cls, strokes: list[list[list[float]]]) -> list[list[list[float]]]:
         count = sum(map(len, strokes))
-        if count > Limits.points:
-            raise ValueError(f"{count:,} points are in it, and at most {Limits.points:,} are read")
+        if count > MOST_POINTS:
+            raise ValueError(f"{count:,} points are in it, and at most {MOST_POINTS:,} are read")
         return strokes
 
 
 class AnsweredDrawing(Drawing):
     """A drawing with its true answer."""
 
-    answer: Annotated[str, Field(min_length=1, max_length=Limits.answer)] = part(
+    answer: Annotated[str, Field(min_length=1, max_length=LONGEST_ANSWER)] = part(
         "What the formula comes to: a whole number, a decimal or a fraction.", "8", "-3", "0.75", "7/3"
     )
 
@@ -84,7 +88,7 @@ class AnsweredDrawing(Drawing):
 class Lesson(AnsweredDrawing):
     """A drawing to learn from. The network it names is copied first: `mine` goes on with the own one."""
 
-    steps: int = part("Gradient steps at most.", 10, default=10, ge=1, le=Limits.learn_steps)
+    steps: int = part("Gradient steps at most.", 10, default=10, ge=1, le=MOST_STEPS)
 
 
 class Learned(Message):
@@ -117,46 +121,51 @@ def prepare() -> None:
         value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
 
-def drawing_router(playground: Playground) -> APIRouter:
+def drawing_router(networks: Networks, server: Server) -> APIRouter:
     """`/read`, `/correct`, `/learn`, `/reset`, `/score`."""
     router = APIRouter(prefix="/api", tags=["drawing"])
 
     @router.post("/read", summary="What a drawing shows")
     def read(drawing: Drawing, visitor: CurrentVisitor) -> Reading:
-        network = _network(playground, visitor, drawing.network)
-        with playground.jobs:
+        network = _network(networks, visitor, drawing.network)
+        with server.jobs:
             return reading_of(seen_in(drawing.strokes, network))
 
     @router.post("/correct", summary="What was misread, if the answer should be another")
     def correct_drawing(drawing: AnsweredDrawing, visitor: CurrentVisitor) -> Corrected:
-        target, network = as_answer(drawing.answer), _network(playground, visitor, drawing.network)
-        with playground.jobs:
+        target, network = as_answer(drawing.answer), _network(networks, visitor, drawing.network)
+        with server.jobs:
             return correct(seen_in(drawing.strokes, network), target)
 
     @router.post("/learn", summary="Learn from a drawing and its answer alone")
     def learn_drawing(lesson: Lesson, visitor: CurrentVisitor) -> Learned:
         answer = as_answer(lesson.answer)
-        with _alone(visitor), playground.learners, playground.jobs:
-            return _learned(_network(playground, visitor, lesson.network), lesson, answer, visitor)
+        with _alone(visitor), server.learners, server.jobs:
+            return _learned(_network(networks, visitor, lesson.network), lesson, answer, visitor)
 
     @router.post("/reset", summary="Forget what was drawn and learned")
     def reset(visitor: CurrentVisitor) -> WithScore:
         with _alone(visitor):
-            visitor.network, visitor.score = None, Score()
-            visitor.drawn.clear()
-        return WithScore(score=visitor.score)
+            visitor.kept.pop(Taught, None)
+        return WithScore(score=Score())
 
     @router.get("/score", summary="How much of what was drawn is read rightly")
     def score(visitor: CurrentVisitor) -> WithScore:
-        return WithScore(score=visitor.score)
+        return WithScore(score=_taught(visitor).score)
 
     return router
 
 
-def _network(playground: Playground, visitor: Visitor, name: str) -> nn.Module:
-    if name == "mine" and visitor.network is not None:
-        return visitor.network
-    shared = playground.networks["trained" if name == "mine" else name]
+def _taught(visitor: Visitor) -> Taught:
+    found: Taught = visitor.kept.get(Taught, Taught())
+    return found
+
+
+def _network(networks: Networks, visitor: Visitor, name: str) -> nn.Module:
+    own = _taught(visitor).network
+    if name == "mine" and own is not None:
+        return own
+    shared = networks[TRAINED if name == "mine" else name]
     if shared is None:
         raise NGSError(f"there is no {name} network yet; train one, on the page or by POST /api/train")
     return shared.network
@@ -175,10 +184,10 @@ def _alone(visitor: Visitor) -> Iterator[None]:
 
 def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visitor) -> Learned:
     """A copy learns, and takes the place of the visitor's own network when it is done."""
-    seen = seen_in(lesson.strokes, network)
+    seen, taught = seen_in(lesson.strokes, network), _taught(visitor)
     drawn, own = drawn_of(seen, answer), own_copy(network)
-    earlier = [each for each in visitor.drawn if not each.same_as(drawn)]
-    generator = torch.Generator().manual_seed(crc32(visitor.id.encode()) + len(visitor.drawn))
+    earlier = [each for each in taught.drawn if not each.same_as(drawn)]
+    generator = torch.Generator().manual_seed(crc32(visitor.id.encode()) + len(taught.drawn))
     end = monotonic() + LEARN_SECONDS
     taken: list[Taken] = []
     for step in learn(own, drawn, earlier, lesson.steps, generator):
@@ -187,17 +196,12 @@ def _learned(network: nn.Module, lesson: Lesson, answer: Fraction, visitor: Visi
             break
     own.zero_grad(set_to_none=True)  # as large as the network, and needed no more
     if taken:
-        visitor.network = own
-        if len(earlier) == len(visitor.drawn):  # the same drawing counts once
-            visitor.drawn.append(drawn)
-        before = sum(each.right_before for each in visitor.drawn)
-        now = right(own, visitor.drawn)
-        visitor.score = Score(drawn=len(visitor.drawn), right_before=before, right_now=now)
+        taught = visitor.kept[Taught] = taught.with_lesson(drawn, own)
     return Learned(
         before=reading_of(seen),
         after=reading_of(seen_in(lesson.strokes, own)),
         probabilities=[(step.before, step.after) for step in taken],
         losses=[step.loss for step in taken],
         found=bool(taken),
-        score=visitor.score,
+        score=taught.score,
     )

@@ -8,12 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngs.apps.serve.strokes import DOT, MOST_PIXELS, UNIT, inked, seen_in
 from ngs.errors import DataError
 from ngs.parsing.independent import independent
 from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.playground.strokes import DOT, MOST_PIXELS, UNIT, inked, seen_in
 from ngs.tasks.hwf.segmentation import connected, log_probs_of
-from tests.apps.serve.drawings import BY_HAND, Strokes, strokes_of, trained
+from tests.tasks.hwf.playground.drawings import BY_HAND, Strokes, strokes_of, trained
 from tests.tasks.hwf.written_lines import KnownHand
 
 FORMULAS = ("7", "3/8", "6-2", "9*4+1", "5/1-0*2", "8+3-6/4*7", "1+2*3-4/5+6*7")

@@ -9,7 +9,6 @@ from functools import cache
 import torch
 from torch import nn
 
-from ngs.apps.formula_reading import Seen
 from ngs.learning.fit import fit
 from ngs.learning.loop import Settings
 from ngs.learning.methods import supervised
@@ -17,6 +16,7 @@ from ngs.networks.lenet import LeNet
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.formula_reading import Seen
 from ngs.tasks.hwf.handwriting import chances, outlines, writer, written
 from ngs.tasks.hwf.segmentation import Box, Symbols
 

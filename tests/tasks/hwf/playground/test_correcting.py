@@ -7,8 +7,6 @@ from math import exp
 
 import pytest
 
-from ngs.apps.formula_reading import Seen
-from ngs.apps.serve.correcting import Corrected, correct, right_formulas, written
 from ngs.errors import NGSError
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
@@ -16,9 +14,11 @@ from ngs.reasoning.semantics import evaluate
 from ngs.search.correction import Action
 from ngs.search.one_step import one_step
 from ngs.tasks.hwf.dataset import GRAMMAR
-from tests.apps.serve.drawings import seen_as
-from tests.apps.serve.test_reading import nodes
+from ngs.tasks.hwf.formula_reading import Seen
+from ngs.tasks.hwf.playground.correcting import Corrected, correct, right_formulas, written
 from tests.enumeration import sentences
+from tests.tasks.hwf.playground.drawings import seen_as
+from tests.tasks.hwf.playground.test_reading import nodes
 
 KINDS = {
     Action.PUSH: ("push",),

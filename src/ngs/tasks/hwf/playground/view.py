@@ -1,0 +1,95 @@
+"""The tab to draw formulas in: who can read there, and training a first network where there is nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import APIRouter
+
+from ngs.tasks.hwf.playground.drawing_api import drawing_router, prepare
+from ngs.tasks.hwf.playground.networks import TRAINED, Networks, Shared
+from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.playground.training import FirstTraining, Progress
+from ngs.tasks.playground.view import Server, View
+from ngs.tasks.trainable import Trainable
+
+
+class NetworkStatus(Message):
+    """One of the networks that all visitors share."""
+
+    ready: bool = part("Whether it can be read with.", True)
+    accuracy: float | None = part(
+        "The share of formulas it gives the right answer for, where that was measured.", 0.98
+    )
+    symbols: float | None = part(
+        "The share of made-up handwritten symbols it reads rightly; null while it is not ready.", 1.0
+    )
+
+
+class Readers(Message):
+    """Who can read."""
+
+    networks: dict[str, NetworkStatus] = part(
+        "By name: `trained`, and `weak`, the same with noise on its weights."
+    )
+    training: Progress | None = part("The first training, while it is going on.")
+    failure: str | None = part("Why the last training left no network.", None)
+
+
+class Started(Message):
+    """A training has begun."""
+
+    started: bool = part("Always true; otherwise the request is refused.", True)
+
+
+class DrawingView(View):
+    """Read, correct and learn drawings; train a first network where there is none."""
+
+    tab = "draw"
+    otherwise = "the page offers to train one"
+
+    def __init__(self, task: Trainable, server: Server) -> None:
+        super().__init__(server)
+        self.networks = Networks()
+        self.training = FirstTraining(task, self)
+
+    @property
+    def ready(self) -> bool:
+        return self.networks[TRAINED] is not None
+
+    def load(self, run: Path) -> None:
+        self.networks.load(run)
+
+    def router(self) -> APIRouter:
+        router = drawing_router(self.networks, self.server)
+
+        @router.get("/networks", summary="Who can read drawings, and how far a training is")
+        def readers() -> Readers:
+            return Readers(
+                networks={name: _network(shared) for name, shared in self.networks.items()},
+                training=self.training.progress(),
+                failure=self.training.failure,
+            )
+
+        @router.post(
+            "/train",
+            summary="Train a first network",
+            status_code=202,
+            responses={409: {"description": "A network is there, or being trained."}},
+        )
+        def train() -> Started:
+            self.training.start()
+            return Started(started=True)
+
+        return router
+
+    def prepare(self) -> None:
+        prepare()
+
+    def stop(self) -> None:
+        self.training.stop()
+
+
+def _network(shared: Shared | None) -> NetworkStatus:
+    accuracy, symbols = (shared.accuracy, shared.symbols) if shared else (None, None)
+    return NetworkStatus(ready=shared is not None, accuracy=accuracy, symbols=symbols)

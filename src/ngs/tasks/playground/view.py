@@ -1,0 +1,62 @@
+"""What the playground shows of a task: endpoints, and the tab of the page that asks them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from fastapi import APIRouter
+
+from ngs.tasks.playground.limits import Slots
+from ngs.tasks.playground.visitors import Visitors
+
+
+@dataclass(eq=False)
+class Server:
+    """What all views share: the visitors, where runs are, and how much is computed at once."""
+
+    runs_root: Path = Path("runs")
+    """the folder whose runs are shown, and that a first network is trained into"""
+    visitors: Visitors = field(default_factory=Visitors)
+    jobs: Slots = field(init=False)
+    """`with server.jobs: ...` around all that computes"""
+    learners: Slots = field(init=False)
+    """around what learns, before `jobs`"""
+
+    def __post_init__(self) -> None:
+        limits = self.visitors.limits
+        self.jobs = Slots(limits.jobs, limits.job_wait_seconds)
+        self.learners = Slots(limits.learners, limits.job_wait_seconds)
+
+
+class View(ABC):
+    """A task's part of the playground, made once for a server."""
+
+    tab: ClassVar[str]
+    """which tab of the page asks the endpoints, if the page has one of this name"""
+    otherwise: ClassVar[str]
+    """what is so as long as no run is loaded"""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    @property
+    @abstractmethod
+    def ready(self) -> bool:
+        """Whether there is a network."""
+
+    @abstractmethod
+    def load(self, run: Path) -> None:
+        """Take the network of a run of the task."""
+
+    @abstractmethod
+    def router(self) -> APIRouter:
+        """The endpoints; their paths begin with /api."""
+
+    def prepare(self) -> None:  # noqa: B027 - most have nothing to prepare
+        """Compute what visitors would otherwise wait for; called in a thread of its own."""
+
+    def stop(self) -> None:  # noqa: B027 - nor to stop
+        """End what is running, for good: the server ends."""
