@@ -14,7 +14,7 @@ import ngs.apps  # noqa: F401  a script runs as `ngs` does; its settings must be
 # isort: split
 import torch
 
-from ngs.apps.options import device_of
+from ngs.console.options import device_of
 from ngs.experiments.environment import environment, peak_memory_mb
 from ngs.tasks.costs.timed_steps import timed
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import ngs
+from ngs.tasks.finding import every
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "ngs"
@@ -32,6 +33,7 @@ LAYERS = (
     "explanations",
     "learning",
     "networks",
+    "console",
     "tasks",
     "experiments",
     FACADE,
@@ -104,6 +106,14 @@ def test_imports_point_one_way(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_only_apps_prints(path: Path) -> None:
     assert layer_of_file(path) == "apps" or prints(path.read_text(encoding="utf-8")) == []
+
+
+def test_only_commands_tell_something() -> None:
+    """Those of `apps`, and those that tasks add."""
+    telling = {path for path in MODULES if "from ngs.console.printing import" in path.read_text("utf-8")}
+    added = {place.partition(":")[0] for task in every() for place in task.commands.values()}
+    commands = {SOURCE.parent.joinpath(*module.split(".")).with_suffix(".py") for module in added}
+    assert {path for path in telling - commands if layer_of_file(path) not in ("apps", "console")} == set()
 
 
 @pytest.mark.parametrize(
@@ -215,7 +225,7 @@ def test_every_public_name_has_a_docstring(name: str) -> None:
 
 MAPS = (
     *("grammar", "parsing", "reasoning", "search", "learning", "networks", "kernels", "explanations"),
-    *("tasks", "tasks/hwf", "tasks/clevr", "tasks/pictures", "experiments", "apps"),
+    *("tasks", "tasks/hwf", "tasks/clevr", "tasks/pictures", "console", "experiments", "apps"),
 )
 
 

@@ -5,8 +5,8 @@ and multi-step back-search, exact posteriors. After Li et al., "Closed Loop Neur
 Integrating Neural Perception, Grammar Parsing, and Symbolic Reasoning", ICML 2020.
 
 `__init__.pyi` lists the public names. Each folder is a layer, and its `__init__.py` says what is in it:
-`grammar`, `parsing`, `reasoning`, `search`, `learning`, `networks`, `tasks`, `experiments`,
-`apps`. A layer imports only from those before it.
+`grammar`, `parsing`, `reasoning`, `search`, `learning`, `networks`, `console`, `tasks`,
+`experiments`, `apps`. A layer imports only from those before it.
 """
 
 import ast

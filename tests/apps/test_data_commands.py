@@ -159,6 +159,6 @@ def test_what_cannot_be_read_is_named_in_one_line(tmp_path, command) -> None:
         assert result.stderr.count("\n") == 1
 
 
-def test_bad_usage_is_told_apart() -> None:
+def test_bad_usage_is_told_apart(leaking) -> None:
     assert ngs_data("import").exit_code == 2
-    assert ngs_data("inspect", "x", "--no-such-option").exit_code == 2
+    assert ngs_data("inspect", leaking, "--no-such-option").exit_code == 2

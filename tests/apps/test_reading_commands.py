@@ -14,21 +14,20 @@ from click.testing import Result
 from PIL import Image
 from typer.testing import CliRunner
 
-from ngs.apps import reading_commands
 from ngs.apps.cli import app
 from ngs.errors import NGSError
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED
 from ngs.reasoning.semantics import evaluate
-from ngs.tasks.hwf import packed
+from ngs.tasks.hwf import packed, reading_commands
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.formula_reading import as_answer, likeliest, shown_value
 from ngs.tasks.hwf.segmentation import Grey
 from ngs.tasks.hwf.settings import TrainHWF
 from tests.enumeration import sentences
-from tests.experiments.training import train
+from tests.experiments.training import as_facts, train
 from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
 
 
@@ -46,6 +45,8 @@ def known(hand, monkeypatch, tmp_path) -> Path:
     """A folder to work in; any run holds a network that knows the hand of `written_line`."""
     monkeypatch.setattr(reading_commands, "load_network", lambda folder: hand)
     monkeypatch.chdir(tmp_path)
+    Path("run").mkdir()
+    Path("run", "config.json").write_text(json.dumps(as_facts(TrainHWF())))
     return tmp_path
 
 
@@ -181,11 +182,11 @@ def test_bad_usage_is_told_apart(known) -> None:
     assert ngs("explain", "run", path, path, "--answer", "3").exit_code == 2
 
 
-def test_help_says_what_can_be_given() -> None:
-    text = " ".join(ngs("predict", "--help").output.split())
+def test_help_says_what_can_be_given(known) -> None:
+    text = " ".join(ngs("predict", "run", "--help").output.split())
     for word in ("strip", "folder", "45 x 45", "handwritten line", "--top", "--json", "--line"):
         assert word in text
-    assert "7/3" in ngs("explain", "--help").output
+    assert "7/3" in ngs("explain", "run", "--help").output
 
 
 # explain

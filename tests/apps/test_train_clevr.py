@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from click.testing import Result
 from typer.testing import CliRunner
 
 from ngs.apps.cli import app
-from ngs.experiments import run as runs
-from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.dataset import VisualQuestions
@@ -24,10 +19,10 @@ from ngs.tasks.clevr.program import Kind
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
-from ngs.tasks.run_folder import A_NETWORK, BEST
+from ngs.tasks.run_folder import BEST
 from tests.experiments.training import train as train_run
-from tests.tasks.clevr.official_files import scene, sound_files, step, thing, written
-from tests.tasks.clevr.test_official import GONE, spoiled
+from tests.tasks.clevr.official_files import sound_files, written
+from tests.tasks.clevr.test_official import spoiled
 
 SHORT = ("--steps", "4", "--validate-every", "2", "--batch-size", "8", "--validation", "0.2")
 
@@ -207,29 +202,6 @@ def test_a_report_is_written(folder: Path) -> None:
     assert all(kind in page for kind in test["by_kind"])
 
 
-def test_a_stopped_run_says_how_to_go_on_and_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = runs.train
-
-    def stopped(*args: Any, **options: Any) -> Iterator[runs.Progress]:
-        for event in whole(*args, **options):
-            yield event
-            if "validation" in event.row:
-                raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(runs, "train", stopped)
-        result = ngs(*train(folder), "--out", "stopped", "--seed", "0", "--test-curve")
-    assert result.exit_code == 130
-    assert "stopped; go on with: ngs train clevr --resume stopped\n" in result.output
-    assert not Path("stopped/result.json").exists()
-    done("train", "clevr", "--resume", "stopped", "--threads", "1")
-    straight, resumed = (
-        tensor_file.load(path / BEST, A_NETWORK, "")[0] for path in (folder / "run-0", Path("stopped"))
-    )
-    assert straight.keys() == resumed.keys()
-    assert all(torch.equal(straight[name], resumed[name]) for name in straight)
-
-
 def test_policies_without_grammar_can_be_looked_at(folder: Path) -> None:
     """Their programs need not type-check; nothing that shows them may fail on that."""
     done(*train(folder), "--out", "none", "--grammar", "none", "--method", "reinforce")
@@ -330,61 +302,6 @@ def twice(files: dict[str, Any]) -> dict[str, Any]:
     return files
 
 
-# Bad files, on their way from a folder to an answer
-
-FAULTS = {
-    "a scene's field": (
-        ("scenes_train.scenes[0].objects[1].color", "pink"),
-        "scenes_train.json: scene 0: objects[1].color is 'pink'; give one of gray, red",
-    ),
-    "a relation to nothing": (
-        ("scenes_val.scenes[0].relationships.left[0]", [5]),
-        "scenes_val.json: scene 0: relationships.left[0] is [5]; the objects are 0 to 0",
-    ),
-    "a question without text": (
-        ("questions_train.questions[2].question", GONE),
-        "questions_train.json: question 2: question is missing; a text",
-    ),
-    "an answer": (
-        ("questions_val.questions[0].answer", "pink"),
-        "questions_val.json: question 0: answer is 'pink'; give one of 0, 1",
-    ),
-    "a scene that is not there": (
-        ("questions_train.questions[0].image_index", 99),
-        "questions_train.json: question 0: image_index is 99, and there is no such scene",
-    ),
-    "a program that does not type-check": (
-        ("questions_train.questions[0].program[2]", step("query_color", 1)),
-        "questions_train.json: question 0: program[2].inputs is [1]; which gives a set of objects; query_",
-    ),
-    "a program of unknown modules": (
-        ("questions_train.questions[0].program[1].function", "filter_weight"),
-        "questions_train.json: question 0: program[1].function is 'filter_weight'; give one of",
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_file_is_named_and_nothing_is_written(fault: str) -> None:
-    change, message = FAULTS[fault]
-    written(Path("x"), spoiled(sound_files(), *change))
-    result = ngs("data", "import", "x")
-    assert result.exit_code == 1 and result.stdout == "" and message in result.stderr, result.output
-    assert os.listdir() == ["x"]  # no file, not even a folder for it
-    Path("x.ngs").write_text("precious")
-    assert ngs("data", "import", "x", "--out", "x.ngs", "--overwrite").exit_code == 1
-    assert Path("x.ngs").read_text() == "precious" and sorted(os.listdir()) == ["x", "x.ngs"]
-
-
-@pytest.mark.parametrize("name", ["scenes_train", "questions_train", "scenes_val", "questions_val"])
-def test_a_file_that_is_cut_short_is_named_and_nothing_is_written(name: str) -> None:
-    path = written(Path("x"), sound_files()) / f"{name}.json"
-    path.write_text(path.read_text()[:-30])
-    told = refused("data", "import", "x", "--skip-faulty")
-    assert f"x/{name}.json: " in told and "the file is cut short here" in told
-    assert os.listdir() == ["x"]
-
-
 def test_unknown_words_are_told_on_import_and_count_as_wrong(folder: Path) -> None:
     """From the file to the score: nothing is lost, and nobody is told that it was understood."""
     files = sound_files()
@@ -401,17 +318,3 @@ def test_unknown_words_are_told_on_import_and_count_as_wrong(folder: Path) -> No
     assert result["validation"]["examples"] == 3 and result["not_understood"] == 1
     shown = table(done("evaluate", folder / "run-0", "--data", "data/x.ngs").output)
     assert shown["all"] == shown["zero hops"] == ["2", "50.00%", "50.00%", "50.00%"]
-
-
-def test_questions_and_scenes_that_do_not_fit_are_told(folder: Path) -> None:
-    Path("scene.json").write_text(json.dumps(scene(0, thing("small", "red", "rubber", "cube", 0.0))))
-    ask = ("ask", folder / "run-0", "--scene", "scene.json")
-    assert "not in the dictionary: 'frobs' (word 3" in refused(*ask, "How many frobs are there?")
-    nothing = done(*ask, "What color is the sphere?").stdout
-    assert "\nanswer: undefined: the scene has no sphere, which `unique` looks for\n" in nothing
-    assert "\nanswer: 0\n" in done(*ask, "How many spheres are there?").stdout
-    Path("scene.json").write_text(json.dumps(scene(0, thing("small", "pink", "rubber", "cube", 0.0))))
-    told = refused(*ask, "How many cubes are there?")
-    assert told.startswith("ngs: scene.json: scene 0: objects[0].color is 'pink'; give one of gray, red")
-    told = refused("explain", folder / "run-0", "How many cubes are there?", "--answer", "eleven")
-    assert "the answer is 'eleven'; give one of 0, 1" in told

@@ -13,21 +13,20 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError, ParseError
-from ngs.experiments import seen_questions
 from ngs.experiments.record import read_rows
 from ngs.experiments.run import evaluate_run
-from ngs.experiments.seen_questions import Cause, ask_about_pictures
-from ngs.experiments.weights import write_weights
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import Unique, strict
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.finding import find
-from ngs.tasks.pictures import picture_packed, rendered_pictures
+from ngs.tasks.pictures import picture_packed, rendered_pictures, seen_questions
 from ngs.tasks.pictures import preparation as scenes
 from ngs.tasks.pictures.preparation import PreparedPictures, load_scene_reader, parts_of
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
+from ngs.tasks.pictures.seen_questions import Cause, ask_about_pictures
 from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.pictures.weights import write_weights
 from ngs.tasks.results.job import address, data_facts
 from ngs.tasks.run_folder import BEST, CONFIG, ENVIRONMENT, METRICS, RESULT
 from tests.experiments.finished_runs import facts_of, finished
@@ -160,7 +159,7 @@ def test_only_runs_that_see_are_seen_with(tmp_path: Path, done: Path) -> None:
     (tmp_path / CONFIG).write_text(json.dumps(as_facts(TrainCLEVR())))
     with pytest.raises(DataError, match="was trained on clevr; give a run of `ngs train scenes`"):
         load_scene_reader(tmp_path)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="missing is no folder; give a run of `ngs train scenes`"):
         load_scene_reader(tmp_path / "missing")
     (tmp_path / CONFIG).write_text((done / CONFIG).read_text())
     with pytest.raises(DataError, match="there is no such file; train one with `ngs train scenes`"):
@@ -208,7 +207,7 @@ def test_weights_are_of_finished_runs(done: Path, tmp_path: Path) -> None:
 def test_weights_that_are_too_large_are_refused(
     done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ngs.experiments.weights.MOST_BYTES", 1000)
+    monkeypatch.setattr("ngs.tasks.pictures.weights.MOST_BYTES", 1000)
     with pytest.raises(NGSError, match="train a smaller --network"):
         write_weights(done, tmp_path / "eyes.safetensors")
     assert list(tmp_path.iterdir()) == []

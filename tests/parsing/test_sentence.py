@@ -131,11 +131,11 @@ def test_text_lists_and_tuples_are_sentences() -> None:
 
 
 def test_a_word_outside_the_language_is_shown() -> None:
-    wanted = (
-        "'1 + +' is not a sentence of the grammar; `recognises(grammar, sentence)` tells without an error"
-    )
+    wanted = "'1 + +' is not a sentence of the grammar: position 2: '+' cannot come here: expected 0 1 2"
     with pytest.raises(ParseError, match=f"^{re.escape(wanted)}$"):
         parse(ARITHMETIC, "1++")
+    with pytest.raises(ParseError, match=r"'1 \+' .* it is not complete: expected 0 1 2$"):
+        parse(ARITHMETIC, "1+")
 
 
 def test_a_symbol_outside_the_grammar_is_named() -> None:

@@ -1,26 +1,17 @@
-"""The command line `ngs` and the playground in a browser: the only layer that prints.
+"""The command line `ngs` and the playground in a browser.
 
-Read first: `cli.py`, the list of commands; each is in the file that its name suggests.
+Read first: `cli.py`, the list of commands; each is in the file that its name suggests. Those about one
+task are in the folder of that task.
 
     cli.py                 the commands, each imported when it is called
+    commands.py            groups of commands: those of a table, and those that the tasks add
     train_commands.py      ngs train: a command for each task
     run_commands.py        ngs evaluate, report, compare: what runs are worth
-    reading_commands.py    ngs predict and explain: formulas in pictures
-    asking_commands.py     ngs ask: questions about scenes
-    seeing_commands.py     ngs see and weights: scenes in pictures
-    data_commands.py       ngs data: import and inspect data sets
-    render_commands.py     ngs data render: pictures of our own
+    reading_commands.py    ngs predict and explain, for tasks that have none of their own
+    data_commands.py       ngs data: whose data a file has
     reproduce_commands.py  ngs reproduce and results: the experiments of the catalogue
     bench_command.py       ngs bench: how fast this machine is
     serve                  ngs serve: the playground
-    tour.py                ngs tour: the whole loop of the paper on one formula
-    hwf_data.py            handwritten formulas for ngs data
-    clevr_data.py          questions about scenes for ngs data
-    picture_data.py        pictures of scenes for ngs data
-    data_reports.py        what ngs data prints of any data set
-    options.py             a configuration as options of a command
-    printing.py            text printed without markup, and JSON
-    written_files.py       files that a command writes, never over what it reads
 
 Nothing imports from here. The settings in this file must be made before PyTorch is loaded.
 """

@@ -13,8 +13,8 @@ import typer
 from rich.table import Table
 from torch import Tensor
 
-from ngs.apps.options import device_of
-from ngs.apps.printing import plain_console, print_json
+from ngs.console.options import device_of
+from ngs.console.printing import plain_console, print_json
 from ngs.experiments.environment import environment
 from ngs.gpu import rounded_products
 from ngs.grammar.library import arithmetic

@@ -1,42 +1,48 @@
-"""The command line `ngs`: its commands, each imported when it is called.
-
-PyTorch and all that trains take seconds to import; `ngs serve` shows its page before that.
-"""
+"""The command line `ngs`."""
 
 from __future__ import annotations
 
-from importlib import import_module
+import os
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
-from typer.main import get_command, get_group
 
+from ngs.apps.commands import Commands, given
 from ngs.errors import NGSError
-
-COMMANDS = {
-    "tour": "tour.tour",
-    "train": "train_commands.train_app",
-    "evaluate": "run_commands.evaluate",
-    "predict": "reading_commands.predict",
-    "see": "seeing_commands.see",
-    "ask": "asking_commands.ask",
-    "explain": "reading_commands.explain",
-    "report": "run_commands.report",
-    "compare": "run_commands.compare",
-    "weights": "seeing_commands.weights",
-    "reproduce": "reproduce_commands.reproduce",
-    "results": "reproduce_commands.results",
-    "serve": "serve.command.serve",
-    "data": "data_commands.data_app",
-    "bench": "bench_command.bench",
-}
-"""By name, where in `ngs.apps` each is."""
+from ngs.tasks.trainable import Trainable
 
 
-class Commands(TyperGroup):
-    """Those of the table. An NGSError is told on standard error; bugs keep their traceback."""
+class Program(Commands):
+    """All commands. An NGSError is told on standard error; bugs keep their traceback."""
+
+    table: ClassVar[Mapping[str, str]] = {
+        "train": "ngs.apps.train_commands:train_app",
+        "evaluate": "ngs.apps.run_commands:evaluate",
+        "predict": "ngs.apps.reading_commands:predict",
+        "explain": "ngs.apps.reading_commands:explain",
+        "report": "ngs.apps.run_commands:report",
+        "compare": "ngs.apps.run_commands:compare",
+        "reproduce": "ngs.apps.reproduce_commands:reproduce",
+        "results": "ngs.apps.reproduce_commands:results",
+        "serve": "ngs.apps.serve.command:serve",
+        "data": "ngs.apps.data_commands:data_app",
+        "bench": "ngs.apps.bench_command:bench",
+    }
+
+    by_task = ("predict", "explain")
+
+    def task_of(self, arguments: Sequence[str]) -> Trainable | None:
+        """That of a run, unless its file is given."""
+        from ngs.tasks.run_folder import CONFIG, load_config
+
+        paths = given(arguments)
+        if not paths or any(each.startswith("--task") for each in arguments):
+            return None
+        run = next((path for path in paths if os.path.exists(os.path.join(path, CONFIG))), paths[0])
+        return load_config(Path(run)).task
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -45,25 +51,9 @@ class Commands(TyperGroup):
             typer.echo(f"ngs: {error}", err=True)
             raise typer.Exit(1) from None
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].rpartition(".")
-        found = getattr(import_module(f"ngs.apps.{module}"), name)
-        if isinstance(found, typer.Typer):
-            group = get_group(found)
-            group.name = cmd_name
-            return group
-        alone = typer.Typer(add_completion=False)
-        alone.command(cmd_name)(found)
-        return get_command(alone)
-
 
 app = typer.Typer(
-    cls=Commands,
+    cls=Program,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

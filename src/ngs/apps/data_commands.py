@@ -1,132 +1,68 @@
-"""`ngs data`: bring a published data set in, and look at what it holds."""
+"""`ngs data`: bring a published data set in, and look at what it holds. What a file is, the tasks know."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import partial
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from random import Random
-from typing import Annotated
+from typing import ClassVar
 
 import typer
 
-from ngs.apps import clevr_data, hwf_data, picture_data
-from ngs.apps.render_commands import render
-from ngs.apps.written_files import check_free
+from ngs.apps.commands import Commands, given
 from ngs.errors import DataError
-from ngs.tasks.pictures import picture_packed
-from ngs.tasks.source import title
+from ngs.tasks.finding import every
+from ngs.tasks.importing import Source
+from ngs.tasks.trainable import Trainable
 
-BringIn = Callable[[Path, Path, str], None]
-"""Packs what a source holds into a file, under a name."""
+
+class DataCommands(Commands):
+    """What can be done with data."""
+
+    table: ClassVar[Mapping[str, str]] = {
+        "import": "ngs.apps.data_commands:import_",
+        "inspect": "ngs.apps.data_commands:inspect_",
+    }
+    by_task = ("import", "inspect")
+    group = "data"
+
+    def task_of(self, arguments: Sequence[str]) -> Trainable | None:
+        """That whose data are given; a DataError where none knows them."""
+        paths = given(arguments)
+        there = [Path(path) for path in paths if os.path.exists(path)]
+        for path in there:
+            for task in reversed(every()):  # the first of them takes every folder that no other knows
+                if task.holds(path, arguments):
+                    return task
+        if not paths:
+            return None
+        known = "; ".join(task.sources for task in every() if task.sources)
+        what = f"{there[0]}: it holds no data" if there else f"{paths[0]}: there is no such file or folder"
+        raise DataError(f"{what}; give {known}; or a packed file")
+
 
 data_app = typer.Typer(
-    help="Bring handwritten formulas, questions about scenes or pictures in, and look at what they hold.",
+    cls=DataCommands,
+    help="Bring a data set in, and look at what it holds.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 
-@data_app.command("import")
-def import_(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="Formulas: the archive (HWF.zip) or the folder with its content. Questions about "
-            "scenes: the folder (CLEVR_v1.0) with scenes and questions. Pictures of scenes: the folder "
-            "with the images, and --scenes. Or a packed file."
-        ),
-    ],
-    out: Annotated[Path | None, typer.Option(help="The packed file; by default data/NAME.ngs.")] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            help="What results call the data set; by default as the source is called; images, as --out is."
-        ),
-    ] = None,
-    rebuild: Annotated[
-        bool,
-        typer.Option(
-            "--leak-free/--as-published",
-            help="Write the formulas again, so that no test image occurs in training.",
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Deals out the images of a leak-free split.")] = 0,
-    skip_faulty: Annotated[
-        bool,
-        typer.Option(
-            "--skip-faulty", help="Leave faulty formulas, scenes and questions out instead of refusing all."
-        ),
-    ] = False,
-    scenes: Annotated[
-        Path | None,
-        typer.Option(
-            help="For a folder of images: the file with their scenes, as CLEVR has it (.json or .json.gz)."
-        ),
-    ] = None,
-    held_out: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --scenes: a text file with the names of the images to be tested on; by default those "
-            "of the list that comes with NGS, or a tenth where none of them is there."
-        ),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the packed file.")] = False,
-) -> None:
-    """Check a published data set, and pack it into one file that loads at once."""
-    _check_there(source)
-    if scenes is not None:
-        if rebuild or skip_faulty:
-            raise DataError("--leak-free and --skip-faulty are not for images; leave them out")
-        bring_in: BringIn = partial(picture_data.bring_in, scenes=scenes, held_out=held_out)
-        name = name or (None if out is None else out.stem)  # folders of images are called `images`
-    elif held_out is not None:
-        raise DataError(f"--held-out is {held_out}, and is for images; give their --scenes as well")
-    elif clevr_data.is_ours(source):
-        if rebuild:
-            raise DataError(f"{source} holds questions about scenes; --leak-free is for handwritten formulas")
-        bring_in = partial(clevr_data.bring_in, skip_faulty=skip_faulty)
-    else:
-        picture_data.check_not_ours(source)
-        dealer = Random(seed) if rebuild else None
-        bring_in = partial(hwf_data.bring_in, skip_faulty=skip_faulty, rebuild=dealer)
-    name = name or f"{title(source)}{f'-leak-free-{seed}' if rebuild else ''}"
-    path = out or Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
-    check_free(path, overwrite)
-    bring_in(source, path, name)
+@data_app.callback()
+def _all_data() -> None:
+    """Commands are those of the tasks."""
 
 
-@data_app.command("inspect")
-def inspect_(
-    source: Annotated[
-        Path, typer.Argument(help="A packed file, an archive, or the folder with its content.")
-    ],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, with every source and question named.")
-    ] = False,
-) -> None:
-    """Count what a data set holds, and check it: leaks, labels, modules, answers."""
-    if picture_packed.FORMAT.is_at(source):
-        picture_data.show(source, as_json=as_json)
-    elif clevr_data.is_ours(source):
-        clevr_data.show(source, as_json=as_json)
-    else:
-        picture_data.check_not_ours(source)
-        hwf_data.show(source, as_json=as_json)
+def import_(source: Source) -> None:
+    """Check a published data set, and pack it into one file that loads at once.
+
+    What more can be said depends on the data: `ngs data import SOURCE --help` tells it.
+    """
 
 
-data_app.command("render")(render)
+def inspect_(source: Source) -> None:
+    """Count what a data set holds, and check it: leaks, labels, modules, answers.
 
-
-def _check_there(source: Path) -> None:
-    if not source.exists():
-        raise DataError(
-            f"{source}: there is no such file or folder; give HWF.zip, the folder with its content, a "
-            f"folder with scenes and questions in the format of CLEVR v1.0, or one with images of scenes"
-        )
-    if source.is_dir() and not any(source.iterdir()):
-        raise DataError(
-            f"{source} is empty; data/expr_train.json and data/expr_test.json with their images are needed, "
-            f"scenes and questions in the format of CLEVR v1.0, or images of scenes"
-        )
+    What more can be said depends on the data: `ngs data inspect SOURCE --help` tells it.
+    """

@@ -1,206 +1,135 @@
-"""`ngs predict` and `ngs explain`: the formula in a picture, and what was misread if its answer is wrong.
-
-Questions about scenes are explained by `asking_commands`.
-"""
+"""`ngs predict` and `ngs explain` for tasks that have no such commands of their own: by test examples."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import torch
 import typer
-from rich.console import Console
-from torch import Tensor
 
-from ngs.apps.asking_commands import (
-    ImageIndex,
-    Lenient,
-    RunFolder,
-    SceneFile,
-    SceneNumber,
-    explain_question,
-    is_asked,
-    scene_given,
-)
-from ngs.apps.printing import one_by_one, plain_console, tell
-from ngs.apps.written_files import check_apart, write_drawing
-from ngs.errors import DataError, NGSError
+from ngs.console.options import RunFolder, TaskOption
+from ngs.console.printing import plain_console, print_json, tell
+from ngs.console.written_files import write_drawing
+from ngs.errors import NGSError
 from ngs.explanations.drawing import as_svg
-from ngs.explanations.text import as_text, shown_ratio
-from ngs.grammar.tree import pretty
-from ngs.parsing.sentence import parse
-from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.compiled import BUDGET
-from ngs.search.correction import Correction
+from ngs.explanations.text import as_text, shown
+from ngs.reasoning.semantics import interpret
+from ngs.search.back_search import back_search
+from ngs.search.correction import Correction, Evaluated
 from ngs.search.one_step import one_step
-from ngs.search.support import posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.formula_reading import Formula, Seen, as_answer, likeliest, ranked, shown_value
-from ngs.tasks.hwf.pictures import load_symbols
-from ngs.tasks.hwf.preparation import LONGEST_TABLED, load_network
-from ngs.tasks.hwf.segmentation import Network, log_probs_of
+from ngs.tasks.finding import find
+from ngs.tasks.report.readings import Misread, Readings
+from ngs.tasks.run_folder import BEST, check_data, load_config
+from ngs.tasks.task import Task
 
-SHOWN = 5
-"""Formulas with an answer that are listed."""
-
-LineOrStrip = Annotated[
-    bool | None,
-    typer.Option(
-        "--line/--strip",
-        help="Take a picture for one handwritten line, or for squares with a symbol each, side by side; "
-        "by default one of 45 x 45, 90 x 45, 135 x 45, ... pixels is a strip and any other one a line.",
-    ),
-]
+FIRST = 10
+"""Examples that are read where none is chosen."""
 
 
 def predict(
     run: RunFolder,
-    images: Annotated[
-        list[Path], typer.Argument(metavar="IMAGE", help="Pictures or folders, each of one formula.")
-    ],
-    top: Annotated[int, typer.Option(min=1, max=100, help="Formulas to list for each, likeliest first.")] = 1,
-    line: LineOrStrip = None,
+    example: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1, help=f"Which test example; may be given several times; by default the first {FIRST}."
+        ),
+    ] = None,
+    task: TaskOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Read the formulas in pictures, and say what they come to.
+    """Say what a run reads, and what that comes to.
 
-    An IMAGE is a strip of symbols side by side, 45 x 45 pixels each; a folder
-    with a picture of each symbol, in the order of their names; or any other
-    picture of one handwritten line, drawn or photographed, dark on light or
-    light on dark, whose symbols do not touch each other.
-
-    Percentages are probabilities among all formulas with as many symbols.
+    By default in test examples. Runs of some tasks read other things, such as pictures:
+    `ngs predict RUN --help` shows what can be given.
     """
-    network = load_network(run)
-
-    def predicted(path: Path) -> dict[str, Any]:
-        reading = read(path, network, line)
-        formulas = likeliest(reading.log_probs, top)
-        if not as_json:
-            tell(plain_console(), _listed(path, formulas))
-        boxes = [list(box) for box in reading.symbols.boxes]
-        return {"formulas": [each.as_facts() for each in formulas], "boxes": boxes}
-
-    one_by_one(images, predicted, as_json)
-
-
-def _listed(path: Path, formulas: list[Formula]) -> str:
-    if len(formulas) == 1:
-        return f"{path}: {formulas[0]}  ({formulas[0].probability:.1%})"
-    return "\n".join([f"{path}:", *(f"  {each.probability:6.1%}  {each}" for each in formulas)])
+    _, readings = _test_part(run, task)
+    numbers = [_number(each, readings) for each in example or range(1, min(FIRST, len(readings)) + 1)]
+    found = [(readings.shown(k), readings.log_p([k], readings.reading.symbols[[k]])) for k in numbers]
+    if as_json:
+        print_json(
+            [
+                {"example": k + 1, "read": list(each.read), "value": shown(each.value, widest=None)}
+                | {"answer": shown(each.answer, widest=None), "probability": log_p.exp().item()}
+                | {"right": k not in readings.wrong}
+                for k, (each, log_p) in zip(numbers, found, strict=True)
+            ]
+        )
+        return
+    for k, (each, log_p) in zip(numbers, found, strict=True):
+        verdict = f", wrong: the answer is {shown(each.answer)}" if k in readings.wrong else ""
+        tell(plain_console(), f"{each.title}: {_said(each)}  ({log_p.exp().item():.1%}){verdict}")
 
 
 def explain(
     run: RunFolder,
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="IMAGE|QUESTION", help="A picture or folder, as for `ngs predict`; or a question."
-        ),
-    ],
-    answer: Annotated[
-        str,
-        typer.Option(
-            help="What the formula should come to: 12, -3, 0.75 or 7/3; "
-            "or the answer to the question: yes, 3, red, cube."
-        ),
-    ],
+    example: Annotated[
+        int | None, typer.Option(min=1, help="Which test example; by default the first with a wrong answer.")
+    ] = None,
     svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
-    line: LineOrStrip = None,
-    scene: SceneFile = None,
-    image_index: ImageIndex = None,
-    scene_number: SceneNumber = None,
-    lenient: Lenient = False,
+    task: TaskOption = None,
 ) -> None:
-    """Find out what was misread, if the answer should be another.
+    """Find out what was misread where an answer is wrong.
 
-    With a RUN of `ngs train hwf`, the formula in a picture: the likeliest
-    symbols, the likeliest formula and its tree. Where that does not give the
-    answer: how one-step back-search looks for the symbol to change, with all
-    that entered its queue, and the correction; then the likeliest of all
-    formulas that do give the answer.
-
-    With a RUN of `ngs train clevr`, a question about a scene: the likeliest
-    program with what every step of it gives. Where that is not the answer: the
-    modules that change places in one step of back-search, the corrected
-    program, and the likeliest of the programs that do give the answer.
+    By default in a test example: what was read and, where its value is not the answer, what one-step
+    back-search changes. Runs of some tasks explain other things, such as pictures or questions:
+    `ngs explain RUN --help` shows what can be given.
     """
-    about_scene = scene is not None or image_index is not None or scene_number is not None or lenient
-    if is_asked(run):
-        if line is not None:
-            raise NGSError(f"{run} answers questions; --line and --strip are for pictures")
-        check_apart([svg], [scene])
-        explain_question(run, what, answer, scene_given(scene, image_index, scene_number), lenient, svg)
-    elif about_scene:
-        raise NGSError(
-            f"{run} is no run of `ngs train clevr`; --scene, --image-index, --scene-number and --lenient are "
-            f"for questions"
-        )
-    else:
-        check_apart([svg], [Path(what)])
-        target, reading = as_answer(answer), read(Path(what), load_network(run), line)
-        tell_correction(plain_console(), reading.log_probs, target, svg)
-
-
-def tell_correction(
-    console: Console, log_probs: Tensor, target: Fraction, svg: Path | None, *, always: bool = False
-) -> Correction:
-    """What scores [time, symbol] are read as, the search for the answer, and all that gives it.
-
-    Where the reading is right, other formulas with the answer are told only if `always`.
-    """
-    first = likeliest(log_probs, 1)[0]
-    tell(console, f"likeliest symbols  {' '.join(GRAMMAR.decode(log_probs.argmax(-1).tolist()))}")
-    tell(console, f"in the grammar     {first}  ({first.probability:.1%})\n")
-    tell(console, pretty(parse(GRAMMAR, first.sentence)) + "\n")
-    correction = one_step(GRAMMAR, Arithmetic, log_probs, target, first.sentence)
-    console.print(f"one-step back-search towards {shown_value(target)}", style="bold", highlight=False)
+    about, readings = _test_part(run, task)
+    console = plain_console()
+    if example is None and not readings.wrong:
+        tell(console, f"all {len(readings)} test examples are answered right; choose one with --example")
+        return
+    k = readings.wrong[0] if example is None else _number(example, readings)
+    each = readings.shown(k)
+    tell(console, f"{each.title} of the test part, with the answer {shown(each.answer)}")
+    tell(console, f"read   {_said(each)}")
+    if each.true is not None:
+        tell(console, f"truth  {' '.join(map(shown, each.true))}")
+    correction = _correction(about, readings, k)
+    console.print(f"\none-step back-search towards {shown(each.answer)}", style="bold", highlight=False)
     tell(console, as_text(correction))
-    if first.value != target or always:
-        _tell_alternatives(console, log_probs, target, correction)
     if svg is not None:
         write_drawing(svg, as_svg(correction))
         tell(console, f"\ndrawn in {svg}")
-    return correction
 
 
-def _tell_alternatives(console: Console, log_probs: Tensor, target: Fraction, correction: Correction) -> None:
-    """The likeliest formulas that give the answer and how likely that is, or that there is none."""
-    budget = BUDGET if len(log_probs) <= LONGEST_TABLED else 1
-    found = posterior(GRAMMAR, Arithmetic, log_probs[None], None, [target], budget=budget)
-    exact = found.exact is None or bool(found.exact[0])
-    if not bool(found.found[0]):
-        tell(console, f"\n{_none(len(log_probs), target, exact)}")
-        return
-    heading = f"formulas that give {shown_value(target)}, by p(z | x, y)"
-    console.print(f"\n{heading}", style="bold", highlight=False)
-    formulas = ranked(found, SHOWN)
-    for each in formulas:
-        tell(console, f"  {each.probability:6.1%}  {' '.join(each.sentence)}")
-    summed = "summed exactly" if exact else "at least: the formula is too long to sum over all"
-    tell(console, f"  p(y | x) = {shown_ratio(found.log_z.item())}, {summed}")
-    if correction.sentence is None:
-        best = formulas[0].sentence
-        changed = sum(one != other for one, other in zip(best, correction.read.sentence, strict=True))
-        tell(console, f"\nThe likeliest of them, {' '.join(best)}, changes {changed} symbols.")
+def _said(each: Misread) -> str:
+    return f"{' '.join(map(shown, each.read))} = {shown(each.value)}"
 
 
-def _none(length: int, target: Fraction, exact: bool) -> str:
-    """That no formula gives the answer."""
-    count = f"{length} symbol{'s' if length > 1 else ''}"
-    gives = "gives" if exact else "was found that gives"
-    advice = "; is the answer exact? Write 7/3 rather than 2.33" if target.denominator > 1 else ""
-    return f"no formula of {count} {gives} {shown_value(target)}{advice}"
-
-
-def read(path: Path, network: Network, line: bool | None) -> Seen:
-    """The symbols at `path` and their scores; an error naming their number where no formula has it."""
-    symbols = load_symbols(path, network, line=line)
-    reading = Seen(symbols, log_probs_of(network, symbols.images))
-    if not reading.is_long_as_a_formula:
-        raise DataError(
-            f"{path}: {len(symbols.images)} symbols are in it ({' '.join(reading.symbol_by_symbol)}), and a "
-            f"formula has an odd number: digits with an operator between each two"
+def _test_part(run: Path, file: str | None) -> tuple[Task, Readings]:
+    """The task of a run, and what its best network reads in the test part."""
+    task, settings = load_config(run, None if file is None else find(file))
+    if not isinstance(task, Task):
+        raise NGSError(
+            f"{run} is a run of {task.name}, whose examples are not read one by one; look at it with "
+            f"`ngs report {run}`"
         )
-    return reading
+    parts = task.prepare(settings, torch.device("cpu")).parts
+    check_data(run / BEST, settings.data or parts.data.name, parts.data.digest)
+    return task, task.readings(run, BEST, settings, parts, "test", None)
+
+
+def _number(example: int, readings: Readings) -> int:
+    """From 0."""
+    if example > len(readings):
+        raise NGSError(f"--example is {example}, and the test part has {len(readings)} examples")
+    return example - 1
+
+
+def _correction(task: Task, readings: Readings, k: int) -> Correction:
+    """By the search of Algorithm 1 where symbols are replaced one by one, else by that of training."""
+    reasoner, z = readings.reasoner, readings.reading.symbols[k]
+    read, target = readings.sentence(z), readings.examples.answers[k]
+    if readings.reading.log_probs is not None and task.edits is None:
+        log_probs = readings.reading.log_probs[k, : len(read)]
+        return one_step(task.grammar, task.semantics, log_probs, target, read)
+    numbers = torch.tensor([k])
+    judge = reasoner.judge_of(readings.examples.batch(numbers.numpy()))
+    with torch.inference_mode():
+        found = back_search(z[None], readings.distribution(numbers).score, reasoner.edits, judge)
+    algebra = interpret(task.grammar, task.semantics)
+    first = Evaluated.of(task.grammar, algebra, read)
+    fixed = Evaluated.of(task.grammar, algebra, readings.sentence(found.z[0])) if found.found[0] else None
+    return Correction(first, target, first if fixed == first else fixed)

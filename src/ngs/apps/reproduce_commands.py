@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from ngs.apps.options import with_options
+from ngs.console.options import with_options
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.gathering import check_nothing_is_lost, gathered, recalled
 from ngs.experiments.catalogue.index import EXPERIMENTS, SOURCES, experiment

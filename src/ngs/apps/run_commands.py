@@ -12,20 +12,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ngs.apps.options import TaskOption
-from ngs.apps.printing import plain_console, print_json, tell
-from ngs.errors import NGSError
+from ngs.console.options import TaskOption
+from ngs.console.printing import plain_console, print_json, print_whole, tell
 from ngs.experiments import comparison
 from ngs.experiments.report.page import write_report
 from ngs.experiments.run import evaluate_run
-from ngs.experiments.seen_questions import Cause, PixelAnswers, ask_about_pictures
 from ngs.tasks.finding import find, installed
 from ngs.tasks.results.tables import in_percent
 from ngs.tasks.run_folder import load_config
 from ngs.tasks.trainable import MetricsView, Trainable
-
-QUESTIONS = 10
-"""About each picture, where no other number is given."""
 
 
 def evaluate(
@@ -39,26 +34,10 @@ def evaluate(
             "questions, `rendered` pictures."
         ),
     ] = None,
-    asking: Annotated[
-        Path | None,
-        typer.Option(
-            help="For a run of `ngs train scenes`: let this run of `ngs train clevr` answer questions about "
-            "the test pictures, from what is seen in them."
-        ),
-    ] = None,
-    questions: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"With --asking: questions about each picture; by default {QUESTIONS}."),
-    ] = None,
     task: TaskOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Test the network of a run: answers right, and what was read or seen right, by length or kind."""
-    if asking is not None:
-        _print_pixel_answers(ask_about_pictures(run, asking, questions or QUESTIONS, data), as_json)
-        return
-    if questions is not None:
-        raise NGSError(f"--questions is {questions}, and is for --asking; give that as well, or leave it out")
     given = None if task is None else find(task)
     name, scores = evaluate_run(run, data, given)
     if as_json:
@@ -67,24 +46,9 @@ def evaluate(
         print_scores(plain_console(), load_config(run, given).task, scores.as_facts(), name)
 
 
-def _print_pixel_answers(found: PixelAnswers, as_json: bool) -> None:
-    if as_json:
-        print_json(found.as_facts())
-        return
-    number = len(found.asked)
-    title = (
-        f"{found.data}, test part: {number} questions about {found.pictures} pictures, answered from pixels"
-    )
-    table = Table("", "questions", "share", title=title, title_justify="left")
-    counts = {"answers right": found.right} | {f"wrong, due to {each}": found.due_to(each) for each in Cause}
-    for what, count in counts.items():
-        table.add_row(what, str(count), f"{count / max(number, 1):.2%}")
-    _print_whole(plain_console(), table)
-
-
 def print_scores(console: Console, task: Trainable, scores: Mapping[str, Any], data: str) -> None:
     """How good a network is on the test part."""
-    _print_whole(console, table_of(task.metrics, scores, f"{data}, test part"))
+    print_whole(console, table_of(task.metrics, scores, f"{data}, test part"))
     for line in task.metrics.below(scores):
         tell(console, line)
 
@@ -159,10 +123,4 @@ def _print_comparison(task: Trainable, groups: list[comparison.Group], goal: flo
         means = ("-" if spread is None else f"{100 * spread.mean:.2f}" for spread in rest)
         shares = ["-" if first is None else in_percent(first), *means]
         table.add_row(group.data, what, str(len(group.seeds)), *shares, *times)
-    _print_whole(plain_console(), table)
-
-
-def _print_whole(console: Console, table: Table) -> None:
-    """As wide as it is: where it does not fit, its columns would lose digits."""
-    needed = console.measure(table, options=console.options.update(max_width=1000)).maximum
-    plain_console(width=max(console.width, needed), quiet=console.quiet).print(table)
+    print_whole(plain_console(), table)

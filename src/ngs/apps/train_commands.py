@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,8 +27,8 @@ from rich.progress import (
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from ngs.apps.options import with_options
-from ngs.apps.printing import plain_console, tell
+from ngs.console.options import with_options
+from ngs.console.printing import plain_console, tell
 from ngs.errors import NGSError
 from ngs.tasks.finding import find, names
 from ngs.tasks.trainable import Trainable
@@ -61,31 +62,9 @@ def _all_tasks() -> None:
 
 
 def _command_of(task: Trainable, called: str) -> Any:
-    def train(
-        settings: Any,
-        out: Annotated[
-            Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")
-        ] = None,
-        resume: Annotated[
-            Path | None,
-            typer.Option(help="Go on with the interrupted run in this folder; its own settings count."),
-        ] = None,
-        changed_task: Annotated[
-            bool,
-            typer.Option(
-                "--changed-task",
-                help="With --resume: go on although the file of the task was changed since.",
-            ),
-        ] = False,
-        overwrite: Annotated[
-            bool, typer.Option(help="Throw away a run that is in the folder already.")
-        ] = False,
-        threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
-    ) -> None:
-        _train(task, called, settings, out, resume, changed_task, overwrite, threads)
-
     alone = typer.Typer(add_completion=False)
-    alone.command(called, help=cleandoc(task.about))(with_options(train, task.settings))
+    train = with_options(partial(_train, task, called), task.settings)
+    alone.command(called, help=cleandoc(task.about))(train)
     return get_command(alone)
 
 
@@ -93,11 +72,22 @@ def _train(
     task: Trainable,
     called: str,
     settings: Any,
-    out: Path | None,
-    resume: Path | None,
-    changed_task: bool,
-    overwrite: bool,
-    threads: int | None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run; by default runs/TASK-METHOD-SEED.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Go on with the interrupted run in this folder; its own settings count."),
+    ] = None,
+    changed_task: Annotated[
+        bool,
+        typer.Option(
+            "--changed-task",
+            help="With --resume: go on although the file of the task was changed since.",
+        ),
+    ] = False,
+    overwrite: Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
 ) -> None:
     import torch
 
@@ -120,6 +110,11 @@ def _train(
         folder = Path("runs") / f"{task.name}-{settings.method}-{settings.seed}" if out is None else out
         if overwrite:
             remove(folder)
+        elif (folder / CONFIG).exists():
+            raise NGSError(
+                f"{folder} already holds a run; go on with: {again} {folder}; or give --overwrite, "
+                f"or another --out"
+            )
     try:
         events = train(
             task,

@@ -6,9 +6,7 @@ itself what it needs and how it is shown (`ngs.tasks.trainable`).
     run.py             one run, from its settings to its folder; also resumed
     record.py          what a run writes as it goes
     environment.py     versions, machine and commit
-    weights.py         what a run learned, in one file to give away
     comparison.py      several runs side by side
-    seen_questions.py  questions answered from pixels
     sweep              many jobs, on this machine or on a Ray cluster
     catalogue          the experiments of all tasks, from folders of runs to records and a page
     report             the HTML report of one run

@@ -78,7 +78,7 @@ class PrefixAutomaton:
         if known is not None:
             return known
         if symbol not in self._columns[state].scans:
-            raise ParseError(f"{self._shown(symbol)} cannot come here: {self._expected(state)}")
+            raise ParseError(f"{self._shown(symbol)} cannot come here: {self.expected(state)}")
         reached = self._next[state][symbol] = self._state(self._columns[state].scans[symbol])
         return reached
 
@@ -209,7 +209,8 @@ class PrefixAutomaton:
                 agenda.append((rest[1:], back))
         return frozenset(item for item in found if item[0] or item[1] == ROOT)
 
-    def _expected(self, state: int) -> str:
+    def expected(self, state: int) -> str:
+        """What may come next, in words."""
         symbols = " ".join(self.grammar.decode(self.legal(state)))
         if not symbols:
             return "the sentence is complete"

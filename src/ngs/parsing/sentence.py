@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from ngs.errors import BudgetError, ParseError
+from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Algebra, NormalSymbol, Step, TreeAlgebra, Value, normal_form
 from ngs.grammar.rules import Terminal
@@ -31,12 +32,20 @@ def parse(grammar: Grammar, sentence: Sequence[str]) -> Tree:
     """
     tree = find_tree(grammar, sentence)
     if tree is None:
-        grammar.encode(sentence)  # names a symbol that the grammar does not have
         raise ParseError(
-            f"{' '.join(sentence)!r} is not a sentence of the grammar; "
-            f"`recognises(grammar, sentence)` tells without an error"
+            f"{' '.join(sentence)!r} is not a sentence of the grammar: {_why(grammar, sentence)}"
         )
     return tree
+
+
+def _why(grammar: Grammar, sentence: Sequence[str]) -> str:
+    """Where a sentence leaves the language, and what could stand there."""
+    automaton = prefix_automaton(grammar)
+    symbols = grammar.encode(sentence)  # names a symbol that the grammar does not have
+    try:
+        return f"it is not complete: {automaton.expected(automaton.run(symbols))}"
+    except ParseError as error:
+        return str(error)
 
 
 def recognises(grammar: Grammar, sentence: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ an entry point in the group `ngs.tasks`. No other layer has to know it.
     hwf            handwritten formulas, learned from their values
     clevr          questions about scenes, learned from their answers
     pictures       pictures of scenes: rendering them, and seeing the objects in them
+    importing.py   what the commands that bring data in have in common
     report         what a task tells about a run on its page
     results        experiments as data, and their outcomes as tables and figures
     costs          what steps cost in seconds and memory

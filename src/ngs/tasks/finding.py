@@ -41,6 +41,11 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*BUILT_IN, *_references())))
 
 
+def every() -> list[Trainable]:
+    """The installed tasks, those that come along first."""
+    return [task for task in map(installed, names()) if task is not None]
+
+
 def installed(name: str) -> Trainable | None:
     """The task that is installed under a name, if there is one."""
     if name not in _references():

@@ -153,6 +153,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def settings_for(run: Path, wanted: Trainable, kind: type[SettingsT]) -> SettingsT:
     """The settings of a run, which must be one of this task; `kind` is what its settings are."""
+    if not run.exists():
+        raise DataError(f"{run} is no folder; give a run of `ngs train {wanted.name}`, or a file of weights")
     task, settings = load_config(run)
     if task.name != wanted.name or not isinstance(settings, kind):
         raise DataError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -160,6 +160,7 @@ class Task(Trainable):
     show: Callable[[Any], str] = as_picture
     """what a report shows of the inputs of one example, [time, ...] or whole: text or markup"""
     metrics: MetricsView = field(default_factory=MetricsView)
+    commands: Mapping[str, str] = field(default_factory=dict)
     file: TaskFile | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

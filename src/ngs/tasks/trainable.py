@@ -8,7 +8,7 @@ code for either.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,8 +122,13 @@ class Trainable(ABC):
     metrics: MetricsView = MetricsView()
     file: TaskFile | None = None
     """None of an installed task"""
-    sources: tuple[Source, ...] = ()
+    experiment_data: tuple[Source, ...] = ()
     """what `ngs reproduce` has an option for"""
+    commands: Mapping[str, str] = {}
+    """what it adds to the command line, once it is installed: name -> module:function, as Typer takes it.
+    `predict` and `explain` are for its own runs, `data import` and `data inspect` for what it `holds`."""
+    sources: str = ""
+    """what `data import` takes, in words"""
 
     @property
     def title(self) -> str:
@@ -159,6 +164,10 @@ class Trainable(ABC):
     def playground(self, server: Server) -> View | None:
         """What `ngs serve` shows of it besides its runs, if anything; called when a server starts."""
         return None
+
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        """Whether a file or folder has data of this task. `options` are given with it: `--scenes`, ..."""
+        return False
 
     def products(self) -> AbstractContextManager[None]:
         """How matrices are multiplied on a GPU. Charts and programs have small whole numbers only, which

@@ -79,7 +79,7 @@ def test_without_them_it_says_what_to_install(missing, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     result = RUNNER.invoke(app, ["serve"])
     assert result.exit_code == 1
-    assert "pip install 'ngs[serve]'" in result.output and f"{missing} is missing" in result.output
+    assert "pip install -e '.[serve]'" in result.output and f"{missing} is missing" in result.output
 
 
 def test_a_port_that_is_taken_is_named() -> None:

@@ -64,7 +64,7 @@ def serve(
     except ImportError as error:
         raise NGSError(
             f"the playground needs FastAPI and Uvicorn, and {error.name} is missing; "
-            f"install them: pip install 'ngs[serve]'"
+            f"install them, in the folder of the repository: pip install -e '.[serve]'"
         ) from None
     from ngs.apps.serve.front import front
     from ngs.apps.serve.guard import names_of

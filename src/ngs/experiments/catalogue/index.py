@@ -15,7 +15,7 @@ _ALL = [*(each for task in _TASKS for each in task.experiments()), cost.EXPERIME
 EXPERIMENTS: Mapping[str, Experiment] = {
     each.name: each for each in sorted(_ALL, key=lambda each: not each.in_paper)
 }
-SOURCES: Sequence[Source] = tuple(source for task in _TASKS for source in task.sources)
+SOURCES: Sequence[Source] = tuple(source for task in _TASKS for source in task.experiment_data)
 """The data of all tasks that experiments are done with."""
 
 

@@ -43,7 +43,9 @@ def run_on_ray(jobs: Iterable[Job], store: Store, *, cluster: str = "auto", per_
     try:
         import ray
     except ImportError:
-        raise NGSError("Ray is not installed; install the extra: pip install 'ngs[ray]'") from None
+        raise NGSError(
+            "Ray is not installed; install it, in the folder of the repository: pip install -e '.[ray]'"
+        ) from None
     return drive(jobs, store, lambda: Cluster(ray, store, cluster, per_gpu))
 
 

@@ -42,6 +42,8 @@ become examples.
     scores.py             answers and programs right, by kind and length
     scene_drawing.py      scenes from above, drawn for a page
     paper                 the paper's table and figures of questions, and experiments beside them
+    asking_commands.py    ngs ask and explain
+    data_commands.py      ngs data import and inspect
     report                what is shown of a run: its questions with their scenes and programs
     playground            what `ngs serve` shows: questions answered, programs corrected
     data                  grammars, the dictionary, and the wording of questions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ class ReadingQuestions(Trainable):
     name = "clevr"
     about = __doc__ or ""
     settings = TrainCLEVR
-    sources = (QUESTIONS,)
+    experiment_data = (QUESTIONS,)
     metrics = MetricsView(
         examples="questions",
         shares={"answers": "answers right", "programs": "programs right", "equivalent": "up to equivalence"},
@@ -42,6 +42,14 @@ class ReadingQuestions(Trainable):
         progress={"answers": "answers", "equivalent": "programs, up to equivalence,"},
         compared={"answers": "answers", "programs": "programs", "equivalent": "equivalent"},
     )
+
+    commands: Mapping[str, str] = {
+        "ask": "ngs.tasks.clevr.asking_commands:ask",
+        "explain": "ngs.tasks.clevr.asking_commands:explain",
+        "data import": "ngs.tasks.clevr.data_commands:bring_in",
+        "data inspect": "ngs.tasks.clevr.data_commands:show",
+    }
+    sources = "a folder with scenes and questions in the format of CLEVR v1.0"
 
     def prepare(self, settings: TrainCLEVR, device: torch.device) -> PreparedQuestions:
         from ngs.tasks.clevr.preparation import PreparedQuestions
@@ -59,6 +67,11 @@ class ReadingQuestions(Trainable):
         from ngs.tasks.clevr.packed import load
 
         return load(source).digest
+
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        from ngs.tasks.clevr import official, packed
+
+        return official.is_official(source) or official.is_zipped(source) or packed.FORMAT.is_at(source)
 
     def page(self) -> Page:
         from ngs.tasks.clevr.preparation import readings

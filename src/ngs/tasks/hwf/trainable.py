@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,11 +35,20 @@ class ReadingFormulas(Trainable):
     name = "hwf"
     about = __doc__ or ""
     settings = TrainHWF
-    sources = (FORMULAS, CLEAN_FORMULAS)
+    experiment_data = (FORMULAS, CLEAN_FORMULAS)
     metrics = MetricsView(
         examples="formulas",
         shares={"calculation": "answers right", "formula": "formulas right", "symbol": "symbols right"},
     )
+
+    commands: Mapping[str, str] = {
+        "tour": "ngs.tasks.hwf.tour:tour",
+        "predict": "ngs.tasks.hwf.reading_commands:predict",
+        "explain": "ngs.tasks.hwf.reading_commands:explain",
+        "data import": "ngs.tasks.hwf.data_commands:bring_in",
+        "data inspect": "ngs.tasks.hwf.data_commands:show",
+    }
+    sources = "HWF.zip or the folder with its content (data/expr_train.json, ...)"
 
     def prepare(self, settings: TrainHWF, device: torch.device) -> PreparedFormulas:
         from ngs.tasks.hwf.preparation import PreparedFormulas
@@ -57,6 +66,13 @@ class ReadingFormulas(Trainable):
         from ngs.tasks.hwf.packed import load
 
         return load(source).digest
+
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        from ngs.tasks.hwf import archive, packed
+
+        if source.is_dir() and not any(source.iterdir()):
+            return False
+        return archive.is_archive(source) or packed.FORMAT.is_at(source)
 
     def page(self) -> Page:
         from ngs.tasks.hwf.preparation import readings

@@ -22,6 +22,11 @@ seen.
     seen_objects.py          objects from the peaks of the maps
     seen_scene.py            a picture to its scene with relations, by a trained network
     scene_scores.py          how well scenes are seen
+    seen_questions.py        questions answered from pixels
+    weights.py               what a run learned, in one file to give away
+    seeing_commands.py       ngs see, quiz and weights
+    data_commands.py         ngs data import and inspect
+    render_command.py        ngs data render: pictures of our own
     report                   what is shown of a run: its pictures, with frames around mistakes
 
 What scenes and questions are is in `ngs.tasks.clevr`.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from ngs.errors import NGSError
+from ngs.learning.whole_file import replacing
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scenes import COLORS
 from ngs.tasks.pictures.picture_file import as_image
@@ -38,6 +41,18 @@ def annotated(given: SeenPicture, marked: Collection[int] = ()) -> Image.Image:
         pen.rectangle((x, y, x + width - 1, y + height - 1), fill=BEHIND_WORDS)
         pen.text((x + MARGIN, y + MARGIN), text, fill="white", font=font)
     return drawing
+
+
+def check_picture(path: Path | None) -> None:
+    """A drawing of a picture is a PNG file, and must be called one."""
+    if path is not None and path.suffix.lower() != ".png":
+        raise NGSError(f"{path} would be a PNG file; give --picture a name that ends in .png")
+
+
+def write_annotated(path: Path, seen: SeenPicture, marked: Collection[int] = ()) -> None:
+    """The picture with what was seen in it, as a PNG file, whole or not at all."""
+    with replacing(path) as stage:
+        annotated(seen, marked).save(stage, format="PNG")
 
 
 def places_of_labels(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,16 @@ class SeeingScenes(Trainable):
         below=_below,
     )
 
+    commands: Mapping[str, str] = {
+        "see": "ngs.tasks.pictures.seeing_commands:see",
+        "quiz": "ngs.tasks.pictures.seeing_commands:quiz",
+        "weights": "ngs.tasks.pictures.seeing_commands:weights",
+        "data import": "ngs.tasks.pictures.data_commands:bring_in",
+        "data inspect": "ngs.tasks.pictures.data_commands:show",
+        "data render": "ngs.tasks.pictures.render_command:render",
+    }
+    sources = "a folder with images of scenes, and --scenes"
+
     def prepare(self, settings: TrainScenes, device: torch.device) -> PreparedPictures:
         from ngs.tasks.pictures.preparation import PreparedPictures
 
@@ -77,6 +87,18 @@ class SeeingScenes(Trainable):
         from ngs.tasks.pictures.picture_packed import imported
 
         return imported(source).digest
+
+    def holds(self, source: Path, options: Collection[str]) -> bool:
+        """Folders of other tasks hold images as well; those have lists or questions beside them."""
+        from ngs.tasks.clevr.official import is_official
+        from ngs.tasks.hwf.archive import LISTS
+        from ngs.tasks.pictures.picture_folder import holds_images
+        from ngs.tasks.pictures.picture_packed import FORMAT
+
+        if FORMAT.is_at(source) or any(each.startswith(("--scenes", "--held-out")) for each in options):
+            return True
+        others = is_official(source) or any(source.rglob(LISTS[0]))
+        return source.is_dir() and not others and holds_images(source)
 
     def page(self) -> Page:
         from ngs.tasks.pictures.preparation import gallery

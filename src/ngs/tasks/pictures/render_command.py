@@ -17,8 +17,8 @@ import typer
 from rich.progress import track
 from torch import Tensor
 
-from ngs.apps.options import device_of
-from ngs.apps.printing import plain_console, tell
+from ngs.console.options import device_of
+from ngs.console.printing import plain_console, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.scenes import Scene

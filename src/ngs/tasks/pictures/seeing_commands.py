@@ -1,4 +1,4 @@
-"""`ngs see` and `ngs weights`: the scene in a picture, and what a run learned to see in a file of its own."""
+"""`ngs see`, `quiz` and `weights`: scenes in pictures, questions about them, what was learned in a file."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from ngs.apps.printing import one_by_one, plain_console, tell
-from ngs.apps.written_files import check_apart, check_free, write_annotated
+from ngs.console.printing import one_by_one, plain_console, print_json, print_whole, tell
+from ngs.console.written_files import check_apart, check_free
 from ngs.errors import DataError
-from ngs.experiments.weights import card_of, write_weights
 from ngs.learning.whole_file import replacing
 from ngs.tasks.clevr.official_scene import scene_to_official
 from ngs.tasks.clevr.program_text import description
+from ngs.tasks.pictures.picture_drawing import write_annotated
 from ngs.tasks.pictures.picture_file import read_picture
 from ngs.tasks.pictures.preparation import load_scene_reader
+from ngs.tasks.pictures.seen_questions import Cause, ask_about_pictures
 from ngs.tasks.pictures.seen_scene import SeenPicture, seen_camera
+from ngs.tasks.pictures.weights import card_of, write_weights
 from ngs.tasks.run_folder import BEST
 
 
@@ -90,6 +92,36 @@ def _table(path: Path, given: SeenPicture) -> Table:
         sides = " ".join(f"{side:.0f}" for side in box)
         table.add_row(str(k), description(thing), f"{score:.1%}", f"{x:.2f} {y:.2f}", sides)
     return table
+
+
+def quiz(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run of `ngs train scenes`, or a file of `ngs weights`.")
+    ],
+    reader: Annotated[
+        Path, typer.Argument(metavar="READER", help="A run that reads questions, of `ngs train clevr`.")
+    ],
+    questions: Annotated[int, typer.Option(min=1, help="Questions about each picture.")] = 10,
+    data: Annotated[str | None, typer.Option(help="Ask about this data instead: a packed file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Ask questions about the test pictures, to be answered from what is seen in them.
+
+    Tells the share of right answers, and whether wrong ones are due to seeing or to reading.
+    """
+    found = ask_about_pictures(run, reader, questions, data)
+    if as_json:
+        print_json(found.as_facts())
+        return
+    number = len(found.asked)
+    title = (
+        f"{found.data}, test part: {number} questions about {found.pictures} pictures, answered from pixels"
+    )
+    table = Table("", "questions", "share", title=title, title_justify="left")
+    counts = {"answers right": found.right} | {f"wrong, due to {each}": found.due_to(each) for each in Cause}
+    for what, count in counts.items():
+        table.add_row(what, str(count), f"{count / max(number, 1):.2%}")
+    print_whole(plain_console(), table)
 
 
 def weights(

@@ -1,10 +1,11 @@
-"""Options of several commands: a frozen configuration, one option for each field, and a device."""
+"""Options of several commands: a run, its task, a configuration with an option for each field, a device."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from dataclasses import Field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -14,6 +15,7 @@ from ngs.errors import NGSError
 if TYPE_CHECKING:
     import torch
 
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 TaskOption = Annotated[
     str | None,
     typer.Option(

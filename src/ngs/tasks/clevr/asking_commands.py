@@ -1,8 +1,7 @@
-"""`ngs ask`: a question about a scene; and how `ngs explain` tells why its answer was wrong."""
+"""`ngs ask` and `ngs explain`: a question about a scene, and what was misread if its answer is wrong."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ngs.apps.printing import plain_console, print_json, tell
-from ngs.apps.written_files import check_apart, check_picture, write_annotated, write_drawing
+from ngs.console.options import RunFolder
+from ngs.console.printing import plain_console, print_json, tell
+from ngs.console.written_files import check_apart, write_drawing
 from ngs.errors import NGSError
 from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.clevr.correction import correct
@@ -25,16 +25,14 @@ from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
-from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.pictures.picture_drawing import check_picture, write_annotated
 from ngs.tasks.pictures.picture_file import read_picture
 from ngs.tasks.pictures.preparation import load_scene_reader
 from ngs.tasks.pictures.seen_scene import SeenPicture
-from ngs.tasks.run_folder import load_config
 
 EMBEDDED_SCENES = 200
 """Scenes of the embedded data for validation: those to ask about where no other is given."""
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as `ngs train` makes it.")]
 SceneFile = Annotated[
     Path | None,
     typer.Option(
@@ -143,11 +141,26 @@ def _check_alone(scene: Path | None, image_index: int | None, scene_number: int 
         raise NGSError(f"--image and {' and '.join(given)} were given; a question is about one of them")
 
 
-def explain_question(
-    run: Path, question: str, answer: str, given: GivenScene, is_lenient: bool, svg: Path | None
+def explain(
+    run: RunFolder,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In English, about one scene.")],
+    answer: Annotated[str, typer.Option(help="The answer it should have: yes, 3, red, cube.")],
+    svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
+    scene: SceneFile = None,
+    image_index: ImageIndex = None,
+    scene_number: SceneNumber = None,
+    lenient: Lenient = False,
 ) -> None:
-    """What was misread in a question whose answer is known."""
-    correction = correct(_reader(run, is_lenient), question, given.scene, answer.strip().lower())
+    """Find out what was misread in a question about a scene, if the answer should be another.
+
+    Prints the likeliest program with what every step of it gives. Where that
+    is not the answer: the modules that change places in one step of
+    back-search, the corrected program, and the likeliest of the programs that
+    do give the answer.
+    """
+    check_apart([svg], [scene])
+    given = scene_given(scene, image_index, scene_number)
+    correction = correct(_reader(run, lenient), question, given.scene, answer.strip().lower())
     console = plain_console()
     _tell_scene(console, given)
     tell(console, as_text(correction))
@@ -155,13 +168,6 @@ def explain_question(
     if svg is not None:
         write_drawing(svg, drawn_correction(correction))
         tell(console, f"\ndrawn in {svg}")
-
-
-def is_asked(run: Path) -> bool:
-    """Whether a run answers questions. What is no run at all is told elsewhere."""
-    with suppress(NGSError):
-        return isinstance(load_config(run).settings, TrainCLEVR)
-    return False
 
 
 def _reader(run: Path, is_lenient: bool) -> QuestionReader:

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from ngs.errors import NGSError
 
@@ -21,6 +22,12 @@ def plain_console(*, stderr: bool = False, quiet: bool = False, width: int | Non
 def tell(console: Console, text: str) -> None:
     """A line that is not broken, so that paths in it can be copied."""
     console.print(text, highlight=False, soft_wrap=True)
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """As wide as it is: where it does not fit, its columns would lose digits."""
+    needed = console.measure(table, options=console.options.update(max_width=1000)).maximum
+    plain_console(width=max(console.width, needed), quiet=console.quiet).print(table)
 
 
 def print_json(facts: Any) -> None:

@@ -19,7 +19,6 @@ from ngs.learning.whole_file import replacing
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
-from ngs.tasks.results.tables import rows_of
 from ngs.tasks.run_folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, Configured, read_facts, settings_for
 
 MOST_BYTES = 40_000_000
@@ -86,10 +85,10 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
     """What one should know before using the file, in Markdown."""
     config, result, environment = kept["config"], kept["result"], kept["environment"]
     test = result["test"]
-    shares = [[what, _percent(test[share])] for share, what in MEASURES.items()]
+    shares = [(what, _percent(test[share])) for share, what in MEASURES.items()]
     if test["position_error"] is not None:
         near = f"{test['position_error']:.3f}; {test['position_error_95']:.3f}"
-        shares.append(["distance from where an object stands: mean; 95% within", near])
+        shares.append(("distance from where an object stands: mean; 95% within", near))
     about = {
         "file": f"{size / 1e6:.1f} MB, safetensors, {parameters:,} numbers in float32",
         "SHA-256": sha256,
@@ -99,7 +98,7 @@ def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int
         f"{environment.get('device')}; the network of step {step:,}",
         "commit": environment.get("commit") or "unknown",
     }
-    settings = [[key.replace("_", " "), str(value)] for key, value in config.items()]
+    settings = [(key.replace("_", " "), str(value)) for key, value in config.items()]
     return f"""# {name}
 
 A network that sees the scene in a CLEVR picture of 480x320 pixels: up to ten objects with box, size, color, \
@@ -109,21 +108,25 @@ material and shape, and where they stand on the ground. Made by `ngs weights`; u
 ngs see {name} picture.png
 ```
 
-{rows_of(["", ""], list(map(list, about.items())))}
+{_table(list(about.items()))}
 
 {_command(environment.get("command"))}\
 ## Measured on the test part ({test["pictures"]:,} pictures, {test["objects"]:,} objects)
 
-{rows_of(["", ""], shares)}
+{_table(shares)}
 
 ## Settings
 
-{rows_of(["", ""], settings)}
+{_table(settings)}
 
 ## Limits
 
 CLEVR's objects, colors and camera alone; at most ten objects; how objects are turned is not seen.
 """
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(f"| {name} | {value} |" for name, value in (("", ""), ("---", "---"), *rows))
 
 
 def _data(result: dict[str, Any]) -> str:

@@ -1,34 +1,54 @@
-"""Handwritten formulas for `ngs data`: packed, counted, and told about."""
+"""`ngs data` with handwritten formulas: packed, counted, and told about."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
 from random import Random
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from ngs.apps.data_reports import count_table, reading_images, some, tell_packed
-from ngs.apps.printing import plain_console, print_json, tell
+from ngs.console.data_reports import count_table, reading_images, some, tell_packed
+from ngs.console.printing import plain_console, print_json, tell
 from ngs.tasks.faults import listed
 from ngs.tasks.hwf import archive, packed
 from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.inspection import Inspection, inspect
 from ngs.tasks.hwf.splitting import leak_free
+from ngs.tasks.importing import AsJSON, Name, Out, Overwrite, SkipFaulty, Source, to_be_packed
 
 
-def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool, rebuild: Random | None) -> None:
-    """Pack what `source` holds into the file `path`; with `rebuild`, without leaks."""
+def bring_in(
+    source: Annotated[
+        Path, typer.Argument(help="The archive (HWF.zip), the folder with its content, or a packed file.")
+    ],
+    out: Out = None,
+    name: Name = None,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--leak-free/--as-published",
+            help="Write the formulas again, so that no test image occurs in training.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Deals out the images of a leak-free split.")] = 0,
+    skip_faulty: SkipFaulty = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Check handwritten formulas, and pack them into one file that loads at once."""
+    path, name = to_be_packed(source, out, name, overwrite, f"-leak-free-{seed}" if rebuild else "")
     reading = _read(source, skip_faulty)
-    data = leak_free(reading.data, rebuild) if rebuild else reading.data
+    data = leak_free(reading.data, Random(seed)) if rebuild else reading.data
     data = dataclasses.replace(data, name=name)
     packed.write(path, data)
     tell_packed(path, _summary(data), "hwf", lambda console: _print_findings(console, reading, inspect(data)))
 
 
-def show(source: Path, *, as_json: bool) -> None:
-    """What `source` holds: formulas and images by length and symbol, leaks, contradictions."""
+def show(source: Source, as_json: AsJSON = False) -> None:
+    """Count formulas and images by length and symbol, and find leaks and contradictions."""
     reading = _read(source, skip_faulty=True)
     found = inspect(reading.data)
     if as_json:

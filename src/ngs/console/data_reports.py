@@ -5,26 +5,33 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Table
 
-from ngs.apps.printing import plain_console, tell
+from ngs.console.printing import plain_console, tell
 
 SHOWN = 20
 """Things that a message names; the rest are counted, and --json names all."""
 
 
 @contextmanager
+def shown_reading(*columns: ProgressColumn) -> Iterator[Callable[..., None]]:
+    """What is being read, on a terminal; what this gives changes what is shown of it."""
+    console = plain_console(stderr=True)
+    shown = (TextColumn("{task.description}"), *columns)
+    with Progress(*shown, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield partial(bar.update, bar.add_task("reading", total=None))
+
+
+@contextmanager
 def reading_images() -> Iterator[Callable[[int, int], None]]:
     """A bar that is told how many of how many images have been read."""
-    console = plain_console(stderr=True)
-    columns = (TextColumn("reading images"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("images", total=None)
-        yield lambda done, images: bar.update(task, completed=done, total=images)
+    with shown_reading(BarColumn(), MofNCompleteColumn()) as show:
+        yield lambda done, images: show(description="reading images", completed=done, total=images)
 
 
 def tell_packed(path: Path, summary: str, task: str, findings: Callable[[Console], None]) -> None:

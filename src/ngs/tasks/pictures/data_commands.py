@@ -1,53 +1,67 @@
-"""Pictures of scenes for `ngs data`: packed, counted, and told about."""
+"""`ngs data` with pictures of scenes: packed, counted, and told about."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ngs.apps.data_reports import count_table, reading_images, tell_packed
-from ngs.apps.printing import plain_console, print_json, tell
+import typer
+
+from ngs.console.data_reports import count_table, reading_images, tell_packed
+from ngs.console.printing import plain_console, print_json, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr.scenes import ATTRIBUTES
-from ngs.tasks.hwf.archive import LISTS
-from ngs.tasks.pictures.picture_folder import holds_images, read_folder
+from ngs.tasks.importing import AsJSON, Out, Overwrite, Source, to_be_packed
+from ngs.tasks.pictures.picture_folder import read_folder
 from ngs.tasks.pictures.picture_packed import FORMAT, read, write
 from ngs.tasks.pictures.pictures import PictureData, Pictures
 
 PARTS = ("train", "test")
 
 
-def check_not_ours(source: Path) -> None:
-    """Refuse what is of pictures where something else is to be packed, or counted from a folder.
-
-    Folders of handwritten formulas hold images as well; those are told by their lists.
-    """
+def bring_in(
+    source: Annotated[Path, typer.Argument(help="The folder with the images.")],
+    scenes: Annotated[
+        Path | None,
+        typer.Option(help="The file with their scenes, as CLEVR has it (.json or .json.gz)."),
+    ] = None,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A text file with the names of the images to be tested on; by default those of the list "
+            "that comes with NGS, or a tenth where none of them is there."
+        ),
+    ] = None,
+    out: Out = None,
+    name: Annotated[
+        str | None, typer.Option(help="What results call the data set; by default as --out is called.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Check pictures of scenes, and pack them into one file that loads at once."""
     if FORMAT.is_at(source):
         raise DataError(
             f"{source} holds pictures and is packed already; train with it: "
             f"ngs train scenes --data {shlex.quote(str(source))}"
         )
-    if source.is_dir() and holds_images(source) and not any(source.rglob(LISTS[0])):
-        raise DataError(
-            f"{source} holds images without scenes or formulas; bring pictures of scenes in with: "
-            f"ngs data import {shlex.quote(str(source))} --scenes FILE"
-        )
-
-
-def bring_in(source: Path, path: Path, name: str, *, scenes: Path, held_out: Path | None) -> None:
-    """Pack the pictures in the folder `source` into the file `path`."""
     if not source.is_dir():
         raise DataError(f"{source} is no folder; --scenes is for a folder of images")
+    if scenes is None:
+        raise _without_scenes(source)
+    name = name or (None if out is None else out.stem)  # folders of images are called `images`
+    path, name = to_be_packed(source, out, name, overwrite)
     with reading_images() as progress:
         data = read_folder(source, scenes, name=name, held_out=held_out, progress=progress)
     write(path, data)
     tell_packed(path, _summary(data), "scenes", lambda console: None)
 
 
-def show(source: Path, *, as_json: bool) -> None:
-    """What a packed file holds: pictures by number of objects, objects by attribute, what shows of them."""
+def show(source: Source, as_json: AsJSON = False) -> None:
+    """Count pictures by number of objects, objects by attribute, and what shows of them."""
+    if not FORMAT.is_at(source):
+        raise _without_scenes(source)
     data = read(source)
     found = {part: _counts(pictures) for part, pictures in zip(PARTS, (data.train, data.test), strict=True)}
     if as_json:
@@ -66,6 +80,13 @@ def show(source: Path, *, as_json: bool) -> None:
             f"{part}: of the least visible object {found[part]['least_visible']:,} pixels show; "
             f"{found[part]['hidden']:,} objects are hidden",
         )
+
+
+def _without_scenes(source: Path) -> DataError:
+    return DataError(
+        f"{source} holds images without scenes or formulas; bring pictures of scenes in with: "
+        f"ngs data import {shlex.quote(str(source))} --scenes FILE"
+    )
 
 
 def _summary(data: PictureData) -> str:

@@ -1,34 +1,39 @@
-"""Questions about scenes for `ngs data`: packed, counted, and told about."""
+"""`ngs data` with questions about scenes: packed, counted, and told about."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import TimeElapsedColumn
 
-from ngs.apps.data_reports import count_table, some, tell_packed
-from ngs.apps.printing import plain_console, print_json, tell
+from ngs.console.data_reports import count_table, shown_reading, some, tell_packed
+from ngs.console.printing import plain_console, print_json, tell
 from ngs.errors import DataError
 from ngs.tasks.clevr import official, packed
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.inspection import Inspection, PartInspection, inspect
 from ngs.tasks.faults import listed
+from ngs.tasks.importing import AsJSON, Name, Out, Overwrite, SkipFaulty, Source, to_be_packed
 
 EVERY = 1000
 """Elements read between two signs of progress."""
 
 
-def is_ours(source: Path) -> bool:
-    """Whether `source` holds questions about scenes, packed or as published."""
-    if official.is_zipped(source):
-        raise DataError(f"{source} is an archive of questions about scenes; unpack it and give the folder")
-    return official.is_official(source) or packed.FORMAT.is_at(source)
-
-
-def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool) -> None:
-    """Pack what `source` holds into the file `path`."""
+def bring_in(
+    source: Annotated[
+        Path, typer.Argument(help="The folder (CLEVR_v1.0) with scenes and questions, or a packed file.")
+    ],
+    out: Out = None,
+    name: Name = None,
+    skip_faulty: SkipFaulty = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Check questions about scenes, and pack them into one file that loads at once."""
+    path, name = to_be_packed(source, out, name, overwrite)
     reading = _read(source, skip_faulty)
     data = dataclasses.replace(reading.data, name=name)
     packed.write(path, data)
@@ -36,8 +41,8 @@ def bring_in(source: Path, path: Path, name: str, *, skip_faulty: bool) -> None:
     tell_packed(path, _summary(data), "clevr", lambda console: _print_findings(console, reading, found))
 
 
-def show(source: Path, *, as_json: bool) -> None:
-    """What `source` holds, and what the dictionary and the programs make of it."""
+def show(source: Source, as_json: AsJSON = False) -> None:
+    """Count questions and scenes, and say what the dictionary and the programs make of them."""
     reading = _read(source, skip_faulty=True)
     found = inspect(reading.data)
     if as_json:
@@ -59,16 +64,15 @@ def show(source: Path, *, as_json: bool) -> None:
 
 def _read(source: Path, skip_faulty: bool) -> official.Reading:
     """What is in a folder of official files or a packed file."""
+    if official.is_zipped(source):
+        raise DataError(f"{source} is an archive of questions about scenes; unpack it and give the folder")
     if packed.FORMAT.is_at(source):
         return official.Reading(packed.read(source), ())
-    console = plain_console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("reading")
+    with shown_reading(TimeElapsedColumn()) as bar:
 
         def progress(file: Path, index: int) -> None:
             if index % EVERY == 0:
-                bar.update(task, description=f"reading {file.name}: {index:,}")
+                bar(description=f"reading {file.name}: {index:,}")
 
         return official.read(source, skip_faulty=skip_faulty, progress=progress)
 

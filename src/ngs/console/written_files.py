@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
 from ngs.errors import NGSError
-from ngs.learning.whole_file import replacing
-from ngs.tasks.pictures.picture_drawing import annotated
-from ngs.tasks.pictures.seen_scene import SeenPicture
 
 
 def check_apart(written: Iterable[Path | None], given: Iterable[Path | None]) -> None:
@@ -28,12 +25,6 @@ def check_free(path: Path, overwrite: bool) -> None:
         raise NGSError(f"{path} exists; give another --out, or replace it with --overwrite")
 
 
-def check_picture(path: Path | None) -> None:
-    """A drawing of a picture is a PNG file, and must be called one."""
-    if path is not None and path.suffix.lower() != ".png":
-        raise NGSError(f"{path} would be a PNG file; give --picture a name that ends in .png")
-
-
 def write_drawing(path: Path, text: str) -> None:
     """An SVG drawing, into the file that --svg names."""
     try:
@@ -42,9 +33,3 @@ def write_drawing(path: Path, text: str) -> None:
         raise NGSError(
             f"{path} cannot be written: {error.strerror or error}; give --svg another file"
         ) from None
-
-
-def write_annotated(path: Path, seen: SeenPicture, marked: Collection[int] = ()) -> None:
-    """The picture with what was seen in it, as a PNG file, whole or not at all."""
-    with replacing(path) as stage:
-        annotated(seen, marked).save(stage, format="PNG")

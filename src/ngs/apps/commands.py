@@ -1,0 +1,96 @@
+"""Groups of commands: those of a table and those that the tasks add, each imported when it is called.
+
+Most commands need PyTorch, which takes seconds to import: a list of commands is made without it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+from ngs.tasks.finding import every
+from ngs.tasks.trainable import Trainable
+
+
+class Commands(TyperGroup):
+    """The commands of a table, and those of the tasks."""
+
+    table: ClassVar[Mapping[str, str]]
+    """by name, where each is: module:function"""
+    by_task: ClassVar[Collection[str]]
+    """those of the table that a task may have in its own way"""
+    group: ClassVar[str] = ""
+    """what stands before these names among the commands of a task"""
+
+    def task_of(self, arguments: Sequence[str]) -> Trainable | None:
+        """The task of what a command is given, if that says so."""
+        raise NotImplementedError
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(dict.fromkeys((*self.table, *self._added())))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """As it is listed."""
+        place = self.table.get(cmd_name) or self._added().get(cmd_name)
+        return None if place is None else TyperCommand(cmd_name, help=_about(place))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, listed, rest = super().resolve_command(ctx, args)
+        if listed is None:
+            return name, listed, rest
+        return name, _loaded(str(name), self._place(str(name), rest)), rest
+
+    def _added(self) -> dict[str, str]:
+        """What the tasks add to this group."""
+        found: dict[str, str] = {}
+        for task in every():
+            for called, place in task.commands.items():
+                group, _, name = called.rpartition(" ")
+                if group == self.group:
+                    found.setdefault(name, place)
+        return found
+
+    def _place(self, name: str, arguments: Sequence[str]) -> str:
+        """Where a command is."""
+        if name not in self.table:
+            return self._added()[name]
+        task = self.task_of(arguments) if name in self.by_task else None
+        own = {} if task is None else task.commands
+        return own.get(f"{self.group} {name}".strip(), self.table[name])
+
+
+def given(arguments: Sequence[str]) -> list[str]:
+    """The arguments that are no options; values of options may be among them."""
+    return [each for each in arguments if not each.startswith("-")]
+
+
+def _about(place: str) -> str | None:
+    """What a command says about itself, read from its file where that is possible without running it."""
+    module, _, name = place.partition(":")
+    spec = find_spec(module)
+    if spec is not None and spec.origin is not None:
+        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return ast.get_docstring(node)
+    found = getattr(import_module(module), name)
+    return found.info.help if isinstance(found, typer.Typer) else found.__doc__
+
+
+def _loaded(name: str, place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        group = get_group(found)
+        group.name = name
+        return group
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(found)
+    return get_command(alone)
