@@ -23,10 +23,10 @@ import measuring
 import torch
 from torch.utils.benchmark import timer
 
-from ngs.experiments.catalogue.settings import our_clevr, paper_clevr
 from ngs.gpu import rounded_products
 from ngs.kernels import DEVICES, NAMES, devices
 from ngs.learning.loop import Trainer
+from ngs.tasks.clevr.paper.settings import ours, paper
 from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
@@ -88,7 +88,7 @@ def main() -> None:
     given = measuring.asked(options)
     if not torch.cuda.is_available():
         sys.exit("There is no GPU here, so kernels cannot be measured.")
-    runs = {"our settings": our_clevr, "the paper's": paper_clevr}
+    runs = {"our settings": ours, "the paper's": paper}
     begun = {kind: PreparedQuestions(config(data=given.clevr), given.device) for kind, config in runs.items()}
     rows = {}
     with rounded_products():  # as in a run

@@ -16,7 +16,7 @@ import torch
 
 from ngs.console.options import device_of
 from ngs.experiments.environment import environment, peak_memory_mb
-from ngs.experiments.timed_steps import timed
+from ngs.tasks.costs.timed_steps import timed
 
 WARM_UP = 1
 """Times that work is done before it is timed."""

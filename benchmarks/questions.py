@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.timed_steps import timed
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
@@ -18,6 +17,7 @@ from ngs.tasks.clevr.execution import execute
 from ngs.tasks.clevr.packed import load
 from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.scene_sampling import scenes
+from ngs.tasks.costs.timed_steps import timed
 
 ONE_BY_ONE, AT_ONCE = 2_000, 100_000
 """Programs executed by the reference and (at least) in a batch, in each round."""

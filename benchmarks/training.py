@@ -16,11 +16,11 @@ import measuring
 import torch
 
 from ngs.experiments.environment import peak_memory_mb
-from ngs.experiments.timed_steps import timed, training_steps
 from ngs.gpu import rounded_products
 from ngs.learning.methods import METHODS
 from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.costs.timed_steps import timed, training_steps
 from ngs.tasks.hwf.preparation import PreparedFormulas
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.settings import EMBEDDED

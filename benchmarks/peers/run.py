@@ -23,11 +23,11 @@ import numpy as np
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.comparison import Spread
 from ngs.experiments.environment import environment
-from ngs.experiments.results.tables import rows_of
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 from ngs.tasks.hwf.packed import load
+from ngs.tasks.results.outcome import Spread
+from ngs.tasks.results.tables import rows_of
 
 HERE = Path(__file__).resolve().parent
 GOAL = 0.985

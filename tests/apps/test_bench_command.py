@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from ngs.apps import bench_command
 from ngs.apps.cli import app
-from ngs.experiments.timed_steps import Actions
 from ngs.grammar.library import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
+from ngs.tasks.costs.timed_steps import Actions
 
 RUNNER = CliRunner()
 MS = {"fast": [8.0, 8.0, 8.0, 8.0], "slow": [1.0, 2.0, 6.0, 9.0]}

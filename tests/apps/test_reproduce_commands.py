@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from click.testing import Result
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
@@ -18,21 +17,19 @@ from ngs.apps import reproduce_commands
 from ngs.apps.cli import app
 from ngs.errors import NGSError
 from ngs.experiments.catalogue import index, page
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.environment import environment
-from ngs.experiments.job import Job, address
-from ngs.experiments.record import Record
-from ngs.experiments.results.outcome import Outcome, read_outcome
-from ngs.experiments.results.tables import Section, table
-from ngs.experiments.run import Progress
 from ngs.experiments.sweep.attempt import Event
 from ngs.experiments.sweep.store import Store, addressed
-from ngs.tasks.run_folder import ENVIRONMENT, RESULT
+from ngs.tasks.hwf.trainable import FORMULAS
+from ngs.tasks.results.experiment import Cell, Experiment, Means
+from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, address
+from ngs.tasks.results.outcome import Outcome, read_outcome
+from ngs.tasks.results.tables import Section, table
+from ngs.tasks.run_folder import RESULT
 
 
 @dataclass(frozen=True)
-class Known:
+class Known(Measurement):
     """A job whose result is known; where there is a file that forbids it, it fails."""
 
     share: float
@@ -45,13 +42,11 @@ class Known:
     def facts(self) -> dict[str, Any]:
         return {"job": "known", "share": self.share, "seed": self.seed}
 
-    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         if Path(self.forbidden).exists():
             raise NGSError("the ink is dry; buy some")
-        record = Record(folder, writes=True)
-        record.write(ENVIRONMENT, environment(torch.device("cpu")))
-        record.write(RESULT, {"test": {"calculation": self.share}})
-        yield Progress(1, 1, {})
+        yield Progress(0, 1, {})
+        return {"test": {"calculation": self.share}}
 
 
 def tiny(folder: Path, name: str = "tiny") -> Experiment:
@@ -71,7 +66,7 @@ def tiny(folder: Path, name: str = "tiny") -> Experiment:
         text = f"{table(outcome, 'calculation')}\n\n![A figure]({{tiny-figure}})"
         return Section(text, {"tiny-figure": Figure()})
 
-    return Experiment(name, "A tiny one", "It asks little.", ("hwf",), cells, cells, show)
+    return Experiment(name, "A tiny one", (FORMULAS,), cells, cells, show)
 
 
 @pytest.fixture
@@ -303,6 +298,7 @@ def test_the_full_experiment_goes_where_it_is_told(there: Path) -> None:
     assert [path.name for path in (there / "docs/results").iterdir()] == ["tiny.json"]
     assert (there / "runs/figures/tiny-figure.svg").exists()
 
+    (there / "docs/results/tiny.md").write_text("It asks little.\n")
     written = ngs("results", "docs")
     assert written.exit_code == 0 and written.output == "written to docs/results.md\n"
     text = (there / "docs/results.md").read_text(encoding="utf-8")

@@ -12,17 +12,19 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.job import DEFAULTS, Job, Trained, address, data_facts
-from ngs.experiments.jobs.corrections import Corrections
-from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.jobs.workloads import BatchSize, Digits
+from ngs.experiments.sweep.attempt import do
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.costs.step_cost import StepCost
+from ngs.tasks.costs.workloads import Digits
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.paper.long import LongTest
+from ngs.tasks.hwf.paper.workloads import BatchSize
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.results.corrections import Corrections
+from ngs.tasks.results.job import DEFAULTS, Job, Trained, address, data_facts
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, RESULT, load_config
 from ngs.tasks.settings import RunSettings
 from tests.experiments.finished_runs import facts_of
@@ -140,7 +142,7 @@ def test_a_missing_data_set_is_named() -> None:
 
 def begun(job: Trained, folder: Path) -> None:
     """Stop after the first checkpoint."""
-    events = job.do(folder, [])
+    events = do(job, folder, [])
     while not (folder / CHECKPOINT).exists():
         next(events)
     events.close()  # type: ignore[attr-defined]
@@ -157,23 +159,23 @@ def test_a_run_goes_on_though_its_data_were_moved(formulas: str, tmp_path: Path)
     first.rename(second)
     moved = trained(replace(job.settings, data=str(second)))
     assert address(moved) == name
-    steps = [progress.step for progress in moved.do(tmp_path / "run", [])]
+    steps = [progress.step for progress in do(moved, tmp_path / "run", [])]
     assert steps[0] > 2 and steps[-1] == 6
     assert load_config(tmp_path / "run").settings == moved.settings
 
-    list(moved.do(tmp_path / "whole", []))
+    list(do(moved, tmp_path / "whole", []))
     run, whole = facts_of(tmp_path / "run"), facts_of(tmp_path / "whole")
     assert run == whole and (tmp_path / "run" / CONFIG).exists()
 
 
 def test_a_run_that_did_not_reach_a_checkpoint_begins_anew(formulas: str, tmp_path: Path) -> None:
     job = trained(TrainHWF(data=formulas, steps=12, validate_every=12, batch_size=8, validation=0.2))
-    events = job.do(tmp_path / "run", [])
+    events = do(job, tmp_path / "run", [])
     next(events)
     events.close()  # type: ignore[attr-defined]
     assert (tmp_path / "run" / CONFIG).exists() and not (tmp_path / "run" / CHECKPOINT).exists()
-    list(job.do(tmp_path / "run", []))
-    list(job.do(tmp_path / "whole", []))
+    list(do(job, tmp_path / "run", []))
+    list(do(job, tmp_path / "whole", []))
     assert facts_of(tmp_path / "run") == facts_of(tmp_path / "whole")
 
 
@@ -183,7 +185,7 @@ def test_other_data_are_not_gone_on_with(formulas: str, tmp_path: Path) -> None:
     packed_formulas.write(tmp_path / "other.ngs", embedded(seed=1, train=60, test=20, lengths={1: 1}))
     other = trained(replace(job.settings, data=str(tmp_path / "other.ngs")))
     with pytest.raises(DataError, match=r"other\.ngs is not what .*run was trained on so far"):
-        list(other.do(tmp_path / "run", []))
+        list(do(other, tmp_path / "run", []))
     assert load_config(tmp_path / "run").settings == job.settings
 
 
@@ -191,4 +193,4 @@ def test_the_defaults_are_those_that_addresses_count_on() -> None:
     """Whoever changes a default of a training run counts DEFAULTS up, and then this digest changes too."""
     defaults = [as_facts(TrainHWF()), as_facts(TrainCLEVR()), DEFAULTS]
     text = json.dumps(defaults, sort_keys=True)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "af4c8acdda204f23"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "9d63a64d91c4188c"

@@ -245,6 +245,26 @@ def test_of_equally_good_networks_the_later_is_kept(
     assert [row["test"]["accuracy"] for row in rows] == [0.01, 0.02, 0.03, 0.4]
 
 
+def test_more_tests_at_the_beginning_change_nothing_else(short: Short, tmp_path: Path) -> None:
+    plain = short.but(steps=20, validate_every=5, test_curve=True)
+    grown = plain.but(test_growth=1.5)
+    plain.finished(tmp_path / "plain")
+    grown.finished(tmp_path / "grown")
+
+    def tested(name: str) -> dict[int, Any]:
+        return {row["step"]: row["test"] for row in read_rows(tmp_path / name / METRICS) if "test" in row}
+
+    assert list(tested("plain")) == [5, 10, 15, 20]
+    assert list(tested("grown")) == [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20]
+    assert tested("plain").items() <= tested("grown").items()
+    same = ("best", "early", "result", "choice", "checkpoint")
+    plain_facts, grown_facts = facts_of(tmp_path / "plain"), facts_of(tmp_path / "grown")
+    assert [plain_facts[name] for name in same] == [grown_facts[name] for name in same]
+    (tmp_path / "plain" / RESULT).unlink()
+    grown.finished(tmp_path / "plain", resume=True)
+    assert facts_of(tmp_path / "plain")["result"] == grown_facts["result"]
+
+
 # What is refused
 
 

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from ngs.errors import DataError, NGSError, ParseError
-from ngs.experiments.job import address, data_facts
 from ngs.experiments.record import read_rows
 from ngs.experiments.run import evaluate_run
 from ngs.tasks.clevr.program import Program
@@ -28,6 +27,7 @@ from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
 from ngs.tasks.pictures.seen_questions import Cause, ask_about_pictures
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.pictures.weights import write_weights
+from ngs.tasks.results.job import address, data_facts
 from ngs.tasks.run_folder import BEST, CONFIG, ENVIRONMENT, METRICS, RESULT
 from tests.experiments.finished_runs import facts_of, finished
 from tests.experiments.training import as_facts, train, trained

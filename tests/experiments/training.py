@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ngs.experiments import run
-from ngs.experiments.job import Trained
 from ngs.tasks import finding
+from ngs.tasks.results.job import Trained
 from ngs.tasks.run_folder import Configured
 from ngs.tasks.settings import RunSettings
 from ngs.tasks.trainable import Trainable

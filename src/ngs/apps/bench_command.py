@@ -16,11 +16,12 @@ from torch import Tensor
 from ngs.console.options import device_of
 from ngs.console.printing import plain_console, print_json
 from ngs.experiments.environment import environment
-from ngs.experiments.jobs.workloads import FormulaLength
-from ngs.experiments.timed_steps import timed
 from ngs.gpu import rounded_products
 from ngs.grammar.library import arithmetic
 from ngs.learning.examples import Examples
+from ngs.learning.loop import Settings
+from ngs.learning.methods import METHODS
+from ngs.networks.lenet import NETWORKS, SIDE
 from ngs.parsing.earley import parse_aligned
 from ngs.parsing.independent import independent
 from ngs.reasoning.arithmetic import Arithmetic
@@ -31,6 +32,7 @@ from ngs.search.multi_step import multi_step
 from ngs.search.one_step import one_step
 from ngs.search.reasoner import reasoner
 from ngs.search.support import posterior
+from ngs.tasks.costs.timed_steps import timed, training_steps
 
 GRAMMAR, LENGTH, BATCH = arithmetic(), 7, 64
 FEW = 8
@@ -114,8 +116,13 @@ def posterior_speed(device: torch.device, rounds: int) -> Speed:
 
 def training_speed(device: torch.device, rounds: int) -> Speed:
     """A step of the small network that learns from answers, against one that learns from labels."""
-    methods = ("posterior", "supervised")
-    _, steps = FormulaLength(BATCH).at(LENGTH, methods, WARM_UP + rounds, device)
+    scores, answers = unsure(LENGTH)
+    images = torch.rand(BATCH, LENGTH, 1, SIDE, SIDE, generator=torch.Generator().manual_seed(0))
+    labels = independent(GRAMMAR, scores).best().symbols.tolist()
+    reasons = reasoner(GRAMMAR, Arithmetic, Examples.of(list(images), answers, labels).to(device))
+    network = partial(NETWORKS["small"], len(GRAMMAR.symbols))
+    methods = {name: METHODS[name] for name in ("posterior", "supervised")}
+    steps = training_steps(methods, reasons, network, Settings(BATCH), WARM_UP + rounds)
     return compared(rounds, "training", steps["posterior"], "from labels", steps["supervised"], part=BATCH)
 
 

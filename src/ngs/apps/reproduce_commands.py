@@ -5,25 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import make_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import typer
 
+from ngs.console.options import with_options
 from ngs.errors import NGSError
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
-from ngs.experiments.catalogue.gathering import gathered
-from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
-from ngs.experiments.catalogue.page import illustrated, listed, records, write_page
-from ngs.experiments.catalogue.recalling import check_nothing_is_lost, recalled
-from ngs.experiments.job import Job, address
-from ngs.experiments.results.outcome import Outcome, Run, write_outcome
-from ngs.experiments.results.tables import provenance
+from ngs.experiments.catalogue.gathering import check_nothing_is_lost, gathered, recalled
+from ngs.experiments.catalogue.index import EXPERIMENTS, SOURCES, experiment
+from ngs.experiments.catalogue.page import RECORDS, illustrated, listed, records, write_page
 from ngs.experiments.sweep.attempt import Events
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import run_on_ray
 from ngs.experiments.sweep.store import Store, addressed
+from ngs.tasks.results.experiment import Cell, Experiment, Means, jobs_of
+from ngs.tasks.results.job import Job, address
+from ngs.tasks.results.outcome import Outcome, Run, write_outcome
+from ngs.tasks.results.tables import provenance
+from ngs.tasks.settings import setting
+from ngs.tasks.trainable import Source
 
 Sweep = Callable[[Sequence[Job], Store, int | None], Events]
 WHERE: Mapping[str, Sweep] = {
@@ -37,7 +40,12 @@ SILENCE = 60.0
 """Seconds after which a run that goes on says where it is."""
 
 
-def reproduce(
+def _parameter(source: Source) -> str:
+    return source.option.replace("-", "_")
+
+
+def _reproduce(
+    places: Any,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Which; see --list.")
     ] = None,
@@ -74,9 +82,6 @@ def reproduce(
     on: Annotated[
         str, typer.Option(help=f"Where to run: {', '.join(WHERE)} (an existing cluster).")
     ] = "here",
-    hwf: Annotated[str, typer.Option(help="HWF, as imported.")] = Means.hwf,
-    hwf_clean: Annotated[str, typer.Option(help="HWF-clean, as imported.")] = Means.hwf_clean,
-    clevr: Annotated[str, typer.Option(help="CLEVR, as imported.")] = Means.clevr,
     device: Annotated[
         str | None,
         typer.Option(help="Where costs are measured: cpu or cuda. [default: cuda if there is one]"),
@@ -99,7 +104,8 @@ def reproduce(
     if on not in WHERE:
         raise NGSError(f"--on is {on!r}; choose from {', '.join(WHERE)}")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    means = Means(hwf, hwf_clean, clevr, seeds or (QUICK_SEEDS if quick else SEEDS), device)
+    data = {source: getattr(places, _parameter(source)) for source in SOURCES}
+    means = Means(data, seeds or (QUICK_SEEDS if quick else SEEDS), device)
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
     scale = "-quick" if quick else ""
@@ -123,11 +129,19 @@ def reproduce(
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
 
+Places = make_dataclass(
+    "Places",
+    [(_parameter(each), str, setting(each.path, f"{each.title}, as imported.")) for each in SOURCES],
+)
+"""Where the data of each source are: an option for each."""
+reproduce = with_options(_reproduce, Places)
+
+
 def results(
     docs: Annotated[Path, typer.Argument(help="The folder of the documentation.")] = Path("docs"),
 ) -> None:
     """Write results.md and its figures from the records in results/ of the same folder."""
-    outcomes = records(docs / "results")
+    outcomes = records(docs / RECORDS)
     if not outcomes:
         raise NGSError(f"{docs / 'results'} holds no records; make some: ngs reproduce NAME --record DIR")
     typer.echo(f"written to {write_page(outcomes, docs)}")

@@ -16,9 +16,9 @@ from ngs.console.options import TaskOption
 from ngs.console.printing import plain_console, print_json, print_whole, tell
 from ngs.experiments import comparison
 from ngs.experiments.report.page import write_report
-from ngs.experiments.results.tables import in_percent
 from ngs.experiments.run import evaluate_run
 from ngs.tasks.finding import find, installed
+from ngs.tasks.results.tables import in_percent
 from ngs.tasks.run_folder import load_config
 from ngs.tasks.trainable import MetricsView, Trainable
 

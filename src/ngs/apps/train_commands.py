@@ -34,7 +34,7 @@ from ngs.tasks.finding import find, names
 from ngs.tasks.trainable import Trainable
 
 if TYPE_CHECKING:
-    from ngs.experiments.run import Progress as Event
+    from ngs.tasks.results.job import Progress as Event
 
 
 class Tasks(TyperGroup):
@@ -203,7 +203,7 @@ def _follow(
             if "loss" in row:
                 speed = f"{event.step / row['seconds']:.1f} steps/s" if row["seconds"] else ""
                 bar.update(shown, description=f"{row['lesson']}, loss {row['loss']:.3f}", speed=speed)
-            elif "chosen_step" not in row:
+            elif "validation" in row and "chosen_step" not in row:
                 done = f"{lesson}, step {row['step']:>5}   {row['seconds']:7.1f} s"
                 tell(bar.console, f"{done}   validation: {task.metrics.line(row['validation'])}")
     return row

@@ -7,15 +7,9 @@ itself what it needs and how it is shown (`ngs.tasks.trainable`).
     record.py          what a run writes as it goes
     environment.py     versions, machine and commit
     comparison.py      several runs side by side
-    job.py             work whose result is kept, known by what it depends on
-    jobs               the jobs that are no training runs
     sweep              many jobs, on this machine or on a Ray cluster
-    catalogue          the experiments of the results page, as data
-    results            their outcomes as tables and figures
+    catalogue          the experiments of all tasks, from folders of runs to records and a page
     report             the HTML report of one run
-    timed_steps.py     things timed in turn, training steps among them
-    tensor_memory.py   peak memory of tensors
-    power_law.py       exponents of growth, by least squares
 
 Nothing here prints or reads the command line: that is for `apps`. What any user of the library could need
 belongs to `learning`.

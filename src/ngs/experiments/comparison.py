@@ -5,31 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.report.outcome import Result, Run, read_run
-from ngs.experiments.results.curves import curves_figure, save, together
+from ngs.tasks.results.curves import curves_figure, save, together
+from ngs.tasks.results.outcome import Spread
 from ngs.tasks.run_folder import ENVIRONMENT
 from ngs.tasks.trainable import Trainable
 
-TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve")
+TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve", "test_growth")
 """Settings that have a place of their own in a group, or change no result."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The values of some runs, their mean and sample standard deviation."""
-
-    mean: float
-    deviation: float | None
-    """None of a single run"""
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        return cls(mean(values), stdev(values) if len(values) > 1 else None, tuple(values))
 
 
 @dataclass(frozen=True)
@@ -67,7 +53,9 @@ def seeds_together(
     groups: dict[tuple[str, Any], list[Run]] = {}
     for folder in folders:
         run = read_run(folder, task)
-        config = replace(run.config, seed=0, test_curve=False)  # neither makes it another experiment
+        config = replace(
+            run.config, seed=0, test_curve=False, test_growth=0
+        )  # none makes it another experiment
         groups.setdefault((run.task.name, config), []).append(run)
     return groups
 

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ngs.experiments.record import Record
 from ngs.learning import tensor_file
 from ngs.learning.loop import Step, Trainer, batch_taken
 from ngs.tasks.finding import find
+from ngs.tasks.results.job import Progress
 from ngs.tasks.run_folder import (
     A_CHECKPOINT,
     A_NETWORK,
@@ -40,6 +41,7 @@ from ngs.tasks.run_folder import (
     read_facts,
     remove,
 )
+from ngs.tasks.settings import CHANGES_NO_RESULT
 from ngs.tasks.trainable import Metrics, Prepared, Trainable
 
 BEST_PREFIX = "best."
@@ -48,17 +50,6 @@ FEW = 20
 """Validation examples; a network that is chosen by fewer is chosen by chance."""
 LOG_EVERY = 10
 """Steps between lines of metrics: reading a loss waits for the device."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run is: after some steps, or after a validation."""
-
-    step: int
-    steps: int
-    """at most"""
-    row: Mapping[str, Any]
-    """what was measured"""
 
 
 def train(
@@ -159,7 +150,8 @@ def training(
 def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
     """An NGSError where a run cannot be gone on with."""
     earlier = load_config(folder, config.task)
-    if replace(earlier.settings, data=config.settings.data) != config.settings:
+    may_differ = {name: getattr(config.settings, name) for name in CHANGES_NO_RESULT}
+    if replace(earlier.settings, **may_differ) != config.settings:
         raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     file, before = config.task.file, read_facts(folder / CONFIG).get(TASK_FILE)
     known = before.get("sha256") if isinstance(before, dict) else None
@@ -209,7 +201,7 @@ class _Run:
             self.folder / CHECKPOINT, A_CHECKPOINT, "train anew into another folder"
         )
         own = json.loads(json.dumps(self.config.as_facts()))
-        checked = own.keys() - {"data", TASK_FILE}
+        checked = own.keys() - {*CHANGES_NO_RESULT, TASK_FILE}
         others = [name for name in own if name in checked and facts["config"].get(name) != own[name]]
         if others:
             raise DataError(
@@ -242,15 +234,19 @@ class _Run:
             losses.append(step)
             validating = step.number % self.settings.validate_every == 0 or not trainer.steps_left
             # Before each checkpoint too: a resumed run then tells the same, and NaN is never saved as good.
-            if step.number % LOG_EVERY == 0 or validating:
+            testing = self.settings.test_curve and (validating or self.settings.tests_at(step.number))
+            if step.number % LOG_EVERY == 0 or validating or testing:
                 row = _row(losses)  # waits for the device
                 self.seconds, begin = self.seconds + time.perf_counter() - begin, time.perf_counter()
                 losses.clear()
                 yield self._tell({**row, "seconds": round(self.seconds, 3)})
             if validating:
-                told = self._tell(self._validate(step.number))
+                told = self._tell({**self._validate(step.number), **(self._tested() if testing else {})})
                 self._checkpoint()  # after the row: a resumed run keeps the rows up to its checkpoint
                 yield told
+            elif testing:
+                yield self._tell({"step": step.number, "seconds": round(self.seconds, 3), **self._tested()})
+            if validating or testing:
                 begin = time.perf_counter()
         yield self._finish()
 
@@ -273,10 +269,11 @@ class _Run:
             self._keep(BEST, self.best_weights, step)
         if step <= self.settings.validate_every:
             self._keep(EARLY, self.trainer.learned.state_dict(), step)
-        row = {"step": step, "seconds": round(self.seconds, 3), "validation": metrics.as_facts()}
-        if self.settings.test_curve:
-            row["test"] = self.prepared.test(self.trainer.learned).as_facts()
-        return row
+        return {"step": step, "seconds": round(self.seconds, 3), "validation": metrics.as_facts()}
+
+    def _tested(self) -> dict[str, Any]:
+        """How good the network is on the test part: for curves, and nothing is chosen by it."""
+        return {"test": self.prepared.test(self.trainer.learned).as_facts()}
 
     def _checkpoint(self) -> None:
         tensors, place = self.trainer.state()

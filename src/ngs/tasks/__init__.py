@@ -14,6 +14,8 @@ an entry point in the group `ngs.tasks`. No other layer has to know it.
     pictures       pictures of scenes: rendering them, and seeing the objects in them
     importing.py   what the commands that bring data in have in common
     report         what a task tells about a run on its page
+    results        experiments as data, and their outcomes as tables and figures
+    costs          what steps cost in seconds and memory
     playground     what a task shows in `ngs serve`
     source.py      where the data of a task come from, and how they are divided
     image_file.py  an image file from anywhere, decoded safely

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ngs.errors import NGSError
@@ -32,6 +33,8 @@ METHODS = (
     "supervised",
 )
 """The names of `ngs.learning.methods.METHODS`."""
+CHANGES_NO_RESULT = ("data", "test_growth")
+"""Settings on which no result depends: where the data are (what they are is told apart), and more tests."""
 STARTS = ("likeliest", "sample")
 PRECISIONS = ("float32", "bfloat16")
 
@@ -62,6 +65,10 @@ class RunSettings:
     validation: float = setting(0.05, "The share of those to hold out and choose the checkpoint by.")
     validate_every: int = setting(50, "Steps between validations; each also writes a checkpoint.")
     test_curve: bool = setting(False, "Also test at each validation, for curves; nothing is chosen by it.")
+    test_growth: float = setting(
+        0.0,
+        "With --test-curve, also test at steps that grow by this factor, from the first on; 0: do not.",
+    )
     seed: int = setting(
         0,
         "Seeds every random number but those that make and divide the data: they are the same for each.",
@@ -84,6 +91,8 @@ class RunSettings:
                 )
         if self.steps < 0:
             raise NGSError(f"steps is {self.steps}; it must be 0 or more")
+        if self.test_growth and self.test_growth <= 1:
+            raise NGSError(f"test_growth is {self.test_growth}; give a factor above 1, or 0 to leave it out")
         self.check_positive("validate_every")
         _ = self.settings  # checks the rest
 
@@ -91,6 +100,19 @@ class RunSettings:
         for name in names:
             if getattr(self, name) < 1:
                 raise NGSError(f"{name} is {getattr(self, name)}; it must be at least 1")
+
+    def tests_at(self, step: int) -> bool:
+        """Whether a curve has a point here, be there a validation or not: a power of the growth, rounded up.
+
+        >>> [step for step in range(1, 40) if RunSettings(test_growth=1.5).tests_at(step)]
+        [1, 2, 3, 4, 6, 8, 12, 18, 26, 39]
+        """
+        if not self.test_growth:
+            return False
+        power = 1.0
+        while ceil(power) < step:
+            power *= self.test_growth
+        return ceil(power) == step
 
     @property
     def settings(self) -> Settings:

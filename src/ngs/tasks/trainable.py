@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ngs.learning.loop import Augmentation, Lesson
+    from ngs.tasks.costs.step_cost import StepCost
     from ngs.tasks.playground.view import Server, View
     from ngs.tasks.report.gallery import Page
+    from ngs.tasks.results.experiment import Experiment
 
 
 class Metrics(Protocol):
@@ -98,6 +100,17 @@ class TaskFile:
     sha256: str
 
 
+@dataclass(frozen=True)
+class Source:
+    """Data that experiments about a task are done with."""
+
+    option: str
+    """of `ngs reproduce`, which says where they are"""
+    title: str
+    path: str
+    """where they are, unless somebody says otherwise"""
+
+
 class Trainable(ABC):
     """What a network can learn. Subclass it for what has no grammar; otherwise make a `Task`."""
 
@@ -109,6 +122,8 @@ class Trainable(ABC):
     metrics: MetricsView = MetricsView()
     file: TaskFile | None = None
     """None of an installed task"""
+    experiment_data: tuple[Source, ...] = ()
+    """what `ngs reproduce` has an option for"""
     commands: Mapping[str, str] = {}
     """what it adds to the command line, once it is installed: name -> module:function, as Typer takes it.
     `predict` and `explain` are for its own runs, `data import` and `data inspect` for what it `holds`."""
@@ -137,6 +152,14 @@ class Trainable(ABC):
     @abstractmethod
     def page(self) -> Page:
         """How a page about a run is made: its sections, and what is read anew for them."""
+
+    def experiments(self) -> Sequence[Experiment]:
+        """Tables and figures about the task, for the page of results."""
+        return ()
+
+    def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
+        """Steps that are timed as their work grows, by row of the table of costs; `quick`: few and small."""
+        return {}
 
     def playground(self, server: Server) -> View | None:
         """What `ngs serve` shows of it besides its runs, if anything; called when a server starts."""

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.job import Job, Trained
-from ngs.experiments.jobs.corrections import Corrections
-from ngs.experiments.jobs.long_test import LongTest
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.jobs.workloads import ProgramLength
 from ngs.networks.pointer import Size
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.embedded import synthetic
+from ngs.tasks.clevr.paper.workloads import ProgramLength
+from ngs.tasks.clevr.trainable import QUESTIONS
+from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
+from ngs.tasks.hwf.paper.long import LongTest
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS
+from ngs.tasks.results.corrections import Corrections
+from ngs.tasks.results.experiment import Cell, Experiment, Means
+from ngs.tasks.results.job import Job, Trained
 from ngs.tasks.settings import RunSettings
 from tests.experiments.training import trained
 
@@ -50,7 +52,8 @@ class Data:
         return cls(*map(str, paths), str(folder / "questions.ngs"))
 
     def means(self, seeds: int = 1) -> Means:
-        return Means(self.formulas, self.other_formulas, self.questions, seeds)
+        there = {FORMULAS: self.formulas, CLEAN_FORMULAS: self.other_formulas, QUESTIONS: self.questions}
+        return Means(there, seeds)
 
 
 def smaller(experiment: Experiment, data: Data) -> Experiment:

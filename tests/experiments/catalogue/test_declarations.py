@@ -10,16 +10,22 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.catalogue import clevr_tables, hwf_curves, hwf_steps, hwf_tables
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
-from ngs.experiments.catalogue.index import EXPERIMENTS, experiment
-from ngs.experiments.job import Job, Trained, address
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.results.published import published
+from ngs.experiments.catalogue.index import EXPERIMENTS, SOURCES, experiment
+from ngs.tasks.clevr.paper import tables as clevr_tables
 from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.clevr.trainable import QUESTIONS, ReadingQuestions
+from ngs.tasks.costs.step_cost import StepCost
+from ngs.tasks.hwf.paper import curves as hwf_curves
+from ngs.tasks.hwf.paper import tables as hwf_tables
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS, ReadingFormulas
+from ngs.tasks.results.experiment import Cell, Experiment, Means, addresses_of, jobs_of
+from ngs.tasks.results.job import Job, Trained, address
+from ngs.tasks.results.outcome import read_outcome
+from ngs.tasks.results.tables import Published, published
 from ngs.tasks.settings import RunSettings
 from tests.experiments.catalogue.small import Data
+from tests.experiments.training import trained
 
 PAPER = ("hwf-table", "hwf-curves", "hwf-steps", "hwf-examples", "clevr-table", "clevr-curves")
 OURS = ("clevr-rates", "clevr-examples", "hwf-lengths", "hwf-leak", "hwf-long", "cost")
@@ -44,7 +50,7 @@ def test_all_experiments_are_there() -> None:
     assert set(EXPERIMENTS) == {*PAPER, *OURS}
     for name, each in EXPERIMENTS.items():
         assert each.name == name and experiment(name) is each
-        assert set(each.needs) <= {"hwf", "hwf_clean", "clevr"}
+        assert set(each.needs) <= set(SOURCES)
     with pytest.raises(NGSError, match="there is no experiment 'hwf-tabel'; choose from hwf-table, hwf-cu"):
         experiment("hwf-tabel")
 
@@ -78,26 +84,27 @@ def test_what_is_needed_is_what_is_read(name: str, data: Data) -> None:
     means = data.means()
     cells = EXPERIMENTS[name].cells(means, quick=False)
     read = {config.data for config in (*configs(cells), *configs(cells, instead=True))}
-    assert read - {"embedded"} == {getattr(means, need) for need in EXPERIMENTS[name].needs}
+    assert read - {"embedded"} == set(map(means.path, EXPERIMENTS[name].needs))
     quick = EXPERIMENTS[name].cells(Means(), quick=True)
     assert {config.data for config in configs(quick)} <= {"embedded"}
 
 
 @pytest.mark.parametrize("name", [name for name, each in EXPERIMENTS.items() if each.needs])
 def test_missing_data_are_named_before_anything_is_run(name: str, tmp_path: Path) -> None:
-    means = Means(*(str(tmp_path / each) for each in ("a.ngs", "b.ngs", "c.ngs")))
-    missing = ", ".join(str(getattr(means, need)) for need in EXPERIMENTS[name].needs)
+    means = Means({source: str(tmp_path / f"{source.option}.ngs") for source in SOURCES})
+    missing = ", ".join(map(means.path, EXPERIMENTS[name].needs))
     with pytest.raises(DataError) as error:
         EXPERIMENTS[name].cells(means, quick=False)
     assert str(error.value).startswith(f"{missing}: there is no such file; make it with `ngs data import`")
-    assert "--quick" in str(error.value)
+    options = [f"--{source.option}" for source in EXPERIMENTS[name].needs]
+    assert all(option in str(error.value) for option in (*options, "--quick"))
 
 
 def test_only_what_is_missing_is_named(data: Data) -> None:
-    means = replace(data.means(), hwf_clean="nowhere.ngs")
+    means = Means({**data.means().data, CLEAN_FORMULAS: "nowhere.ngs"})
     with pytest.raises(DataError, match=r"^nowhere\.ngs: there is no such file"):
-        means.check(means.hwf, means.hwf_clean)
-    means.check(means.hwf, means.clevr)
+        means.check([FORMULAS, CLEAN_FORMULAS])
+    means.check([FORMULAS, QUESTIONS])
 
 
 # The paper's settings
@@ -120,17 +127,6 @@ def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
     assert methods["NGS-m-BS"] == "m-bs"
     pretrained = {cell.row for cell in cells for run in configs([cell]) if run.pretrain}  # type: ignore[union-attr]
     assert pretrained == {"NGS-RL-Pretrain", "NGS-MAPO-Pretrain"}
-
-
-def test_the_table_of_formulas_ends_with_our_settings_which_the_leak_shares(data: Data) -> None:
-    ours = [cell for cell in hwf_tables.TABLE.full(data.means(3)) if cell.row in hwf_tables.OURS]
-    assert [cell.column for cell in ours] == ["25%", "50%", "75%", "100%"]
-    (leak,) = [
-        cell
-        for cell in hwf_tables.LEAK.full(data.means(3))
-        if (cell.row, cell.column) == ("posterior", "HWF")
-    ]
-    assert ours[-1].jobs == leak.jobs
 
 
 def test_the_curves_of_formulas_are_longer(data: Data) -> None:
@@ -161,25 +157,22 @@ def test_the_table_of_questions_has_the_papers_settings(data: Data) -> None:
 # What experiments share is run once
 
 
-def test_the_curve_of_five_steps_is_that_of_m_bs(data: Data) -> None:
-    (five,) = (
-        cell
-        for cell in hwf_steps.full(data.means(3))
-        if (cell.row, cell.column) == ("m = 5", hwf_steps.WHOLE)
-    )
-    (m_bs,) = (cell for cell in hwf_curves.full(data.means(3)) if cell.row == "NGS-m-BS")
-    assert addresses(five.jobs) == addresses(m_bs.jobs)
-
-
 @pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
-def test_curves_of_questions_are_those_of_the_table(quick: bool, data: Data) -> None:
-    table, curves = (
-        each.cells(data.means(3), quick=quick) for each in (clevr_tables.TABLE, clevr_tables.CURVES)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("hwf-curves", "hwf-table"),
+        ("hwf-steps", "hwf-curves"),
+        ("hwf-leak", "hwf-table"),
+        ("clevr-curves", "clevr-table"),
+        ("clevr-rates", "clevr-table"),
+    ],
+)
+def test_what_experiments_share_is_run_once(one: str, other: str, quick: bool, data: Data) -> None:
+    first, second = (
+        addresses_of(EXPERIMENTS[name].cells(data.means(3), quick=quick)) for name in (one, other)
     )
-    both = [(cell, other) for cell in curves for other in table if places([cell]) == places([other])]
-    assert [cell.row for cell, _ in both] == ["NS-RL", "NGS-RL", "NGS-m-BS"]
-    for cell, other in both:
-        assert addresses(cell.jobs) == addresses(other.jobs)
+    assert first & second
 
 
 def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
@@ -196,32 +189,64 @@ def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
             assert (config.start == "likeliest") == cell.row.endswith("from the likeliest")
 
 
-def test_curves_of_formulas_begin_with_those_of_the_table(data: Data) -> None:
-    table = addresses(list(jobs_of(hwf_tables.TABLE.full(data.means(3)))))
-    assert set(addresses(list(jobs_of(hwf_curves.full(data.means(3)), instead=True)))) <= set(table)
+# Records
+
+RECORDS = Path(__file__).parents[3] / "docs" / "results"
+DIGESTS = {
+    FORMULAS: "33ad933d9d150c521b8414d6b2aae16fa85a9f939b43525a86b9eef02d872dd5",
+    CLEAN_FORMULAS: "9b754ef336d67c58cf34487155a3bc50b9636f161b2d3ff74016d43b0330bf2f",
+    QUESTIONS: "50bfc3bb058965bc1011de66577c97fda6f858398103d113de01784e121b0869",
+}
+"""Of the data that the records are about."""
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_run_on_record_is_one_that_is_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a setting, its default or a declaration has changed, and the runs would be done again."""
+    for task in (ReadingFormulas, ReadingQuestions):
+        monkeypatch.setattr(task, "digest", lambda self, source: Path(source).name)
+    device = "cuda" if "cuda" in (RECORDS / f"{name}.json").read_text(encoding="utf-8") else "cpu"
+    asked = {
+        (cell.row, cell.column, address(job))
+        for cell in EXPERIMENTS[name].full(Means(DIGESTS, seeds=3, device=device))
+        for job in cell.jobs
+    }
+    places = read_outcome(RECORDS / f"{name}.json").places
+    assert {(place.row, place.column, run.address) for place in places for run in place.runs} <= asked
+    assert sum(len(place.runs) for place in places) == len(asked)
+
+
+def test_curves_of_the_paper_begin_with_the_first_steps(data: Data) -> None:
+    """Which no address tells: nothing but the curve depends on it."""
+    for each in (hwf_curves.full(data.means()), clevr_tables.CURVES.full(data.means())):
+        for config in configs(each):
+            tested = [step for step in range(1, 1001) if config.tests_at(step)]
+            assert config.test_curve and tested[:5] == [1, 2, 3, 4, 5] and 25 < len(tested) < 40
+            assert address(trained(config)) == address(trained(replace(config, test_growth=0.0)))
 
 
 # What was published
 
 
 @pytest.mark.parametrize(
-    "each, label",
+    "each, known",
     [
-        (hwf_tables.TABLE, "tab_HME_reult_acc_data_percentage"),
-        (hwf_tables.TABLE, "tab_HME_symbol_acc_data_percentage"),
-        (clevr_tables.TABLE, "tab_CLEVR_acc_data_percentage"),
+        (hwf_tables.TABLE, published("ngs.tasks.hwf.paper", "tab_HME_reult_acc_data_percentage")),
+        (hwf_tables.TABLE, published("ngs.tasks.hwf.paper", "tab_HME_symbol_acc_data_percentage")),
+        (clevr_tables.TABLE, published("ngs.tasks.clevr.paper", "tab_CLEVR_acc_data_percentage")),
     ],
+    ids=["calculation", "symbol", "answers"],
 )
-def test_the_papers_tables_are_declared_whole(each: Experiment, label: str, data: Data) -> None:
+def test_the_papers_tables_are_declared_whole(each: Experiment, known: Published, data: Data) -> None:
     cells = each.cells(data.means(), quick=False)
-    theirs = [(row, column) for row, values in published(label).values.items() for column in values]
-    assert len(theirs) == 4 * len(published(label).values)
+    theirs = [(row, column) for row, values in known.values.items() for column in values]
+    assert len(theirs) == 4 * len(known.values)
     assert [place for place in places(cells) if place in theirs] == theirs
 
 
 def test_others_tested_the_same_lengths(data: Data) -> None:
     cells = hwf_tables.ONE_LENGTH.full(data.means())
-    known = published("one_length_only")
+    known = published("ngs.tasks.hwf.paper", "one_length_only")
     assert {column for values in known.values.values() for column in values} == {c.column for c in cells}
     assert not set(known.values) & {cell.row for cell in cells}
     for cell in cells:

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from ngs.errors import DataError
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means, jobs_of
 from ngs.experiments.catalogue.gathering import gathered
-from ngs.experiments.environment import environment
-from ngs.experiments.job import Job, address
-from ngs.experiments.record import Record
-from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.tables import Section
-from ngs.experiments.run import Progress
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.results.experiment import Cell, Experiment, Means, jobs_of
+from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, address
+from ngs.tasks.results.outcome import Outcome, Place
+from ngs.tasks.results.tables import Section
 from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT
 
 
 @dataclass(frozen=True)
-class Known:
+class Known(Measurement):
     """A job whose result is known."""
 
     share: float
@@ -37,9 +33,7 @@ class Known:
     def facts(self) -> dict[str, Any]:
         return {"job": "known", "share": self.share}
 
-    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
-        record = Record(folder, writes=True)
-        record.write(ENVIRONMENT, environment(torch.device("cpu"), ["ngs", "known"]))
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         tested = {"examples": 3, "calculation": self.share / 3, "symbol": None, "by_length": {"1": {}}}
         rows = [
             {"step": 1, "seconds": 0.5, "validation": {"calculation": 1.0}, "test": tested},
@@ -47,15 +41,15 @@ class Known:
         ]
         (folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
         (folder / "a-1.svg").write_text("<svg></svg>")
-        record.write(RESULT, {"test": {"calculation": self.share}, "validation": {"calculation": 1.0}})
-        yield Progress(1, 1, {})
+        yield Progress(0, 1, {})
+        return {"test": {"calculation": self.share}, "validation": {"calculation": 1.0}}
 
 
 CELLS = (
     Cell("one", "all", (Known(0.1), Known(0.2))),
     Cell("two", "all", (Known(0.3),), instead=(Known(0.4), Known(0.5))),
 )
-EXPERIMENT = Experiment("known", "Known", "", (), lambda _: CELLS, lambda _: CELLS, lambda _: Section(""))
+EXPERIMENT = Experiment("known", "Known", (), lambda _: CELLS, lambda _: CELLS, lambda _: Section(""))
 
 
 def run(jobs: Sequence[Job], folder: Path) -> Store:

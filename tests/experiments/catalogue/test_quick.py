@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from ngs.experiments.catalogue.examples import PLACE
-from ngs.experiments.catalogue.experiment import Experiment, jobs_of
 from ngs.experiments.catalogue.gathering import gathered
 from ngs.experiments.catalogue.index import EXPERIMENTS
 from ngs.experiments.catalogue.page import IMAGES, records, write_page
-from ngs.experiments.job import address
-from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
-from ngs.experiments.results.tables import Section
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.networks.pointer import SIZES
 from ngs.tasks.clevr.report.report import QuestionSearches
 from ngs.tasks.hwf.report.report import FormulaSearches
+from ngs.tasks.results.corrections import PLACE
+from ngs.tasks.results.experiment import Experiment, jobs_of
+from ngs.tasks.results.job import address
+from ngs.tasks.results.outcome import Outcome, read_outcome, write_outcome
+from ngs.tasks.results.tables import Section
 from tests.experiments.catalogue.small import NETWORK, SIZE, Data, smaller
 
 NOT_RUN = "Not run yet: `ngs reproduce"
@@ -120,7 +120,7 @@ def test_without_records_nothing_has_been_run(tmp_path: Path) -> None:
     page = write_page({}, tmp_path).read_text(encoding="utf-8")
     assert page.count(NOT_RUN) == len(EXPERIMENTS)
     for experiment in EXPERIMENTS.values():
-        assert f"## {experiment.title}\n\n{experiment.about}" in page
+        assert f"## {experiment.title}\n\nNot run yet" in page
     assert [path.name for path in tmp_path.iterdir()] == ["results.md"]
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import NGSError
-from ngs.experiments.catalogue.experiment import Cell, Means
-from ngs.experiments.catalogue.gathering import gathered
-from ngs.experiments.catalogue.recalling import recalled
-from ngs.experiments.job import address
-from ngs.experiments.results.outcome import Outcome, read_outcome, write_outcome
+from ngs.experiments.catalogue.gathering import gathered, recalled
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.results.experiment import Cell, Means
+from ngs.tasks.results.job import address
+from ngs.tasks.results.outcome import Outcome, read_outcome, write_outcome
 from tests.experiments.catalogue.test_gathering import CELLS, EXPERIMENT, Known, outcome_of, run, shares
 
 

@@ -7,18 +7,21 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngs.experiments.job import Job, Trained
-from ngs.experiments.run import Progress
-from ngs.tasks.run_folder import CONFIG, RESULT
+from ngs.experiments.sweep.attempt import do
+from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
+from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, RESULT, read_facts
+
+BEFORE = "before.json"
+"""What a training run wrote about its machine, before it is told again of the job."""
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(Measurement):
     """Adds its number to the results of what it needs, and takes its time."""
 
     number: int
@@ -37,7 +40,7 @@ class Sum:
     def facts(self) -> dict[str, Any]:
         return {"number": self.number, "needs": [need.facts for need in self.needs]}
 
-    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         note(self.log, self.number, "began")
         (folder / "part.txt").write_text("half")
         yield Progress(1, 2, {})
@@ -50,20 +53,27 @@ class Sum:
             sys.exit("enough")
         parts = [json.loads((place / RESULT).read_text())["sum"] for place in needed]
         note(self.log, self.number, "ended")
-        (folder / RESULT).write_text(json.dumps({"sum": self.number + sum(parts)}))
-        yield Progress(2, 2, {})
+        return {"sum": self.number + sum(parts)}
 
 
 @dataclass(frozen=True)
-class Mortal(Trained):
+class Mortal(Measurement):
     """A training run whose first life ends in the middle."""
 
-    def do(self, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+    run: Trained
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return self.run.facts
+
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         young = not (folder / CONFIG).exists()
-        for progress in super().do(folder, needed):
+        for progress in do(self.run, folder, needed):
             if young and progress.step >= 10:
                 os.kill(os.getpid(), signal.SIGKILL)
             yield progress
+        (folder / BEFORE).write_bytes((folder / ENVIRONMENT).read_bytes())
+        return read_facts(folder / RESULT)
 
 
 def note(log: str, number: int, what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +12,10 @@ import pytest
 from filelock import Timeout
 
 from ngs.errors import NGSError
-from ngs.experiments.job import address
-from ngs.experiments.run import Progress
 from ngs.experiments.sweep.attempt import Event, attempt
 from ngs.experiments.sweep.local import ThisProcess, gpus, run_here
 from ngs.experiments.sweep.store import ERROR, Store, addressed
+from ngs.tasks.results.job import Measuring, address
 from ngs.tasks.run_folder import RESULT
 from tests.experiments.sweep.jobs import Sum, attempts, ends
 from tests.experiments.sweep.one_sweep import start
@@ -47,7 +46,7 @@ def test_needs_are_done_and_read(store: Store, log: str) -> None:
     assert of("done", events) == ends(log) == [1, 2, 3, 4]
     assert json.loads((store.folder(three) / RESULT).read_text()) == {"sum": 6}
     told = [(event.state, event.text) for event in events if event.entry.job == two]
-    assert told == [("running", "step 1 of 2"), ("running", "step 2 of 2"), ("done", "")]
+    assert told == [("running", "step 1 of 2"), ("running", "step 1 of 1"), ("done", "")]
     assert unfinished(store) == []
 
 
@@ -82,7 +81,7 @@ def test_a_failing_job_stops_only_what_needs_it(store: Store, log: str) -> None:
 def test_a_job_that_leaves_no_result_has_failed(
     store: Store, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Sum, "do", lambda self, folder, needed: iter(()))
+    monkeypatch.setattr("ngs.experiments.sweep.attempt.do", lambda job, folder, needed: iter(()))
     assert RESULT in why(run_here([Sum(1, log)], store, workers=1))[1]
 
 
@@ -97,10 +96,10 @@ def test_a_job_that_was_finished_meanwhile_is_found(store: Store, log: str) -> N
 def test_whatever_a_job_raises_is_its_own_failure(
     error: BaseException, store: Store, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def do(self: Sum, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
+    def measure(self: Sum, folder: Path, needed: Sequence[Path]) -> Measuring:
         raise error
 
-    monkeypatch.setattr(Sum, "do", do)
+    monkeypatch.setattr(Sum, "measure", measure)
     assert why(run_here([Sum(1, log)], store, workers=1))[1].startswith(type(error).__name__)
 
 

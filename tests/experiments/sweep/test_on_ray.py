@@ -16,7 +16,6 @@ import pytest
 import ray
 
 from ngs.errors import NGSError
-from ngs.experiments.job import address
 from ngs.experiments.sweep import on_ray
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import Cluster, pack, run_on_ray, unpack
@@ -24,6 +23,7 @@ from ngs.experiments.sweep.store import ERROR, Store, addressed
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, EARLY, ENVIRONMENT, METRICS, RESULT
 from tests.experiments.sweep.jobs import Sum, attempts, ends
 from tests.experiments.sweep.outcome import of, unfinished, why

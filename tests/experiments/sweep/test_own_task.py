@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ngs.experiments.job import Trained, address
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.results.job import Trained, address
 from ngs.tasks.settings import TaskSettings
 
 TASK = """

@@ -17,9 +17,10 @@ from ngs.experiments.sweep.store import ERROR, Store
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
-from ngs.tasks.run_folder import CHECKPOINT, ENVIRONMENT, RESULT
+from ngs.tasks.results.job import Trained
+from ngs.tasks.run_folder import CHECKPOINT, RESULT
 from tests.experiments.finished_runs import facts_of, finished
-from tests.experiments.sweep.jobs import Mortal, Sum, attempts, ends
+from tests.experiments.sweep.jobs import BEFORE, Mortal, Sum, attempts, ends
 from tests.experiments.sweep.one_sweep import start
 from tests.experiments.sweep.outcome import of, unfinished, why
 
@@ -43,12 +44,12 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Swept:
     packed.write(data, embedded(train=80, test=20, lengths={1: 0.5, 3: 0.5}))
     config = TrainHWF(data=str(data), steps=30, validate_every=5, batch_size=8, validation=0.2)
     sums, bad = [Sum(1, log, seconds=1.0), Sum(2, log)], Sum(4, log, error="too hot")
-    jobs = [Mortal("hwf", config), Sum(3, log, needs=tuple(sums)), bad, Sum(5, log, needs=(bad,))]
+    jobs = [Mortal(Trained("hwf", config)), Sum(3, log, needs=tuple(sums)), bad, Sum(5, log, needs=(bad,))]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(local, "PERIOD", 0.1)
         events = list(run_here(jobs, store, workers=2))
     assert not multiprocessing.active_children()
-    return Swept(store, log, Mortal("hwf", config), events)
+    return Swept(store, log, Mortal(Trained("hwf", config)), events)
 
 
 def test_what_a_process_did_that_died_has_failed(swept: Swept) -> None:
@@ -62,9 +63,9 @@ def test_a_killed_training_run_ends_as_if_nothing_had_happened(swept: Swept, tmp
     *_, end = run_here([swept.trained], swept.store, workers=2)
     folder = swept.store.folder(swept.trained)
     assert end.state == "done" and not (folder / ERROR).exists()
-    facts = json.loads((folder / ENVIRONMENT).read_text())
+    facts = json.loads((folder / BEFORE).read_text())
     assert len(facts["resumed"]) == 1 and facts["threads"] == 1  # they share those of this process
-    finished(swept.trained.settings, tmp_path / "straight")
+    finished(swept.trained.run.settings, tmp_path / "straight")
     assert facts_of(folder) == facts_of(tmp_path / "straight")
 
 

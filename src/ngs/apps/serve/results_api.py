@@ -18,10 +18,11 @@ from ngs.apps.serve.guard import ALONE
 from ngs.apps.serve.playground import Playground
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.results.outcome import read_outcome
-from ngs.experiments.results.tables import provenance
+from ngs.experiments.catalogue.page import findings
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.report.sections import render
+from ngs.tasks.results.outcome import read_outcome
+from ngs.tasks.results.tables import provenance
 
 _DRAWING = threading.Lock()
 """Figures are made one at a time: matplotlib does not promise more."""
@@ -91,7 +92,7 @@ def _shown(name: str, path: FilePath, changed: int) -> tuple[ResultLine, str]:
     page = render(
         "apps/serve/result.html",
         title=experiment.title,
-        about=as_html(experiment.about),
+        about=as_html(findings(path.with_suffix(".md"))),
         text=as_html(text),
         style=Markup(files("ngs.experiments.report").joinpath("page.css").read_text(encoding="utf-8")),
     )

@@ -2,52 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ngs.experiments.catalogue.experiment import Cell, Experiment, Means
-from ngs.experiments.jobs.step_cost import StepCost
-from ngs.experiments.jobs.workloads import (
-    BatchSize,
-    Digits,
-    FormulaLength,
-    PrecedenceLevels,
-    ProgramLength,
-)
-from ngs.experiments.results.outcome import Outcome, Place
-from ngs.experiments.results.tables import Section, rows_of
+from ngs.tasks.costs.step_cost import StepCost
+from ngs.tasks.costs.workloads import Digits, PrecedenceLevels
+from ngs.tasks.finding import find, names
+from ngs.tasks.results.experiment import Cell, Experiment, Means
+from ngs.tasks.results.outcome import Outcome, Place
+from ngs.tasks.results.tables import Section, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LEARNING = ("supervised", "m-bs", "posterior")
-WALKING = ("supervised", "m-bs")
-PROGRAMS = ("supervised", "1-bs", "posterior")
 PARSING = ("best", "log_partition")
-
-
 FULL = {
-    "formula length, by tables": StepCost(FormulaLength(), (1, 3, 5, 7), LEARNING),
-    "formula length, beyond tables": StepCost(FormulaLength(), (11, 15, 19, 23, 27, 31), WALKING),
-    "batch size": StepCost(BatchSize(), (16, 32, 64, 128, 256, 512), LEARNING),
     "levels of precedence": StepCost(PrecedenceLevels(), (2, 4, 8, 16), PARSING),
     "digits": StepCost(Digits(), (10, 20, 40, 80), PARSING),
-    "program modules": StepCost(ProgramLength(), (5, 8, 11, 14), PROGRAMS),
 }
 QUICK = {
-    "formula length, by tables": StepCost(FormulaLength(), (3, 5), LEARNING, 3, 1),
-    "batch size": StepCost(BatchSize(length=3), (16, 64), LEARNING, 3, 1),
     "levels of precedence": StepCost(PrecedenceLevels(), (2, 4), PARSING, 3, 1),
     "digits": StepCost(Digits(), (10, 20), PARSING, 3, 1),
-    "formula length, beyond tables": StepCost(FormulaLength(batch_size=16), (11, 15), WALKING, 3, 1),
-    "program modules": StepCost(ProgramLength(batch_size=16), (5, 8), PROGRAMS, 3, 1),
 }
-"""Of three steps, after one that is not timed."""
 
 
-def _cells(costs: Mapping[str, StepCost], means: Means) -> list[Cell]:
+def _cells(means: Means, quick: bool) -> list[Cell]:
+    costs = {**(QUICK if quick else FULL)}
+    for task in map(find, names()):
+        costs |= task.costs(quick=quick)
     device = means.device
     return [Cell(row, device, (replace(cost, device=device),)) for row, cost in costs.items()]
 
@@ -111,14 +94,9 @@ def _figure(outcome: Outcome) -> Figure:
 EXPERIMENT = Experiment(
     "cost",
     "What a step costs",
-    "Median seconds of a step that is waited for, and the most that tensors take during the first step of a "
-    "fresh training, as one thing grows; the exponents are least squares of logarithms. A step trains the "
-    "small network on 64 examples, or as many as the batch has; for precedence and digits, it parses 64 "
-    "sentences. *Beyond tables* formulas are too long for all their values to be listed. On a GPU products "
-    "are rounded as in a run. Supervised steps on programs were CUDA graphs when this was measured, and are "
-    "no more.",
     (),
-    partial(_cells, FULL),
-    partial(_cells, QUICK),
+    partial(_cells, quick=False),
+    partial(_cells, quick=True),
     show,
+    in_paper=False,
 )

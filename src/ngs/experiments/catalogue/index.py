@@ -1,38 +1,22 @@
-"""All experiments, in the order of the page."""
+"""All experiments, in the order of the page: those of the paper first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ngs.errors import NGSError
-from ngs.experiments.catalogue import (
-    clevr_tables,
-    cost,
-    hwf_curves,
-    hwf_long,
-    hwf_steps,
-    hwf_tables,
-)
-from ngs.experiments.catalogue.examples import CLEVR_EXAMPLES, HWF_EXAMPLES
-from ngs.experiments.catalogue.experiment import Experiment
+from ngs.experiments.catalogue import cost
+from ngs.tasks.finding import find, names
+from ngs.tasks.results.experiment import Experiment
+from ngs.tasks.trainable import Source
 
+_TASKS = tuple(map(find, names()))
+_ALL = [*(each for task in _TASKS for each in task.experiments()), cost.EXPERIMENT]
 EXPERIMENTS: Mapping[str, Experiment] = {
-    each.name: each
-    for each in (
-        hwf_tables.TABLE,
-        hwf_curves.EXPERIMENT,
-        hwf_steps.EXPERIMENT,
-        HWF_EXAMPLES,
-        clevr_tables.TABLE,
-        clevr_tables.CURVES,
-        clevr_tables.LEARNING_RATES,
-        CLEVR_EXAMPLES,
-        hwf_tables.ONE_LENGTH,
-        hwf_tables.LEAK,
-        hwf_long.EXPERIMENT,
-        cost.EXPERIMENT,
-    )
+    each.name: each for each in sorted(_ALL, key=lambda each: not each.in_paper)
 }
+SOURCES: Sequence[Source] = tuple(source for task in _TASKS for source in task.experiment_data)
+"""The data of all tasks that experiments are done with."""
 
 
 def experiment(name: str) -> Experiment:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ngs.experiments.catalogue.experiment import Experiment, Means, jobs_of
 from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.results.curves import save
-from ngs.experiments.results.outcome import Outcome, read_outcome
-from ngs.experiments.results.tables import Section, provenance
+from ngs.tasks.results.curves import save
+from ngs.tasks.results.experiment import Experiment, Means, jobs_of
+from ngs.tasks.results.outcome import Outcome, read_outcome
+from ngs.tasks.results.tables import Section, provenance
 
-PAGE, IMAGES = "results.md", "images/results"
-DATA = {"hwf": "HWF", "hwf_clean": "HWF-clean", "clevr": "CLEVR-25k"}
-"""What people call the `Means`."""
+PAGE, RECORDS, IMAGES = "results.md", "results", "images/results"
 
 STAND_INS = """ †: not what was asked for, see the text above the table; it is neither
 counted among the runs that are done nor compared with the paper."""
@@ -24,11 +22,11 @@ Every table and curve of the paper (Li et al., ICML 2020) and of our own experim
 run: mean and standard deviation of the seeds, with the paper's value and the difference beside it. **Bold**:
 more than a point below the paper.{stand_ins} Lines of figures are means of the seeds, in a shade from the
 worst of them to the best. `ngs results` makes tables and figures from the records in [results/](results/);
-the words between them are written by hand, in `ngs.experiments.catalogue`. A record has `places`, by row and
-column, with the `runs` of each: `facts` are a run's settings (those that are not the default), `result` and
-`curve` its scores, `environment` its commit, machine and versions. Below a table stand its command, which
-makes one row with `--row NAME`, and its commits, with the rows they made where these differ; one with + had
-changes that were not committed.
+the words between them are written by hand, in a Markdown file beside each record. A record has `places`, by
+row and column, with the `runs` of each: `facts` are a run's settings (those that are not the default),
+`result` and `curve` its scores, `environment` its commit, machine and versions. Below a table stand its
+command, which makes one row with `--row NAME`, and its commits, with the rows they made where these differ;
+one with + had changes that were not committed.
 
 The checkpoint of every run is chosen on training data held out for that, never on the test. How to run or
 extend any of this, on one machine or several: [several_machines.md](several_machines.md#many-runs).
@@ -46,16 +44,26 @@ def write_page(outcomes: Mapping[str, Outcome], docs: Path) -> Path:
     marked = any(place.instead for outcome in outcomes.values() for place in outcome.places)
     parts = [HEAD.format(stand_ins=STAND_INS if marked else "")]
     for name, experiment in EXPERIMENTS.items():
-        parts.append(f"## {experiment.title}\n\n{experiment.about}")
+        parts += [f"## {experiment.title}", findings(docs / RECORDS / f"{name}.md")]
         if name in outcomes:
             section = experiment.show(outcomes[name])
-            record = f"[All runs](results/{name}.json)."
+            record = f"[All runs]({RECORDS}/{name}.json)."
             parts += [illustrated(section, docs / IMAGES, IMAGES), f"{provenance(outcomes[name])} {record}"]
         else:
             parts.append(f"Not run yet: `ngs reproduce {name}`.")
     page = docs / PAGE
-    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+    page.write_text("\n\n".join(part.strip() for part in parts if part) + "\n", encoding="utf-8")
     return page
+
+
+def findings(path: Path) -> str:
+    """What was asked and found, told by hand beside a record; nothing where nobody told it.
+
+    Links are those of a page one folder up.
+    """
+    if not path.exists():
+        return ""
+    return path.read_text(encoding="utf-8").replace(f"](../{PAGE}#", "](#").replace("](../", "](")
 
 
 def illustrated(section: Section, images: Path, called: str) -> str:
@@ -76,5 +84,5 @@ def illustrated(section: Section, images: Path, called: str) -> str:
 def listed(experiment: Experiment) -> str:
     """One line about an experiment: what it is about, how many runs, and on which data."""
     runs = len(list(jobs_of(experiment.full(Means()))))
-    data = " and ".join(DATA[name] for name in experiment.needs) or "embedded data"
+    data = " and ".join(source.title for source in experiment.needs) or "embedded data"
     return f"{experiment.name:<15} {experiment.title} ({runs} run{'s' * (runs > 1)} on {data})"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Protocol
 
-from ngs.experiments.job import Job
 from ngs.experiments.sweep.attempt import Event, Events, failed
 from ngs.experiments.sweep.store import Addressed, Store, addressed
+from ngs.tasks.results.job import Job
 
 
 class Executor(Protocol):

@@ -15,11 +15,11 @@ from typing import Any
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job
 from ngs.experiments.sweep.attempt import Event, Events, attempt, failed
 from ngs.experiments.sweep.driver import drive
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.gpu import sleep_while_waiting
+from ngs.tasks.results.job import Job
 
 SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads or a GPU does not work
 PERIOD = 1.0

@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job, address
 from ngs.experiments.sweep.attempt import Event, Events, attempt, failed
 from ngs.experiments.sweep.driver import drive
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.gpu import sleep_while_waiting
 from ngs.learning.whole_file import replacing
+from ngs.tasks.results.job import Job, address
 from ngs.tasks.run_folder import CHECKPOINT, RESULT, TENSORBOARD, remove
 
 Files = dict[str, bytes]

@@ -10,8 +10,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ngs.errors import NGSError
-from ngs.experiments.job import Job, address
 from ngs.learning.whole_file import replacing
+from ngs.tasks.results.job import Job, address
 from ngs.tasks.run_folder import RESULT
 
 LOCKS = ".locks"

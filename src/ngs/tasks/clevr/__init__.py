@@ -41,6 +41,7 @@ become examples.
     program_text.py       programs in words, with the value of every step
     scores.py             answers and programs right, by kind and length
     scene_drawing.py      scenes from above, drawn for a page
+    paper                 the paper's table and figures of questions, and experiments beside them
     asking_commands.py    ngs ask and explain
     data_commands.py      ngs data import and inspect
     report                what is shown of a run: its questions with their scenes and programs

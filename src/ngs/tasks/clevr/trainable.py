@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngs.tasks.clevr.settings import TrainCLEVR
-from ngs.tasks.trainable import MetricsView, Trainable
+from ngs.tasks.trainable import MetricsView, Source, Trainable
 
 if TYPE_CHECKING:
     import torch
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from ngs.tasks.clevr.playground.view import AskingView
     from ngs.tasks.clevr.preparation import PreparedQuestions
     from ngs.tasks.clevr.scores import ProgramScores
+    from ngs.tasks.costs.step_cost import StepCost
     from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
+    from ngs.tasks.results.experiment import Experiment
+
+QUESTIONS = Source("clevr", "CLEVR-25k", "data/CLEVR-25k.ngs")
 
 
 class ReadingQuestions(Trainable):
@@ -30,6 +34,7 @@ class ReadingQuestions(Trainable):
     name = "clevr"
     about = __doc__ or ""
     settings = TrainCLEVR
+    experiment_data = (QUESTIONS,)
     metrics = MetricsView(
         examples="questions",
         shares={"answers": "answers right", "programs": "programs right", "equivalent": "up to equivalence"},
@@ -74,6 +79,16 @@ class ReadingQuestions(Trainable):
         from ngs.tasks.report.gallery import Page, ReadAgain
 
         return Page(QuestionReport, ReadAgain(self, QuestionReport, readings))
+
+    def experiments(self) -> Sequence[Experiment]:
+        from ngs.tasks.clevr.paper import EXPERIMENTS
+
+        return EXPERIMENTS
+
+    def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
+        from ngs.tasks.clevr.paper.workloads import FULL, QUICK
+
+        return QUICK if quick else FULL
 
     def playground(self, server: Server) -> AskingView:
         from ngs.tasks.clevr.playground.view import AskingView

@@ -22,6 +22,7 @@ come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.A
     modular_arithmetic.py  judges long formulas modulo primes, exactly
     pictures.py            formulas from image files
     segmentation.py        which pieces of ink in a line are one symbol
+    paper                  the paper's tables and figures of formulas, and experiments beside them
     formula_reading.py     what a network makes of the symbols of a formula
     reading_commands.py    ngs predict and explain
     tour.py                ngs tour: the whole loop of the paper on one formula

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngs.tasks.hwf.settings import TrainHWF
-from ngs.tasks.trainable import MetricsView, Trainable
+from ngs.tasks.trainable import MetricsView, Source, Trainable
 
 if TYPE_CHECKING:
     import torch
 
     from ngs.learning.metrics import Scores
+    from ngs.tasks.costs.step_cost import StepCost
     from ngs.tasks.hwf.playground.view import DrawingView
     from ngs.tasks.hwf.preparation import PreparedFormulas
     from ngs.tasks.playground.view import Server
     from ngs.tasks.report.gallery import Page
+    from ngs.tasks.results.experiment import Experiment
+
+FORMULAS = Source("hwf", "HWF", "data/HWF.ngs")
+CLEAN_FORMULAS = Source("hwf-clean", "HWF-clean", "data/HWF-clean.ngs")
 
 
 class ReadingFormulas(Trainable):
@@ -30,6 +35,7 @@ class ReadingFormulas(Trainable):
     name = "hwf"
     about = __doc__ or ""
     settings = TrainHWF
+    experiment_data = (FORMULAS, CLEAN_FORMULAS)
     metrics = MetricsView(
         examples="formulas",
         shares={"calculation": "answers right", "formula": "formulas right", "symbol": "symbols right"},
@@ -74,6 +80,16 @@ class ReadingFormulas(Trainable):
         from ngs.tasks.report.gallery import Page, ReadAgain
 
         return Page(FormulaReport, ReadAgain(self, FormulaReport, readings))
+
+    def experiments(self) -> Sequence[Experiment]:
+        from ngs.tasks.hwf.paper import EXPERIMENTS
+
+        return EXPERIMENTS
+
+    def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
+        from ngs.tasks.hwf.paper.workloads import FULL, QUICK
+
+        return QUICK if quick else FULL
 
     def playground(self, server: Server) -> DrawingView:
         from ngs.tasks.hwf.playground.view import DrawingView

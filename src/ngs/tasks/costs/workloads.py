@@ -1,0 +1,111 @@
+"""What can be made larger to see what it costs; and grammars that grow.
+
+A workload is a frozen value that says what stays as it is; `at` makes work of one size, with steps of it for
+each method. Networks learn so slowly that they stay as they began: what a step costs then depends on its
+size, not on which size is learned sooner.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ngs.grammar.grammar import Grammar
+from ngs.learning.methods import METHODS
+from ngs.parsing.independent import independent
+from ngs.tasks.costs.timed_steps import Actions
+
+STILL = 1e-12
+"""A learning rate that changes nothing."""
+BATCHES = 2
+"""Of training examples, so that not every step sees the same."""
+
+
+Work = tuple[int, Actions]
+"""A size, in the unit of the workload, and the steps of each method."""
+
+
+class Workload(ABC):
+    """A kind of work that has a size."""
+
+    unit: ClassVar[str]
+    """what its sizes count"""
+    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
+
+    @abstractmethod
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        """Work of size `value`, enough for so many steps."""
+
+
+# Parsing
+
+
+def _best(grammar: Grammar, log_probs: Tensor) -> None:
+    independent(grammar, log_probs).best()
+
+
+def _log_partition(grammar: Grammar, log_probs: Tensor) -> None:
+    """With its gradient, as in training."""
+    independent(grammar, log_probs.detach().requires_grad_()).log_z.sum().backward()  # type: ignore[no-untyped-call]
+
+
+PARSERS: Mapping[str, Callable[[Grammar, Tensor], None]] = {"best": _best, "log_partition": _log_partition}
+
+
+class Parsing(Workload):
+    """Parsing by larger grammars of formulas. Sizes are counted in rules."""
+
+    unit: ClassVar[str] = "rules"
+    known_methods: ClassVar[Sequence[str]] = tuple(PARSERS)
+    grows: ClassVar[str]
+    """the setting whose value is given for a size; the others are fields"""
+
+    def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
+        given = {**vars(self), self.grows: value}
+        grammar = formula_grammar(given["levels"], given["digits"])
+        generator = torch.Generator().manual_seed(0)
+        logits = torch.randn(given["batch_size"], given["length"], len(grammar.symbols), generator=generator)
+        log_probs = logits.log_softmax(-1).to(device)
+        parsers = {method: partial(PARSERS[method], grammar, log_probs) for method in methods}
+        return len(grammar.rules), parsers
+
+
+@dataclass(frozen=True)
+class PrecedenceLevels(Parsing):
+    """More levels of operators, two operators on each: more rules, and longer chains of them.
+
+    Two levels and ten digits are the grammar of formulas.
+    """
+
+    grows: ClassVar[str] = "levels"
+
+    digits: int = 10
+    length: int = 7
+    batch_size: int = 64
+
+
+@dataclass(frozen=True)
+class Digits(Parsing):
+    """More digits: more rules, and none longer than a symbol."""
+
+    grows: ClassVar[str] = "digits"
+
+    levels: int = 2
+    length: int = 7
+    batch_size: int = 64
+
+
+def formula_grammar(levels: int, digits: int) -> Grammar:
+    """Formulas with `levels` of precedence, two operators each, that bind to the left."""
+    lines = ["start: level_0"]
+    for k in range(levels):
+        operators = (f'level_{k} "{name}{k}" level_{k + 1} -> {name}_{k}' for name in ("plus", "minus"))
+        lines.append(f"level_{k}: level_{k + 1} | " + " | ".join(operators))
+    lines.append(f"level_{levels}: " + " | ".join(f'"{digit}"' for digit in range(digits)))
+    return Grammar.parse("\n".join(lines))

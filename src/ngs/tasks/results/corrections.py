@@ -1,0 +1,195 @@
+"""Kinds of correction (Li et al. 2020, Sec. 4.1.2, supplement Sec. 3.2): how frequent, and some of each.
+
+A network that has only begun to learn reads training examples. Where its answer is wrong, 1-BS and m-BS
+correct it, and the labels, which no search sees, tell what the correction is worth.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ngs.errors import NGSError
+from ngs.learning.whole_file import replacing
+from ngs.search.back_search import ChainSettings
+from ngs.tasks.finding import find
+from ngs.tasks.report.gallery import ReadAgain
+from ngs.tasks.report.searches import Searches
+from ngs.tasks.results.experiment import Cell, Experiment, Means
+from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
+from ngs.tasks.results.outcome import Outcome
+from ngs.tasks.results.tables import Section, rows_of
+from ngs.tasks.run_folder import EARLY, step_of
+from ngs.tasks.settings import RunSettings
+from ngs.tasks.trainable import Source
+
+
+@dataclass(frozen=True)
+class Corrections(Measurement):
+    """Corrections of what the early network of a run misreads in its training examples."""
+
+    run: Trained
+    """whose early network reads"""
+    number: int = 1000
+    """of examples that are read, at most"""
+    walk_steps: int = 10
+    """of m-BS"""
+    examples: int = 3
+    """of each kind that are kept, at most"""
+
+    def __post_init__(self) -> None:
+        if self.number < 1 or self.examples < 0:
+            raise NGSError(
+                f"{self.examples} examples of each kind among {self.number} {self.noun}; read at least one, "
+                f"and keep 0 or more"
+            )
+        _ = self.chain  # checks the rest
+
+    @property
+    def noun(self) -> str:
+        return find(self.run.task).metrics.examples
+
+    @property
+    def again(self) -> ReadAgain:
+        """How its run is read again."""
+        again = find(self.run.task).page().read
+        assert isinstance(again, ReadAgain), "a job is about a task that is learned from answers"
+        return again
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        own = {self.noun: self.number, "walk_steps": self.walk_steps, "examples": self.examples}
+        return {"job": "corrections", "version": 1, "run": self.run.facts, **own}
+
+    @property
+    def needs(self) -> tuple[Job, ...]:
+        return (self.run,)
+
+    @property
+    def chain(self) -> ChainSettings:
+        own: ChainSettings = self.run.settings.chain
+        return replace(own, steps=self.walk_steps)
+
+    def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
+        (run,) = needed
+        found = self.corrected(run)
+        readings = found.readings
+        possible = [fate.value for fate in found.possible]
+        yield Progress(0, 1, {})
+        return {
+            "step": step_of(run / EARLY, self.run.task),
+            self.noun: len(readings),
+            "wrong": len(readings.wrong),
+            "lucky": len(readings.lucky),
+            "kinds": counted(found.kinds, kinds_of(found)),
+            "searches": {
+                name: counted(possible, [fate.value for fate in fates]) for name, fates in found.fates.items()
+            },
+            "examples": list(examples_of(found, self.examples, folder)),
+        }
+
+    def corrected(self, run: Path) -> Searches[Any]:
+        parts = find(self.run.task).prepare(self.run.settings, torch.device("cpu")).parts
+        readings = self.again.readings(run, EARLY, self.run.settings, parts, "train", self.number)
+        return self.again.report.searches.of(readings, self.chain, self.run.settings.seed)
+
+
+def kinds_of(found: Searches[Any]) -> list[str]:
+    """[wrong]"""
+    return list(map(found.kind, range(len(found.readings.wrong))))
+
+
+def counted(kinds: Sequence[str], found: Sequence[str]) -> dict[str, dict[str, float | None]]:
+    """How many there are of each kind, and their share; there is no share of nothing."""
+    counts, of = Counter(found), len(found)
+    return {kind: {"count": counts[kind], "share": counts[kind] / of if of else None} for kind in kinds}
+
+
+def examples_of(found: Any, limit: int, folder: Path) -> Iterator[dict[str, Any]]:
+    """At most `limit` of each kind; each is drawn into `folder`."""
+    kinds = kinds_of(found)
+    for kind in found.kinds:
+        for rank, k in enumerate(found.some(kinds, kind, limit, found.turn), 1):
+            facts, drawn = found.example(k)
+            drawing = f"{kind.replace(' ', '-')}-{rank}.svg"
+            with replacing(folder / drawing) as stage:
+                stage.write_text(drawn, encoding="utf-8")
+            worth = {name: fates[k].value for name, fates in found.fates.items()}
+            yield {"kind": kind, **facts, "worth": worth, "drawing": drawing}
+
+
+PLACE = ("corrections", "")
+
+
+def corrections(
+    task: str,
+    title: str,
+    needs: tuple[Source, ...],
+    early: Callable[[Means], RunSettings],
+    quick: RunSettings,
+    number: int,
+) -> Experiment:
+    """Of a network that has learned something, and still makes mistakes of every kind.
+
+    A quick run reads only this `number` of examples.
+    """
+
+    def cells(settings: RunSettings, **options: Any) -> list[Cell]:
+        return [Cell(*PLACE, (Corrections(Trained(task, settings), **options),))]
+
+    return Experiment(
+        f"{task}-examples",
+        title,
+        needs,
+        lambda means: cells(early(means)),
+        lambda means: cells(quick, number=number),
+        show,
+    )
+
+
+def show(outcome: Outcome) -> Section:
+    run, name = next(outcome.runs, None), outcome.experiment
+    if run is None:
+        return Section("Not run yet.")
+    result, counted = run.result, run.result["kinds"]
+    rows = [
+        [kind, str(found["count"]), "" if found["share"] is None else f"{100 * found['share']:.1f}%"]
+        for kind, found in counted.items()
+    ]
+    shown, drawings = [], {}
+    for kind in counted:
+        example = next((each for each in result["examples"] if each["kind"] == kind), None)
+        if example is not None:
+            stem = example["drawing"].removesuffix(".svg")
+            drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
+            shown.append(f"**{kind}**: {_told(example)}\n\n![{kind}]({{{name}-{stem}}})")
+    noun = find(run.facts["run"]["task"]).metrics.examples
+    wrong = f"{result['wrong']} were wrong"
+    head = f"Of {result[noun]} {noun} read by the network of step {result['step']}, {wrong}."
+    return Section("\n\n".join([head, rows_of(["kind", "count", "share"], rows), *shown]), drawings=drawings)
+
+
+def _told(example: dict[str, Any]) -> str:
+    """What was written, read and found, in the order it happened."""
+    told = {
+        "question": "asked",
+        "written": "written",
+        "true": "which means",
+        "read": "read",
+        "value": "which gives",
+        "answer": "instead of",
+        "one_step": "1-BS finds",
+        "multi_step": "m-BS finds",
+    }
+    if example.get("true") is None:  # of a formula, or nobody knows it
+        del told["true"]
+    return "; ".join(
+        f"{phrase} nothing" if example[name] is None else f"{phrase} `{example[name]}`"
+        for name, phrase in told.items()
+        if name in example
+    )
