@@ -122,4 +122,4 @@ def test_ways_take_turns_and_are_compared_with_all_kernels(
 def test_every_kernel_is_measured() -> None:
     """All modules but those that only others use."""
     found = {module.name for module in pkgutil.iter_modules(ngs.kernels.__path__)}
-    assert found - {"tiles", "program_rules"} == set(ngs.kernels.NAMES)
+    assert found - {"tiles", "choices", "program_rules"} == set(ngs.kernels.NAMES)

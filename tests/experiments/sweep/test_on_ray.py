@@ -161,7 +161,7 @@ def test_without_ray_the_extra_is_named(store: Store, monkeypatch: pytest.Monkey
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(NGSError, match=r"ngs\[ray\]"):
+    with pytest.raises(NGSError, match=r"pip install -e '.\[ray\]'"):
         run_on_ray([], store)
 
 
