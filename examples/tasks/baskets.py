@@ -1,9 +1,7 @@
 """Learn what the goods in a basket are from the price of the basket; nobody names a single one.
 
-ngs train examples/tasks/baskets.py --noise 0.8 --method m-bs
+ngs train examples/tasks/baskets.py --method m-bs
 """
-
-from dataclasses import dataclass
 
 import torch
 
@@ -13,40 +11,30 @@ GRAMMAR = ngs.Grammar.parse("""
 basket: basket item -> add | item
 item: "apple" | "bread" | "cheese" | "milk"
 """)
+PRICES = {"apple": 25, "bread": 310, "cheese": 480, "milk": 115}
 
 
-class Prices(ngs.Semantics):
-    def __init__(self, **cents):
-        self.symbol = cents.get
+class Price(ngs.Semantics):
+    symbol = PRICES.get
 
-    def add(self, basket, item):
+    def add(basket, item):
         return basket + item
 
 
-@dataclass(frozen=True)
-class Settings(ngs.TaskSettings):
-    noise: float = ngs.setting(0.5, "How much the goods of one kind differ.")
-    learning_rate: float = ngs.setting(0.03, "Of Adam, at its highest.")
-
-
-PRICES = Prices(apple=25, bread=310, cheese=480, milk=115)
-
-
-def baskets(number, noise, seed):
+def baskets(number, seed):
     chance = torch.Generator().manual_seed(seed)
-    looks = torch.randn(4, 6, 6, generator=torch.Generator().manual_seed(7))
-    labels = [torch.randint(4, (1 + k % 5,), generator=chance) for k in range(number)]
-    goods = [looks[each] + noise * torch.randn(len(each), 6, 6, generator=chance) for each in labels]
-    paid = [sum(PRICES.symbol(item) for item in GRAMMAR.decode(each)) for each in labels]
-    return ngs.Examples.of(goods, paid, [each.tolist() for each in labels])
+    looks = torch.randn(4, 36, generator=torch.Generator().manual_seed(7))
+    goods = [torch.randint(4, (1 + k % 5,), generator=chance) for k in range(number)]
+    paid = [sum(PRICES[item] for item in GRAMMAR.decode(each)) for each in goods]
+    seen = [looks[each] + torch.randn(len(each), 36, generator=chance) / 2 for each in goods]
+    return ngs.Examples.of(seen, paid, labels=[each.tolist() for each in goods])
 
 
 task = ngs.Task(
     name="baskets",
     about="Learn to tell goods apart from what baskets of them cost.",
     grammar=GRAMMAR,
-    semantics=PRICES,
-    data=lambda s: ngs.Splits(baskets(500, s.noise, seed=0), baskets(300, s.noise, seed=1)),
-    network=lambda s: torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, len(GRAMMAR.symbols))),
-    settings=Settings,
+    semantics=Price,
+    data=lambda settings: ngs.Splits(baskets(500, seed=0), baskets(300, seed=1)),
+    network=lambda settings: torch.nn.Linear(36, len(GRAMMAR.symbols)),
 )
