@@ -82,7 +82,7 @@ def begun(file: Path, run: Path) -> Path:
 def test_train_returns_what_the_folder_holds(file: Path, tmp_path: Path, capsys) -> None:
     result = ngs.train(str(file), tmp_path / "run", **FEW, seed=3)
     assert result == json.loads((tmp_path / "run" / "result.json").read_text())
-    assert result["steps"] == 6 and 0 <= result["test"]["calculation"] <= 1
+    assert result["steps"] == 6 and 0 <= result["test"]["answers"] <= 1
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["task"] == "first-letter" and config["seed"] == 3 and config["steps"] == 6
     assert capsys.readouterr().out == ""

@@ -209,15 +209,15 @@ def test_the_checkpoint_is_chosen_on_validation_and_never_on_the_test(sums: Shor
     long = sums.but(steps=40, validate_every=5, learning_rate=3e-2)
     honest = long.finished(tmp_path / "honest")
     misled = long.but(data=str(tmp_path / "wrong.json")).finished(tmp_path / "misled")
-    assert honest["test"]["calculation"] > 0 == misled["test"]["calculation"]
+    assert honest["test"]["answers"] > 0 == misled["test"]["answers"]
     assert honest["chosen_step"] == misled["chosen_step"]
     assert same_tensors(weights(tmp_path / "honest"), weights(tmp_path / "misled"))
 
     rows = [row for row in read_rows(tmp_path / "honest" / METRICS) if "validation" in row]
-    curve = [(row["validation"]["calculation"], row["step"]) for row in rows]
+    curve = [(row["validation"]["answers"], row["step"]) for row in rows]
     assert max(curve)[1] == honest["chosen_step"]  # of equals the later
-    assert len({calculation for calculation, _ in curve}) > 1
-    assert honest["validation"]["calculation"] == max(curve)[0]
+    assert len({answers for answers, _ in curve}) > 1
+    assert honest["validation"]["answers"] == max(curve)[0]
 
 
 @dataclass(frozen=True)

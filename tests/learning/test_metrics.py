@@ -50,8 +50,8 @@ def test_scores_add_up() -> None:
     assert a + b == Score(3, 9, 2, 1, 7)
     assert (a + Score(1, 3, 1, None, None)).sentence is None
     facts = Scores({3: a, 5: b}).as_facts()
-    assert facts["examples"] == 3 and facts["calculation"] == pytest.approx(2 / 3)
-    assert facts["formula"] == pytest.approx(1 / 3) and facts["symbol"] == pytest.approx(7 / 9)
+    assert facts["examples"] == 3 and facts["answers"] == pytest.approx(2 / 3)
+    assert facts["sentences"] == pytest.approx(1 / 3) and facts["symbols"] == pytest.approx(7 / 9)
     assert facts["by_length"] == {"3": a.as_facts(), "5": b.as_facts()}
 
 

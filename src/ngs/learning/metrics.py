@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,8 @@ from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
 from ngs.search.reasoner import Reasoner
 
+SHARES = ("answers", "sentences", "symbols")
+"""What is counted, by the names that facts have."""
 AT_ONCE = 1024
 """Symbols read in one go, so that longer sentences do not take more memory. With the paper's network, which
 halves its images late, that is 0.6 GB a layer: several runs have to share a GPU."""
@@ -61,14 +63,10 @@ class Score:
             both(self.symbols_right, other.symbols_right),
         )
 
-    def as_facts(self) -> dict[str, float | int | None]:
-        """For JSON, under the names that result records have always used."""
-        return {
-            "examples": self.examples,
-            "calculation": self.answer,
-            "formula": self.sentence,
-            "symbol": self.symbol,
-        }
+    def as_facts(self, names: Sequence[str] = SHARES) -> dict[str, float | int | None]:
+        """For JSON: how many examples, and by name the shares of right answers, sentences and symbols."""
+        shares = (self.answer, self.sentence, self.symbol)
+        return {"examples": self.examples, **dict(zip(names, shares, strict=True))}
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,8 @@ class Scores:
     """A score for each length of sentences, and their sum."""
 
     by_length: Mapping[int, Score]
+    names: Sequence[str] = SHARES
+    """what a task calls the shares"""
 
     @property
     def total(self) -> Score:
@@ -89,8 +89,8 @@ class Scores:
 
     def as_facts(self) -> dict[str, object]:
         """For JSON."""
-        by_length = {str(length): score.as_facts() for length, score in self.by_length.items()}
-        return {**self.total.as_facts(), "by_length": by_length}
+        by_length = {str(length): score.as_facts(self.names) for length, score in self.by_length.items()}
+        return {**self.total.as_facts(self.names), "by_length": by_length}
 
 
 @dataclass(frozen=True, eq=False)

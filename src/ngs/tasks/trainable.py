@@ -49,9 +49,9 @@ class MetricsView:
 
     shares: Mapping[str, str] = field(
         default_factory=lambda: {
-            "calculation": "answers right",
-            "formula": "sentences right",
-            "symbol": "symbols right",
+            "answers": "answers right",
+            "sentences": "sentences right",
+            "symbols": "symbols right",
         }
     )
     """the name of each share -> its heading; first the right answers, by which networks are compared"""
@@ -61,13 +61,9 @@ class MetricsView:
     """what is counted"""
     columns: tuple[str, ...] | None = None
     """the shares that tables show; None: all"""
-    progress: Mapping[str, str] = field(
-        default_factory=lambda: {"calculation": "answers", "symbol": "symbols"}
-    )
+    progress: Mapping[str, str] = field(default_factory=lambda: {"answers": "answers", "symbols": "symbols"})
     """the shares that a line of progress tells -> of what"""
-    compared: Mapping[str, str] = field(
-        default_factory=lambda: {"calculation": "answers", "symbol": "symbols"}
-    )
+    compared: Mapping[str, str] = field(default_factory=lambda: {"answers": "answers", "symbols": "symbols"})
     """the shares that `ngs compare` shows -> their headings"""
     below: Callable[[Mapping[str, Any]], Iterable[str]] = _nothing
     """lines below a table: numbers that are no shares of its rows"""
@@ -85,7 +81,7 @@ class MetricsView:
     def line(self, facts: Mapping[str, Any]) -> str:
         """One line of progress.
 
-        >>> MetricsView().line({"calculation": 0.5, "symbol": None})
+        >>> MetricsView().line({"answers": 0.5, "symbols": None})
         ' 50.0% of answers right'
         """
         known = {what: facts[name] for name, what in self.progress.items() if facts[name] is not None}

@@ -226,12 +226,12 @@ def test_a_report_may_load_nothing(tmp_path) -> None:
 def test_runs_of_a_task_of_ones_own_are_shown_where_its_file_is_given(tmp_path) -> None:
     task = find(str(DIGIT_SUMS))
     config = Configured(task, task.settings(steps=40, method="m-bs")).as_facts()
-    finish(made(tmp_path, "sums", 3, config))
+    finish(made(tmp_path, "sums", 3, config), "answers")
     (line,) = client_of(tmp_path, tasks=[task]).get("/api/runs").json()["runs"]
     assert (line["task"], line["method"], line["accuracy"]) == ("digit-sums", "m-bs", 0.75)
     shown = client_of(tmp_path, tasks=[task]).get("/api/runs/sums").json()
     assert shown["config"]["task_file"]["name"] == DIGIT_SUMS.name and len(shown["rows"]) == 3
-    assert (shown["answers"], shown["about_answers"]) == ("calculation", "answers right")
+    assert (shown["answers"], shown["about_answers"]) == ("answers", "answers right")
 
 
 def test_no_run_makes_the_server_import_its_task(tmp_path) -> None:

@@ -60,7 +60,7 @@ class RunView(Message):
     id: str = part("The name of its folder.", "demo-m-bs")
     state: State = part("As in the list.")
     config: dict[str, Any] = part("What was asked for.")
-    answers: str = part("What its rows call the share of right answers.", "calculation")
+    answers: str = part("What its rows call the share of right answers.", "answers")
     about_answers: str = part("The same in words.", "answers right")
     rows: list[dict[str, Any]] = part(
         "What was measured on the way: of every few steps the loss, of every validation the "

@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from ngs.learning import metrics
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Lesson
 from ngs.learning.methods import Objective, Supervised
-from ngs.learning.metrics import Scores, measure, read_all
+from ngs.learning.metrics import Scores, read_all
 from ngs.networks.augmentation import Handwriting
 from ngs.networks.lenet import NETWORKS
 from ngs.reasoning.arithmetic import Arithmetic
@@ -23,7 +24,7 @@ from ngs.tasks.hwf.listing import TOLERANCE
 from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.report.report import FormulaReadings
-from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.report.readings import some_of
 from ngs.tasks.run_folder import BEST, check_data, read_network
 from ngs.tasks.settings import EMBEDDED
@@ -58,6 +59,11 @@ def reasoner_of(examples: Examples) -> Reasoner:
     """By tables where they fit, and by modular arithmetic where formulas are too long for them."""
     long = examples.time > LONGEST_TABLED
     return reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge if long else None)
+
+
+def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
+    """Read every formula and count what is right."""
+    return replace(metrics.measure(network, reasoner), names=SHARES)
 
 
 class PreparedFormulas(PreparedAnswers):

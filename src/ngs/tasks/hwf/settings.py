@@ -8,6 +8,8 @@ from typing import ClassVar
 from ngs.errors import NGSError
 from ngs.tasks.settings import EMBEDDED, Choices, TaskSettings, setting
 
+SHARES = ("calculation", "formula", "symbol")
+"""What right answers, sentences and symbols are called in the records of this task."""
 NETWORKS = ("small", "wide", "paper")
 """The names of `ngs.networks.lenet.NETWORKS`."""
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.trainable import MetricsView, Source, Trainable
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ class ReadingFormulas(Trainable):
     experiment_data = (FORMULAS, CLEAN_FORMULAS)
     metrics = MetricsView(
         examples="formulas",
-        shares={"calculation": "answers right", "formula": "formulas right", "symbol": "symbols right"},
+        shares=dict(zip(SHARES, ("answers right", "formulas right", "symbols right"), strict=True)),
+        progress={"calculation": "answers", "symbol": "symbols"},
+        compared={"calculation": "answers", "symbol": "symbols"},
     )
 
     commands: Mapping[str, str] = {

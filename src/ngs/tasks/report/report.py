@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ngs.learning.metrics import SHARES
 from ngs.tasks.report.searches import Fate, Searches
 from ngs.tasks.report.sections import Section, render
 from ngs.tasks.report.shares import Shares
@@ -107,8 +108,8 @@ class AnswersReport(Report):
     """what is hidden in an example"""
     true: ClassVar[str] = "true"
     """what a true sentence is called in a card"""
-    labels: ClassVar[Names] = {"formula": "whole sentences right", "symbol": "symbols right"}
-    curves: ClassVar[Names] = {"calculation": "answers", "formula": "sentences", "symbol": "symbols"}
+    labels: ClassVar[Names] = {"sentences": "whole sentences right", "symbols": "symbols right"}
+    curves: ClassVar[Names] = {name: name for name in SHARES}
     groups: ClassVar[Names] = {"by_length": "length"}
     """what examples are told apart by, and the head of its column"""
     cards: ClassVar[str] = "cards"

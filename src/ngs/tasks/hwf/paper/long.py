@@ -28,7 +28,7 @@ from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.paper.settings import ours, small
 from ngs.tasks.hwf.preparation import load_network
-from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.hwf.trainable import FORMULAS
 from ngs.tasks.results.experiment import Cell, Experiment, Means, Rows, seeds
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
@@ -83,7 +83,7 @@ class LongTest(Measurement):
         examples = data.examples(formulas).to(device)
         score = measure(network, reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge)).total
         assert score.symbol is not None  # the formulas were written here: the labels are known
-        return {**score.as_facts(), "predicted": score.symbol**length}
+        return {**score.as_facts(SHARES), "predicted": score.symbol**length}
 
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)

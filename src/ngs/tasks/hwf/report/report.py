@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ from ngs.explanations.text import shown as text_of
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Pool
+from ngs.learning.metrics import Scores, scores_of
 from ngs.parsing.independent import Independent
 from ngs.parsing.sentence import parse
 from ngs.parsing.sentences import Sentences
@@ -30,6 +31,7 @@ from ngs.search.correction import Correction
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS
+from ngs.tasks.hwf.settings import SHARES
 from ngs.tasks.report.readings import Readings
 from ngs.tasks.report.report import AnswersReport, Names
 from ngs.tasks.report.searches import MORE_STEPS, Corrected, Fate, Searches
@@ -62,6 +64,10 @@ class FormulaReadings(Readings):
         labels, read, symbols = self.labels, self.reading.symbols, len(GRAMMAR.symbols)
         pairs = (labels * symbols + read)[(labels != PAD) & (read != PAD)]
         return torch.bincount(pairs, minlength=symbols * symbols).view(symbols, symbols)
+
+    @property
+    def scores(self) -> Scores:
+        return replace(scores_of(self.reading, self.examples), names=SHARES)
 
     def name(self, number: int) -> str:
         return self.names[number] if self.names else ""
