@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ngs.grammar.multiset_constraint import Counting
+from ngs.grammar.constraint import Counting
 from ngs.grammar.padding import PAD
 from ngs.networks.pointer import Encoded, PointerNetwork, Size
 from ngs.networks.pointer_kernels import kernel_decoder

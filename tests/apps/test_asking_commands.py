@@ -18,7 +18,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from ngs.apps.cli import app
-from ngs.grammar.multiset_constraint import AnyOrder
+from ngs.grammar.constraint import AnyOrder
 from ngs.tasks.clevr import asking_commands, packed
 from ngs.tasks.clevr.embedded import embedded, embedded_scenes
 from ngs.tasks.clevr.program import MODULES

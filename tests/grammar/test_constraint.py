@@ -19,9 +19,9 @@ from torch import Tensor
 
 from ngs.errors import BudgetError, ShapeError
 from ngs.grammar.automaton import prefix_automaton
-from ngs.grammar.constraint import Constraint, Enumerated, Given, enumerate_sentences
+from ngs.grammar.constraint import AnyOrder, Constraint, Enumerated, Given, enumerate_sentences
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.multiset_constraint import AnyOrder, Multiset
+from ngs.grammar.multiset_constraint import Multiset
 from ngs.grammar.padding import PAD
 from ngs.grammar.prefix_constraint import Automaton
 from ngs.parsing.sentence import recognises

@@ -13,9 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ngs.grammar.constraint import Given
+from ngs.grammar.constraint import Counting, Given
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.multiset_constraint import Counting
 from ngs.grammar.multisets import symbol_classes
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence, Tree

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.learning import tensor_file
-from ngs.learning.packed_file import Column, Format, Ragged, as_bytes, flattened, texts
+from ngs.learning.packed_file import Column, Format, Group, Ragged, as_bytes, flattened, texts
 
 
 def too_many(contents: Mapping[str, Any], facts: Any) -> Iterator[str]:
@@ -24,13 +24,15 @@ def too_many(contents: Mapping[str, Any], facts: Any) -> Iterator[str]:
 FORMAT = Format(
     "some data",
     "make another",
-    {
-        "words": texts("words"),
-        "places": Column(torch.float32, ("things", 2)),
-        "kinds": Column(torch.int8, ("things",), 0, 3),
-        "sayings": Column(torch.int16, (None,), 0, "words", rows="things", least=1),
-    },
-    too_many,
+    Group(
+        {
+            "words": texts("words"),
+            "places": Column(torch.float32, ("things", 2)),
+            "kinds": Column(torch.int8, ("things",), 0, 3),
+            "sayings": Column(torch.int16, (None,), 0, "words", rows="things", least=1),
+        },
+        [too_many],
+    ),
 )
 FACTS = {"name": "few", "step": 3}
 
@@ -62,11 +64,11 @@ def test_what_has_the_layout_is_written_and_read(tmp_path: Path) -> None:
         ({"kinds": None}, {}, "the tensor kinds is missing"),
         ({"kinds": torch.zeros(3)}, {}, "kinds is torch.float32 with 1 dimensions, and torch.int8 with 1"),
         ({"kinds": torch.zeros(4, dtype=torch.int8)}, {}, "kinds is [4], and [3] is needed"),
-        ({"kinds": torch.full((3,), 3, dtype=torch.int8)}, {}, "kinds has 3 to 3, and 0 to 2 can be"),
+        ({"kinds": torch.full((3,), 3, dtype=torch.int8)}, {}, "kinds has 3 to 3, and 0 to below 3 can be"),
         ({"places": torch.zeros(3, 4)}, {}, "places is [3, 4], and [3, 2] is needed"),
         ({"places": torch.full((3, 2), torch.nan)}, {}, "places has what is no number"),
         ({"words": torch.zeros(2, dtype=torch.uint8)}, {}, "words is no list of texts"),
-        ({"words": as_bytes(["red"])}, {}, "sayings has 0 to 1, and 0 to 0 can be"),
+        ({"words": as_bytes(["red"])}, {}, "sayings has 0 to 1, and 0 to below 1 can be"),
         ({"sayings.offsets": torch.tensor([0, 1, 1, 4])}, {}, "the rows of sayings do not add up"),
         ({"sayings.offsets": torch.tensor([0, 1, 4])}, {}, "the rows of sayings do not add up"),
         ({"sayings.offsets": torch.zeros(0, dtype=torch.int64)}, {}, "the rows of sayings do not add up"),

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.grammar.constraint import Constraint, Enumerated, Given, enumerate_sentences
+from ngs.grammar.constraint import AnyOrder, Constraint, Enumerated, Given, enumerate_sentences
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.multiset_constraint import AnyOrder, Multiset
+from ngs.grammar.multiset_constraint import Multiset
 from ngs.grammar.padding import PAD
 from ngs.grammar.prefix_constraint import Automaton
 from ngs.parsing.autoregressive import Autoregressive, log_softmax_among

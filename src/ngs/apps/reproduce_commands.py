@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import make_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,7 +45,15 @@ def _parameter(source: Source) -> str:
     return source.option.replace("-", "_")
 
 
-def _reproduce(
+Places = make_dataclass(
+    "Places",
+    [(_parameter(each), str, setting(each.path, f"{each.title}, as imported.")) for each in SOURCES],
+)
+"""Where the data of each source are: an option for each."""
+
+
+@partial(with_options, configuration=Places)
+def reproduce(
     places: Any,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Which; see --list.")
@@ -127,14 +136,6 @@ def _reproduce(
         _write_down(each, outcome, results / f"figures{scale}", paths[each.name])
     if failed:
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
-
-
-Places = make_dataclass(
-    "Places",
-    [(_parameter(each), str, setting(each.path, f"{each.title}, as imported.")) for each in SOURCES],
-)
-"""Where the data of each source are: an option for each."""
-reproduce = with_options(_reproduce, Places)
 
 
 def results(

@@ -38,6 +38,7 @@ def with_options(command: Callable[..., None], configuration: type[Any]) -> Call
         values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
         command(configuration(**values), **given)
 
+    filled.__doc__ = command.__doc__
     filled.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     filled.__annotations__ = {p.name: p.annotation for p in parameters}
     return filled

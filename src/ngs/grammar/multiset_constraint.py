@@ -1,18 +1,16 @@
-"""Sentences that use up a known multiset of symbols: by search for any grammar, or by counting."""
+"""Sentences of any grammar that use up a known multiset of symbols, by search: the exact reference."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ngs.errors import BudgetError
 from ngs.grammar.automaton import prefix_automaton
-from ngs.grammar.constraint import Constraint, Given, Rows
+from ngs.grammar.constraint import Constraint, Given, Rows, without
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.multisets import symbol_classes
 from ngs.grammar.padding import PAD
@@ -60,7 +58,7 @@ class Multiset(Constraint[MultisetState]):
             raise BudgetError(
                 f"a multiset of {int(counts.sum(1).amax())} symbols has {parts:,} parts to search among, and "
                 f"the limit is {MOST_MULTISETS:,}; give shorter sentences, or write a rule that counts "
-                f"(ngs.grammar.multiset_constraint.Counting)"
+                f"(ngs.grammar.constraint.Counting)"
             )
         return MultisetState(counts, counts.new_full((len(counts),), self.automaton.start))
 
@@ -91,84 +89,3 @@ class Multiset(Constraint[MultisetState]):
 
     def _listed(self, state: MultisetState) -> list[tuple[list[int], int]]:
         return list(zip(state.left.tolist(), state.position.tolist(), strict=True))
-
-
-def without(left: Tensor, symbol: Tensor) -> Tensor:
-    """`left` [row, symbol] after taking one symbol each [row]; PAD takes nothing."""
-    taken = (symbol != PAD).to(left.dtype)
-    return left.scatter_add(1, symbol.clamp(min=0)[:, None], -taken[:, None])
-
-
-@dataclass(frozen=True)
-class KernelRule:
-    """A constraint as kernels on a GPU know it."""
-
-    function: Any
-    """A Triton function of the facts [1, symbol] and what is left [row, symbol] of every symbol, and of the
-    facts of the last one [row, 1], -1 at the beginning: whether each may come next [row, symbol]."""
-    facts: Tensor
-    """int32 [symbol]: what the function knows of each"""
-
-
-@dataclass(frozen=True)
-class Left(Rows):
-    """What is left of each multiset, and what came last."""
-
-    left: Tensor
-    """[row, symbol]"""
-    last: Tensor
-    """int64 [row]: PAD at the beginning"""
-
-
-class Counting(Constraint[Left]):
-    """A language where what is left of a known multiset and what came last say what may come next."""
-
-    @abstractmethod
-    def legal(self, left: Tensor, last: Tensor) -> Tensor:
-        """bool [..., symbol]: what may come next, given what is left [..., symbol] and came last [...]."""
-
-    def rule(self) -> KernelRule | None:
-        """`legal` as a Triton function, for kernels on a GPU; None where there is none."""
-        return None
-
-    def start(self, given: Given) -> Left:
-        counts = self._multiset(given)
-        return Left(counts, torch.full((len(counts),), PAD, device=counts.device))
-
-    def mask(self, state: Left) -> Tensor:
-        return self.legal(state.left, state.last)
-
-    def advance(self, state: Left, symbol: Tensor) -> Left:
-        return Left(without(state.left, symbol), torch.where(symbol == PAD, state.last, symbol))
-
-    def accepts(self, state: Left) -> Tensor:
-        return (state.left == 0).all(1)
-
-    def masks(self, given: Given, z: Tensor) -> Tensor:
-        counts = self._multiset(given)
-        before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
-        used = torch.zeros((*z.shape, self.symbols), dtype=counts.dtype, device=z.device)
-        used.scatter_(2, before.clamp(min=0)[..., None], (before != PAD).to(counts.dtype)[..., None])
-        latest = torch.arange(z.shape[1], device=z.device).where(before != PAD, 0).cummax(1).values
-        return self.legal(counts[:, None] - used.cumsum(1), before.gather(1, latest))
-
-
-class AnyOrder(Counting):
-    """No grammar: every order of the symbols. The policy of NS-RL (Li et al. 2020, Sec. 4.2)."""
-
-    facts: Tensor
-
-    def __init__(self, symbols: int) -> None:
-        super().__init__(symbols)
-        self.register_buffer("facts", torch.zeros(symbols, dtype=torch.int32), persistent=False)
-
-    def possible(self, given: Given) -> Tensor:
-        return (self._multiset(given) >= 0).all(1)
-
-    def legal(self, left: Tensor, last: Tensor) -> Tensor:
-        return left > 0
-
-    def rule(self) -> KernelRule:
-        from ngs.kernels.choices import any_order
-
-        return KernelRule(any_order, self.facts)

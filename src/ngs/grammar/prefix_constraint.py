@@ -85,13 +85,13 @@ class Automaton(Constraint[Prefix]):
     def contains(self, given: Given, z: Tensor) -> Tensor:
         # One look-up per symbol. PAD is one more symbol, which ends a sentence and may follow itself. As
         # indices that count from the end, it is the last column, and _OVER, _UNKNOWN, DEAD the last rows.
-        state = self._start_of_each(given, z)
+        state = self.start(given)
         table = self.transitions
         ended = torch.where(self.completions[: len(table), 0], _OVER, DEAD)
         sinks = table.new_tensor([[DEAD], [_UNKNOWN], [DEAD]]).expand(-1, self.symbols)
         last = torch.cat([ended, ended.new_tensor([_OVER, _UNKNOWN, DEAD])])
         table = torch.cat([torch.cat([table, sinks]), last[:, None]], 1)
-        position = state.position
+        position = state.position.expand(len(z))  # one stands for all where nothing is known
         for symbol in (*z.unbind(1), z.new_tensor(PAD)):
             position = table[position, symbol]
         if (position == _UNKNOWN).any():

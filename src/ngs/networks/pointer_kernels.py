@@ -10,8 +10,7 @@ from torch import Tensor
 
 import ngs.kernels
 from ngs.gpu import products_are_rounded
-from ngs.grammar.constraint import Constraint, Given
-from ngs.grammar.multiset_constraint import Counting, KernelRule
+from ngs.grammar.constraint import Constraint, Counting, Given, KernelRule
 from ngs.networks.pointer import Encoded
 
 if TYPE_CHECKING:

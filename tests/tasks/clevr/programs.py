@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
-from ngs.grammar.multiset_constraint import AnyOrder, Counting
+from ngs.grammar.constraint import AnyOrder, Counting
 from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.execution import modules
 from ngs.tasks.clevr.grammars import clevr, clevr_tidy

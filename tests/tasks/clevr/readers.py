@@ -6,7 +6,7 @@ from functools import cache
 
 import torch
 
-from ngs.grammar.multiset_constraint import Counting
+from ngs.grammar.constraint import Counting
 from ngs.networks.pointer import PointerNetwork, Size
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.grammar.constraint import enumerate_sentences
-from ngs.grammar.multiset_constraint import AnyOrder
+from ngs.grammar.constraint import AnyOrder, enumerate_sentences
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.reasoning.operation import UNDEFINED
 from ngs.search.back_search import back_search

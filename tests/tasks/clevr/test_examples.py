@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import torch
 
-from ngs.grammar.multiset_constraint import AnyOrder
+from ngs.grammar.constraint import AnyOrder
 from ngs.grammar.padding import PAD
 from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ngs.errors import NGSError
-from ngs.grammar.multiset_constraint import AnyOrder, Counting
+from ngs.grammar.constraint import AnyOrder, Counting
 from ngs.learning import metrics
 from ngs.learning.metrics import read_all
 from ngs.tasks.clevr import scores

@@ -26,8 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ngs.grammar.constraint import Constraint, Given
-from ngs.grammar.multiset_constraint import AnyOrder, Counting, KernelRule
+from ngs.grammar.constraint import AnyOrder, Constraint, Counting, Given, KernelRule
 from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Nonterminal
 from ngs.tasks.clevr.execution import ANSWER_TYPES, Type, modules

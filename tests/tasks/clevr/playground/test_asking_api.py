@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from ngs.grammar.multiset_constraint import AnyOrder
+from ngs.grammar.constraint import AnyOrder
 from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.playground.asked_scenes import SCENES, asked_scenes
