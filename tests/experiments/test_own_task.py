@@ -152,18 +152,20 @@ def test_a_package_adds_a_task_by_an_entry_point(
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: letters\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text(
-        "[ngs.tasks]\nletters = package_of_letters:task\n"
+        "[ngs.tasks]\nfirst-letter = package_of_letters:task\nsecond-letter = package_of_letters:task\n"
         "lost = package_of_letters:lost\ngone = nowhere:task\n"
         "hwf = package_of_letters:task\n"
     )
     monkeypatch.syspath_prepend(site)
     monkeypatch.setattr(finding, "_references", finding._references.__wrapped__)
     shown = done("train", "--help")
-    assert "letters" in shown and "hwf" in shown
-    assert "--walk-steps" in done("train", "letters", "--help")
-    found = installed("letters")
+    assert "first-letter" in shown and "hwf" in shown
+    assert "--walk-steps" in done("train", "first-letter", "--help")
+    found = installed("first-letter")
     assert found is not None and found.name == "first-letter"
     assert names()[:3] == ("hwf", "clevr", "scenes") and find("hwf").name == "hwf"  # none is replaced
+    with pytest.raises(NGSError, match="'second-letter' is the task 'first-letter'; give both the same name"):
+        installed("second-letter")
     for name in ("lost", "gone"):
         assert f"the task '{name}' is installed as" in refused("train", name)
     monkeypatch.delitem(sys.modules, "package_of_letters")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,3 +145,29 @@ def test_a_method_in_place_of_a_function_is_told_wherever_it_is_called(
         NGSError, match="functions of a semantics take no `self`; leave it out, or pass an inst"
     ):
         ngs.evaluate(ngs.parse(GRAMMAR, ["red", "green"]), semantics)
+
+
+# What tells data apart
+
+
+def digest_of(answer: object) -> str:
+    examples = ngs.Examples.of([torch.zeros(1, 2)], [answer])
+    return ngs.Splits(examples, examples).digest
+
+
+def test_the_digest_of_data_is_that_of_their_content() -> None:
+    words = ["a", "b", "c", "d"]
+    code = "from tests.tasks.test_task_mistakes import digest_of; print(digest_of(frozenset('abcd')))"
+    seeds = [os.environ | {"PYTHONHASHSEED": seed} for seed in ("1", "2")]
+    command = [sys.executable, "-c", code]
+    runs = [subprocess.run(command, env=env, capture_output=True, text=True) for env in seeds]
+    assert {run.stdout.strip() for run in runs} == {digest_of(frozenset(words))}, runs[0].stderr
+    assert digest_of(frozenset(words[:3])) != digest_of(frozenset(words)) != digest_of(tuple(words))
+
+
+def test_what_nothing_tells_apart_has_no_digest() -> None:
+    class Anything:
+        pass
+
+    with pytest.raises(ngs.NGSError, match="Anything, which nothing tells apart; make it a dataclass"):
+        digest_of(Anything())

@@ -108,7 +108,7 @@ def _train(
 
     from ngs.experiments.run import training
     from ngs.processes import destroy_process_group
-    from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, remove
+    from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -123,9 +123,7 @@ def _train(
             tell(console, "there is no checkpoint yet: from the beginning")
     else:
         folder = Path("runs") / f"{task.name}-{settings.method}-{settings.seed}" if out is None else out
-        if overwrite:
-            remove(folder)
-        elif (folder / CONFIG).exists():
+        if not overwrite and (folder / CONFIG).exists():
             raise NGSError(
                 f"{folder} already holds a run; go on with: {again} {folder}; or give --overwrite, "
                 f"or another --out"
@@ -137,6 +135,7 @@ def _train(
             folder,
             resume=resume is not None,
             changed_task=changed_task,
+            overwrite=overwrite,
             command=["ngs", *sys.argv[1:]],
             remark=lambda text: tell(console, text),
         )

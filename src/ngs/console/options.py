@@ -46,8 +46,9 @@ def with_options(command: Callable[..., None], configuration: type[Any]) -> Call
 
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     kind: Any = list[int] if hint == tuple[int, ...] else hint
+    told = field.metadata
     default = list(field.default) if isinstance(field.default, tuple) else field.default
-    annotation = Annotated[kind, typer.Option(help=field.metadata["help"], hidden=field.metadata["hidden"])]
+    annotation = Annotated[kind, typer.Option(help=told.get("help", ""), hidden=told.get("hidden", False))]
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )

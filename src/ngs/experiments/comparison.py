@@ -130,7 +130,7 @@ def _spread(values: Sequence[float | None]) -> Spread | None:
 def _result(run: Run) -> Result:
     if run.result is None:
         raise DataError(
-            f"{run.folder} is not finished; go on with: ngs train {run.task.name} --resume {run.folder}"
+            f"{run.folder} is not finished; go on with: ngs train {run.task.called} --resume {run.folder}"
         )
     return run.result
 

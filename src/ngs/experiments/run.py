@@ -77,7 +77,7 @@ def train(
         folder,
         resume=resume,
         changed_task=changed_task,
-        remark=partial(warnings.warn, stacklevel=2),
+        remark=partial(warnings.warn, stacklevel=3),
     )
     *_, last = events
     return last.row
@@ -99,6 +99,7 @@ def training(
     *,
     resume: bool = False,
     changed_task: bool = False,
+    overwrite: bool = False,
     command: Sequence[str] | None = None,
     remark: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Progress]:
@@ -108,12 +109,13 @@ def training(
 
     One at a time in a process: iterate to the end, or close what this returns, before the next begins.
     What is resumed must be the same run, but its data may have been moved. Where its task is a file that was
-    changed since, `changed_task` says that this is meant.
+    changed since, `changed_task` says that this is meant. `overwrite` throws away a run that is there, once
+    nothing was refused.
     """
     config = Configured(task, settings)
     if resume:
         _check_same(config, folder, changed_task)
-    if not resume and (folder / CONFIG).exists():
+    elif not overwrite and (folder / CONFIG).exists():
         raise NGSError(f"{folder} already holds a run; --resume it, --overwrite it, or choose another folder")
     accelerator = Accelerator()
     device = accelerator.device
@@ -137,6 +139,7 @@ def training(
             if resume and (folder / CHECKPOINT).exists():
                 run.restore()
             else:
+                remove(folder)  # only now: whatever could be refused was not
                 run.begin(command)
             spare()  # the optimizer, too, and all that it imported
             try:
@@ -155,6 +158,8 @@ def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
         raise NGSError(f"{folder} was trained with other settings; resume it with its own")
     file, before = config.task.file, read_facts(folder / CONFIG).get(TASK_FILE)
     known = before.get("sha256") if isinstance(before, dict) else None
+    if known is not None and file is None:
+        raise NGSError(f"{folder} was begun with the task of {before.get('name')!r}; give that file")
     if not changed_task and known != (None if file is None else file.sha256):
         raise NGSError(
             f"the file of the task was changed since {folder} was begun; put it back, or say with "

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from functools import cache
@@ -42,8 +43,17 @@ def names() -> tuple[str, ...]:
 
 
 def every() -> list[Trainable]:
-    """The installed tasks, those that come along first."""
-    return [task for task in map(installed, names()) if task is not None]
+    """The installed tasks, those that come along first.
+
+    One that cannot be imported is left out with a warning: the others need not wait for its repair.
+    """
+    found = []
+    for name in names():
+        try:
+            found.append(installed(name))
+        except NGSError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return [task for task in found if task is not None]
 
 
 def installed(name: str) -> Trainable | None:
@@ -59,7 +69,10 @@ def installed(name: str) -> Trainable | None:
             f"the task {name!r} is installed as {reference}, which cannot be imported "
             f"({type(error).__name__}: {error}); install its package again"
         ) from error
-    return _checked(found, f"the entry point {name!r}")
+    task = _checked(found, f"the entry point {name!r}")
+    if task.name != name:  # a run knows its task by its name
+        raise NGSError(f"the entry point {name!r} is the task {task.name!r}; give both the same name")
+    return task
 
 
 def find(text: str) -> Trainable:
@@ -91,6 +104,9 @@ def _module_at(path: Path) -> ModuleType:
     spec = spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # of a file that ends with .py
     module = sys.modules[name] = module_from_spec(spec)  # first: dataclasses look their module up
+    beside = str(path.resolve().parent)
+    if beside not in sys.path:
+        sys.path.insert(0, beside)  # as for a script
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -108,12 +108,23 @@ def _contents(value: Any) -> Iterator[bytes]:
         for part in fields(value):
             yield part.name.encode()
             yield from _contents(getattr(value, part.name))
+    elif isinstance(value, np.ndarray):
+        yield from _contents(torch.from_numpy(value))
+    elif isinstance(value, Mapping):
+        yield from _contents(tuple(value.items()))
     elif isinstance(value, tuple | list):
         yield f"{len(value)} ".encode()
         for each in value:
             yield from _contents(each)
+    elif isinstance(value, set | frozenset):  # their order differs from process to process
+        yield from sorted(b"".join(_contents(each)) for each in value)
     elif callable(value):
         yield getattr(value, "__qualname__", type(value).__qualname__).encode()
+    elif "__repr__" not in {name for kind in type(value).__mro__[:-1] for name in vars(kind)}:
+        raise NGSError(
+            f"data have a {type(value).__name__}, which nothing tells apart; make it a "
+            f"dataclass, or give it a __repr__ that says what is in it"
+        )
     else:
         yield repr(value).encode()
 

@@ -127,6 +127,16 @@ class Trainable(ABC):
     """what `data import` takes, in words"""
 
     @property
+    def called(self) -> str:
+        """What `ngs train` takes for it: its name, or its file."""
+        return self.name if self.file is None else self.file.name
+
+    @property
+    def option(self) -> list[str]:
+        """What other commands need to know it by."""
+        return [] if self.file is None else ["--task", self.file.name]
+
+    @property
     def title(self) -> str:
         """What is learned, in a few words: the first sentence of `about`."""
         return self.about.strip().partition(".")[0].partition(":")[0] or self.name

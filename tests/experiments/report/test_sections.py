@@ -6,6 +6,7 @@ import re
 
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.setup import commands
+from ngs.tasks.finding import find
 from ngs.tasks.run_folder import RESULT
 from tests.documents import Document, facts, rows_of, said
 from tests.experiments.report.reports import Reported
@@ -70,9 +71,9 @@ def test_the_cards_are_the_mistakes_and_corrections(reported: Reported) -> None:
 
 def test_the_command_has_what_is_not_the_default() -> None:
     given = {"data": "a b.ngs", "augment": True, "lengths": (1, 3), "learning_rate": 0.01}
-    first, second = commands("hwf", given)
+    first, second = commands(find("hwf"), given)
     assert first == (
         "ngs train hwf --data 'a b.ngs' --augment --lengths 1 --lengths 3 --learning-rate 0.01 --out again"
     )
     assert second == "ngs report again"
-    assert next(commands("clevr", {"copies": False})) == "ngs train clevr --no-copies --out again"
+    assert next(commands(find("clevr"), {"copies": False})) == "ngs train clevr --no-copies --out again"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store
+from ngs.tasks.finding import find
 from ngs.tasks.results.job import Trained, address
-from ngs.tasks.settings import TaskSettings
 
 TASK = """
 import torch, ngs
@@ -22,6 +22,7 @@ task = ngs.Task(
     semantics=Itself,
     data=lambda settings: ngs.Splits(examples, examples),
     network=lambda settings: torch.nn.Linear(2, 2),
+    settings=Own,
 )
 """
 
@@ -34,13 +35,16 @@ def written(folder: Path, text: str = TASK) -> str:
 
 def test_seeds_of_a_task_in_a_file_are_trained_side_by_side(tmp_path: Path) -> None:
     file, store = written(tmp_path / "here"), Store(tmp_path / "runs")
-    jobs = [Trained(file, TaskSettings(steps=4, validate_every=2, seed=seed)) for seed in range(2)]
+    own = find(file).settings
+    jobs = [Trained(file, own(steps=4, validate_every=2, seed=seed)) for seed in range(2)]
     states = [event.state for event in run_here(jobs, store, workers=2)]
     assert states.count("done") == 2 and all(store.has(address(job)) for job in jobs)
 
 
 def test_an_address_depends_on_what_is_in_the_file(tmp_path: Path) -> None:
-    settings = TaskSettings(steps=4)
-    here, copy = (address(Trained(written(tmp_path / name), settings)) for name in ("here", "copy"))
-    changed = address(Trained(written(tmp_path / "changed", TASK + "\n# other\n"), settings))
+    def known(file: str) -> str:
+        return address(Trained(file, find(file).settings(steps=4)))
+
+    here, copy = (known(written(tmp_path / name)) for name in ("here", "copy"))
+    changed = known(written(tmp_path / "changed", TASK + "\n# other\n"))
     assert here == copy != changed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.costs.workloads import Digits, PrecedenceLevels
-from ngs.tasks.finding import find, names
+from ngs.tasks.finding import every
 from ngs.tasks.results.experiment import Cell, Experiment, Means
 from ngs.tasks.results.outcome import Outcome, Place
 from ngs.tasks.results.tables import Section, rows_of
@@ -29,7 +29,7 @@ QUICK = {
 
 def _cells(means: Means, quick: bool) -> list[Cell]:
     costs = {**(QUICK if quick else FULL)}
-    for task in map(find, names()):
+    for task in every():
         costs |= task.costs(quick=quick)
     device = means.device
     return [Cell(row, device, (replace(cost, device=device),)) for row, cost in costs.items()]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from ngs.errors import NGSError
 from ngs.experiments.catalogue import cost
-from ngs.tasks.finding import find, names
+from ngs.tasks.finding import every
 from ngs.tasks.results.experiment import Experiment
 from ngs.tasks.trainable import Source
 
-_TASKS = tuple(map(find, names()))
+_TASKS = tuple(every())
 _ALL = [*(each for task in _TASKS for each in task.experiments()), cost.EXPERIMENT]
 EXPERIMENTS: Mapping[str, Experiment] = {
     each.name: each for each in sorted(_ALL, key=lambda each: not each.in_paper)

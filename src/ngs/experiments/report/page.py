@@ -53,7 +53,7 @@ def page(run: Run, shown: Any) -> str:
         report=report,
         sections=list(_sections(run, report, now)),
         style=Markup(files("ngs.experiments.report").joinpath("page.css").read_text(encoding="utf-8")),
-        command=shlex.join(["ngs", "report", str(run.folder)]),
+        command=shlex.join(["ngs", "report", str(run.folder), *run.task.option]),
     )
 
 
@@ -66,7 +66,7 @@ def _sections(run: Run, report: Report, now: Shares | None) -> Iterator[Section]
     yield Section("curves", "How it learned", render("experiments/report/curves.html", **values))
     if now is not None:
         yield from report.more()
-    again = {"tables": settings_of(run), "commands": commands(run.task.name, run.config.given)}
+    again = {"tables": settings_of(run), "commands": commands(run.task, run.config.given)}
     yield Section("setup", "What ran", render("experiments/report/setup.html", **again))
 
 

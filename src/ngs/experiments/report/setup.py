@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ngs.experiments.report.outcome import Run
+from ngs.tasks.trainable import Trainable
 
 
 def settings_of(run: Run) -> list[tuple[str, dict[str, str], Collection[str]]]:
@@ -30,9 +31,9 @@ def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, shlex.join(map(str, value)) if isinstance(value, list) else _told(value)
 
 
-def commands(task: str, given: Mapping[str, Any]) -> Iterator[str]:
+def commands(task: Trainable, given: Mapping[str, Any]) -> Iterator[str]:
     """What to type for a run with these settings, the others being the defaults, and for its report."""
-    words = ["ngs", "train", task]
+    words = ["ngs", "train", task.called]
     for name, value in given.items():
         option = f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
@@ -41,4 +42,4 @@ def commands(task: str, given: Mapping[str, Any]) -> Iterator[str]:
             for each in value if isinstance(value, tuple) else (value,):
                 words += [option, str(each)]
     yield shlex.join([*words, "--out", "again"])
-    yield "ngs report again"
+    yield shlex.join(["ngs", "report", "again", *task.option])

@@ -77,10 +77,10 @@ class Corrections(Measurement):
 
     def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
         (run,) = needed
+        yield Progress(0, 1, {})
         found = self.corrected(run)
         readings = found.readings
         possible = [fate.value for fate in found.possible]
-        yield Progress(0, 1, {})
         return {
             "step": step_of(run / EARLY, self.run.task),
             self.noun: len(readings),

@@ -64,6 +64,10 @@ class Trained:
     needs: ClassVar[tuple[Job, ...]] = ()
     alone: ClassVar[bool] = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As its task makes it in another process, where the file of a task is another module."""
+        return _trained, (type(self), self.task, self.settings.given)
+
     @property
     def facts(self) -> dict[str, Any]:
         """What the result depends on: no setting that has its default, so that one which is added later
@@ -77,6 +81,10 @@ class Trained:
         file = {} if task.file is None else {"task_file": task.file.sha256}
         data = data_facts(self.task, self.settings.data)
         return {"task": task.name, **file, **settings, "data": data, "defaults": DEFAULTS}
+
+
+def _trained(kind: type[Trained], task: str, given: Mapping[str, Any]) -> Trained:
+    return kind(task, find(task).settings(**given))
 
 
 Job = Trained | Measurement
