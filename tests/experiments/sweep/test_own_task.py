@@ -10,7 +10,11 @@ from ngs.tasks.finding import find
 from ngs.tasks.results.job import Trained, address
 
 TASK = """
+from dataclasses import dataclass
 import torch, ngs
+@dataclass(frozen=True)
+class Own(ngs.TaskSettings):
+    width: int = ngs.setting(2, "Of nothing.")
 grammar = ngs.Grammar.parse('start: "0" | "1"')
 class Itself(ngs.Semantics):
     symbol = int
