@@ -171,3 +171,11 @@ def test_what_nothing_tells_apart_has_no_digest() -> None:
 
     with pytest.raises(ngs.NGSError, match="Anything, which nothing tells apart; make it a dataclass"):
         digest_of(Anything())
+
+
+def test_other_shares_than_those_that_are_counted_are_refused() -> None:
+    view = ngs.MetricsView(shares={"right": "right"})
+    with pytest.raises(NGSError, match="have the shares right; a task has answers, sentences, symbols"):
+        replace(TASK, metrics=view)
+    with pytest.raises(NGSError, match="no shares or no groups"):
+        ngs.MetricsView(groups={})

@@ -35,7 +35,7 @@ from ngs.learning.examples import Examples, Pool
 from ngs.learning.fit import check_labels, check_network
 from ngs.learning.loop import Augmentation, Lesson
 from ngs.learning.methods import Objective
-from ngs.learning.metrics import Scores, measure, read_all
+from ngs.learning.metrics import SHARES, Scores, measure, read_all
 from ngs.parsing.sentence import find_tree
 from ngs.processes import own_seed
 from ngs.reasoning.operation import UNDEFINED, Value
@@ -187,6 +187,11 @@ class Task(Trainable):
                     f"{name} is a {type(getattr(self, name)).__name__}; give a function of the settings that "
                     f"makes it: {name}=lambda settings: ..."
                 )
+        if tuple(self.metrics.shares) != SHARES:
+            raise NGSError(
+                f"the metrics have the shares {', '.join(self.metrics.shares)}; a task has "
+                f"{', '.join(SHARES)}: give each a heading of yours"
+            )
         if not (isinstance(self.settings, type) and issubclass(self.settings, TaskSettings)):
             raise NGSError(
                 f"settings is {self.settings!r}; give ngs.TaskSettings or a subclass, not an instance"

@@ -68,6 +68,10 @@ class MetricsView:
     below: Callable[[Mapping[str, Any]], Iterable[str]] = _nothing
     """lines below a table: numbers that are no shares of its rows"""
 
+    def __post_init__(self) -> None:
+        if not self.shares or not self.groups:
+            raise NGSError("the metrics have no shares or no groups; tables need at least one of each")
+
     @property
     def answers(self) -> str:
         """The share by which networks are compared."""
