@@ -139,7 +139,8 @@ def training(
             if resume and (folder / CHECKPOINT).exists():
                 run.restore()
             else:
-                remove(folder)  # only now: whatever could be refused was not
+                if overwrite and accelerator.is_main_process:
+                    remove(folder)  # only now: whatever could be refused was not
                 run.begin(command)
             spare()  # the optimizer, too, and all that it imported
             try:
