@@ -94,6 +94,42 @@ def prints(source: str) -> list[int]:
     ]
 
 
+def named_in_code(source: str, names: str) -> list[int]:
+    """The lines whose code, without comments and docstrings, has one of the names."""
+    tree = ast.parse(source)
+    docstrings = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return sorted(
+        node.lineno
+        for node in ast.walk(tree)
+        if id(node) not in docstrings
+        for part in vars(node).values()
+        if isinstance(part, str) and re.search(names, part, re.IGNORECASE)
+    )
+
+
+def test_no_code_outside_the_tasks_names_one() -> None:
+    outside = [path for path in MODULES if "tasks" not in path.relative_to(SOURCE).parts]
+    found = {path: named_in_code(path.read_text(encoding="utf-8"), "hwf|clevr") for path in outside}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_names_in_code_are_found_and_those_in_docstrings_are_not() -> None:
+    assert named_in_code('"""HWF."""\n# clevr\nx = 1\n"""CLEVR."""\n', "hwf|clevr") == []
+    for code in (
+        "import ngs.tasks.hwf",
+        "from ngs.tasks.clevr import x",
+        "clevr = 1",
+        "f('hwf')",
+        "x.HWF",
+        "f(hwf=1)",
+    ):
+        assert named_in_code(code, "hwf|clevr") == [1]
+
+
 def test_every_module_is_in_a_layer() -> None:
     assert {layer_of_file(path) for path in MODULES} <= set(LAYERS)
 

@@ -22,8 +22,8 @@ def symbol_classes(grammar: Grammar) -> tuple[int, ...]:
     """The class of each symbol: two are in one class if every occurrence of one may be the other.
 
     That is so if they occur in the same contexts, where a context is a rule (aliases aside) with one
-    symbol of its body left out: the ten digits of arithmetic, or CLEVR's fifteen filters. Such symbols lead
-    from every state to the same state.
+    symbol of its body left out: the ten digits of arithmetic, or the colors of a
+    grammar of descriptions. Such symbols lead from every state to the same state.
     """
     contexts: defaultdict[str, set[Hashable]] = defaultdict(set)
     for rule in grammar.rules:
