@@ -205,7 +205,7 @@ def test_a_busy_server_is_asked_again(page: Page, complaints: list[str]) -> None
     complaints.clear()
 
 
-def test_a_formula_may_be_typed(page: Page) -> None:
+def test_a_formula_may_be_typed(page: Page, complaints: list[str]) -> None:
     page.fill("#typed", "7 − 8 ÷ 2")
     page.press("#typed", "Enter")
     expect(page.locator("#result")).to_have_text("7 − 8 ÷ 2 = 3")
@@ -215,6 +215,8 @@ def test_a_formula_may_be_typed(page: Page) -> None:
     page.fill("#typed", "two")
     page.press("#typed", "Enter")
     expect(page.locator("#notice")).to_contain_text("two")
+    assert complaints and all("422" in each for each in complaints)
+    complaints.clear()
     expect(page.locator("#result")).to_have_text("2 × 3 = 6")
     page.fill("#typed", "1+1+1+1+1+1")  # too long to look at all others
     page.press("#typed", "Enter")

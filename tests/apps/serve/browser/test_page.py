@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.apps.serve.browser.pen import draw
+
 pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
 
 
@@ -99,7 +101,7 @@ def test_while_the_network_is_loaded_one_may_draw(page: Page) -> None:
     page.route("**/api/*", until_loaded)
     page.reload()
     expect(page.locator("#loading")).to_be_visible()
-    page.locator("#formula-examples button").first.click()
+    draw(page, "3*4")
     expect(page.locator("#result")).to_have_attribute("aria-busy", "true")
     loaded = True
     for route in held:
