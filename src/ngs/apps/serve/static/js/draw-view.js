@@ -95,7 +95,7 @@ export class DrawView {
     $("result").setAttribute("aria-busy", "false");
     this.readingView.show(this.reading, this.canvas.size);
     this.correctionView.show(this.correction);
-    showLearned(this.learned, $("answer").value);
+    showLearned(this.learned);
     tour(this);
     const strokes = this.canvas.strokes.length;
     this.canvas.node.setAttribute("aria-label", strokes === 0 ? "Drawing area, empty"
@@ -143,12 +143,9 @@ export class DrawView {
       this.drawn();
       return;
     }
-    this.learned = learned;
+    this.learned = { ...learned, answer };
     this.reading = learned.after;
-    this.readingView.show(this.reading, this.canvas.size);
-    showLearned(learned, answer);
-    tour(this);
-    this.buttons();
+    this.showAll();
   }
 
   async reset() {
