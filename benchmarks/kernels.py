@@ -11,13 +11,13 @@ are printed line by line, and as JSON at the end.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import measuring
 import torch
@@ -33,16 +33,6 @@ from ngs.tasks.task import PreparedAnswers
 
 WARM_UP = 10
 METHODS = ("supervised", "posterior", "1-bs", "m-bs", "reinforce")
-
-
-@contextmanager
-def kernels(names: tuple[str, ...]) -> Iterator[None]:
-    before = dict(DEVICES)
-    DEVICES.update(devices(",".join(names) or "off"))
-    try:
-        yield
-    finally:
-        DEVICES.update(before)
 
 
 def milliseconds(prepared: PreparedAnswers, method: str, steps: int) -> float:
@@ -71,7 +61,7 @@ def measured(train: Callable[[], float], rounds: int) -> Any:
     spent: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, names in ways.items():
-            with kernels(names):
+            with patch.dict(DEVICES, devices(",".join(names) or "off")):
                 spent[way].append(train())
     found = {way: median(each) for way, each in spent.items()}
     return {

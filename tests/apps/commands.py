@@ -31,10 +31,12 @@ def printed(*arguments: str | Path) -> str:
 def refused(*arguments: str | Path, lines: int = 1) -> str:
     """What a command that is to fail says, and nothing else: so many lines of its own.
 
-    A training may have said what it begins with.
+    Of trainings, what they begin with may have been said.
     """
     result = ngs(*arguments)
-    assert result.exit_code == 1 and (arguments[0] == "train" or result.stdout == ""), result.output
+    assert result.exit_code == 1 and (arguments[0] in ("train", "reproduce") or result.stdout == ""), (
+        result.output
+    )
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.stderr.startswith("ngs: ") and result.stderr.count("\n") == lines, result.stderr
     return result.stderr

@@ -15,6 +15,7 @@ from ngs.apps.serve.live_rows import Pace, live_rows
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State
 from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.run_folder import REPORT
 
 FARTHEST = 2**53
 """Bytes of a file; numbers in a browser are exact up to here."""
@@ -165,7 +166,7 @@ def _line(run: RunFolder) -> RunLine:
         **{name: run.config[name] for name in ("task", "method", "steps")},
         state=run.state,
         accuracy=run.accuracy,
-        report=run.has_report,
+        report=run.file(REPORT) is not None,
     )
 
 

@@ -133,7 +133,7 @@ def neat(symbol: str) -> list[Tensor]:
     k = table.first[GRAMMAR.encode(symbol)[0]]
     dabs = _spline(table.points[[k]], table.neighbours[[k]], table.hermite[[k]], 0.5)[0]
     strokes = table.stroke[k][table.neighbours[k, :, 1]]
-    return [dabs[strokes == number] for number in strokes.unique()]
+    return [dabs[strokes == number] for number in range(int(strokes.max()) + 1)]
 
 
 # Writers
