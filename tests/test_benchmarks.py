@@ -47,9 +47,8 @@ def data() -> VisualQuestions:
 
 
 def test_figures_are_written_with_the_machine(script: Script, tmp_path: Path) -> None:
-    measuring = script("measuring")
     given = Namespace(device=CPU, rounds=3, json=tmp_path / "figures.json")
-    measuring.tell(given, seen_per_second=7.0)
+    script("speed").tell(given, {"seen_per_second": 7.0})
     facts = read_facts(given.json)
     assert (facts["seen_per_second"], facts["rounds"], facts["environment"]["device"]) == (7.0, 3, "cpu")
 
@@ -70,7 +69,7 @@ def test_every_method_is_timed_against_supervision(
     data: VisualQuestions,
     tmp_path: Path,
 ) -> None:
-    times = script("training").step_times(prepared(data, tmp_path), rounds=1)
+    times = script("speed").step_times(prepared(data, tmp_path), rounds=1)
     assert times["seconds"].keys() == METHODS.keys() and min(times["seconds"].values()) > 0
     ratio = times["seconds"]["m-bs"] / times["seconds"]["supervised"]
     assert times["times_supervised"]["m-bs"] == ratio
@@ -79,7 +78,7 @@ def test_every_method_is_timed_against_supervision(
 
 
 def test_batched_execution_is_compared_with_the_reference(script: Script, data: VisualQuestions) -> None:
-    speeds = script("questions").execution(data, rounds=1, device=CPU)
+    speeds = script("speed").execution(data, rounds=1, device=CPU)
     assert speeds["times_reference"] == speeds["batched_per_second"] / speeds["reference_per_second"]
     assert min(speeds.values()) > 0 and speeds["programs_at_once"] == 100_000
 
@@ -88,14 +87,15 @@ def test_data_without_programs_are_refused(script: Script, data: VisualQuestions
     none = Ragged(data.train.programs.flat[:0], 0 * data.train.programs.offsets)
     silent = replace(data, train=replace(data.train, programs=none))
     with pytest.raises(NGSError, match="some questions of synthetic have no program"):
-        script("questions").execution(silent, rounds=1, device=CPU)
+        script("speed").execution(silent, rounds=1, device=CPU)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here is a GPU")
 def test_without_a_gpu_no_kernel_is_measured() -> None:
-    run = subprocess.run([sys.executable, str(FOLDER / "kernels.py")], capture_output=True, text=True)
+    command = [sys.executable, str(FOLDER / "speed.py"), "kernels"]
+    run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode != 0 and run.stdout == ""
-    assert run.stderr == "There is no GPU here, so kernels cannot be measured.\n"
+    assert run.stderr.startswith("speed.py: there is no GPU here, so kernels cannot be measured; ")
 
 
 def test_ways_take_turns_and_are_compared_with_all_kernels(
@@ -109,7 +109,7 @@ def test_ways_take_turns_and_are_compared_with_all_kernels(
         return 10.0 - len(ways[-1])
 
     before = dict(ngs.kernels.DEVICES)
-    row = script("kernels").measured(train, 2)
+    row = script("speed").with_and_without(train, 2)
     everything = set(ngs.kernels.NAMES)
     assert ways[0] == everything and ways[1] == set() and ways == 2 * ways[: len(ways) // 2]
     assert set(ways[2:5]) == {frozenset(everything - {name}) for name in everything}
