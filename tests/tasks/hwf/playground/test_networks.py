@@ -9,7 +9,7 @@ from ngs.apps.serve.run_folders import RunFolders
 from ngs.errors import DataError
 from ngs.tasks.hwf.playground.networks import HALF, Networks
 from ngs.tasks.run_folder import BEST, CONFIG, RESULT
-from tests.apps.serve.small_run import write_run
+from tests.apps.serve.made_runs import write_run
 
 
 def test_there_is_none_until_a_run_is_loaded(tmp_path) -> None:
