@@ -10,14 +10,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs import UNDEFINED, DataError, ParseError, SemanticsError, ShapeError
+from ngs import UNDEFINED, DataError, ParseError, ShapeError
 from ngs.grammar.padding import PAD
+from ngs.reasoning.operation import Special
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr.batched_execution import UNDEFINED_ANSWER, SceneTables, execute_batch
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.grammars import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, MOST_OBJECTS, RELATIONS, Scene, Thing
-from ngs.tasks.clevr.semantics import Unique, lenient, strict
+from ngs.tasks.clevr.semantics import Objects, Unique, lenient, strict
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.test_execution import (
     CASES,
@@ -47,8 +48,8 @@ def check_engines_agree(
     """Both engines on every device give the same answers, which are returned."""
     want = [by_reference(program, scenes[k], unique) for program, k in zip(programs, of, strict=True)]
     for device in DEVICES:
-        tables = SceneTables.of(scenes).to(device)
-        have = execute_batch(tables, encoded(programs).to(device), torch.tensor(of, device=device), unique)
+        tables = SceneTables.of(scenes, unique).to(device)
+        have = execute_batch(tables, encoded(programs).to(device), torch.tensor(of, device=device))
         assert have.dtype == torch.int64
         for program, scene, one, other in zip(programs, of, have.tolist(), want, strict=True):
             assert one == other, (program, scenes[scene])
@@ -72,7 +73,7 @@ def questions(request: pytest.FixtureRequest) -> Questions:
 def test_every_program_of_the_shared_data_gives_its_answer(questions: Questions, unique: Unique) -> None:
     """Where `unique` is strictly defined, it is leniently the same."""
     scenes, programs, of, answers = questions
-    have = execute_batch(SceneTables.of(scenes), encoded(programs), torch.tensor(of), unique)
+    have = execute_batch(SceneTables.of(scenes, unique), encoded(programs), torch.tensor(of))
     wrong = have != torch.tensor([ANSWERS.index(answer) for answer in answers])
     assert not wrong.any(), (int(wrong.sum()), programs[int(wrong.int().argmax())])
 
@@ -83,7 +84,12 @@ def test_programs_give_what_they_give_by_hand() -> None:
     assert [ANSWERS[answer] for answer in answers.tolist()] == list(CASES.values())
 
 
-@pytest.mark.parametrize("unique", [strict, lenient])
+def last(objects: Objects) -> int | Special:
+    """One more meaning of `unique`."""
+    return max(objects, default=UNDEFINED)
+
+
+@pytest.mark.parametrize("unique", [strict, lenient, last])
 def test_engines_agree_on_programs_that_type_check(unique: Unique) -> None:
     rng = random_source()
     scenes = random_scenes(rng, 30)
@@ -212,12 +218,11 @@ def test_empty_batches_and_programs(shape: tuple[int, int]) -> None:
 def test_what_is_given_is_left_as_it_is() -> None:
     columns, scenes = encoded([["query_color", "unique", "scene"]]), torch.tensor([0])
     before = columns.clone()
-    tables = SceneTables.of([SCENE])
-    for unique in (lenient, strict, lenient):
-        execute_batch(tables, columns, scenes, unique)
+    for unique, answer in ((lenient, ANSWERS.index("red")), (strict, UNDEFINED_ANSWER)):
+        tables = SceneTables.of([SCENE], unique)
+        for _ in range(2):
+            assert execute_batch(tables, columns, scenes).tolist() == [answer]
     assert torch.equal(columns, before)
-    assert execute_batch(tables, columns, scenes, lenient).tolist() == [ANSWERS.index("red")]
-    assert execute_batch(tables, columns, scenes).tolist() == [UNDEFINED_ANSWER]
 
 
 @pytest.mark.parametrize(
@@ -242,11 +247,6 @@ def test_what_is_given_is_left_as_it_is() -> None:
 def test_bad_tensors_are_refused(columns: Tensor, scenes: Tensor, message: str) -> None:
     with pytest.raises(ShapeError, match=message):
         execute_batch(SceneTables.of([SCENE]), columns, scenes)
-
-
-def test_another_meaning_of_unique_is_refused() -> None:
-    with pytest.raises(SemanticsError, match="give `strict` or `lenient`"):
-        execute_batch(SceneTables.of([SCENE]), encoded([["count", "scene"]]), torch.tensor([0]), max)
 
 
 def test_scenes_that_do_not_fit_the_tables_are_refused() -> None:

@@ -25,8 +25,6 @@ from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.readers import row, some_questions
 from tests.tasks.clevr.test_execution import random_source
 
-CPU = torch.device("cpu")
-
 SCENES = (
     row("small red rubber cube", "large blue metal sphere", "large red metal cube"),
     row("small cyan metal cylinder"),
@@ -47,7 +45,7 @@ def questions_of(*records: QuestionRecord) -> Questions:
 
 
 def part_of(questions: Questions, scenes: tuple[Scene, ...] = SCENES, unique: Unique = strict) -> Part:
-    return Part.of(questions, SceneTables.of(scenes), TidyPrograms(), CPU, unique=unique)
+    return Part.of(questions, SceneTables.of(scenes, unique), TidyPrograms())
 
 
 def without_programs(questions: Questions) -> Questions:
@@ -196,7 +194,7 @@ def other_program(part: Part, k: int, rng: Random) -> tuple[str, ...]:
 
 
 def test_what_is_no_program_is_wrong() -> None:
-    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(len(MODULES)), CPU)
+    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(len(MODULES)))
     backwards = encoded([tuple(reversed(CUBES)), CUBES])
     assert part.judge(torch.tensor([0, 0]), backwards).tolist() == [False, True]
 

@@ -21,7 +21,7 @@ from tests.tasks.clevr.readers import random_reader, some_questions
 
 def test_one_question_is_read_as_in_a_batch() -> None:
     reader, data = random_reader(0), some_questions()
-    part = Part.of(data.train, SceneTables.of(data.scenes), reader.language, torch.device("cpu"))
+    part = Part.of(data.train, SceneTables.of(data.scenes), reader.language)
     batch = part.examples.batch(np.arange(40))
     with torch.no_grad():
         best = part.reasoner().distribution(reader.network(batch.inputs), batch).best()

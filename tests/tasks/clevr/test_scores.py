@@ -30,12 +30,10 @@ from ngs.tasks.clevr.scores import (
 from tests.tasks.clevr.programs import LANGUAGES, decoded, encoded
 from tests.tasks.clevr.readers import random_reader, row, some_questions
 
-CPU = torch.device("cpu")
-
 
 def validation(language: Counting) -> Part:
     data = some_questions()
-    return Part.of(data.validation, SceneTables.of(data.scenes), language, CPU)
+    return Part.of(data.validation, SceneTables.of(data.scenes), language)
 
 
 # Counting
@@ -171,7 +169,7 @@ def test_a_network_is_read_in_evaluation_mode_and_left_as_it_was(training: bool)
 
 def test_without_questions_there_is_nothing_to_read() -> None:
     data = some_questions()
-    none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms(), CPU)
+    none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms())
     with pytest.raises(NGSError, match="there are no examples to read"):
         measure(random_reader(0).network, none)
 
@@ -207,7 +205,7 @@ def test_what_is_not_understood_is_wrong() -> None:
 
     def measured(*records: QuestionRecord) -> scores.ProgramScores:
         questions = Questions.of(records, some_questions().vocabulary)[0]
-        part = Part.of(questions, SceneTables.of([scene]), TidyPrograms(), CPU)
+        part = Part.of(questions, SceneTables.of([scene]), TidyPrograms())
         return measure(random_reader(0).network, part)
 
     found = measured(*records)

@@ -48,7 +48,7 @@ def test_the_reasoning_tree_gives_what_execution_gives(grammar: Grammar, unique:
 @both_meanings
 def test_the_reasoning_tree_gives_what_batched_execution_gives(grammar: Grammar, unique: Unique) -> None:
     programs, scenes = examples(random_source(), grammar, 200)
-    answers = execute_batch(SceneTables.of(scenes), encoded(programs), torch.arange(200), unique)
+    answers = execute_batch(SceneTables.of(scenes, unique), encoded(programs), torch.arange(200))
     for program, scene, answer in zip(programs, scenes, answers.tolist(), strict=True):
         value = spoken(evaluate(parse(grammar, program), ProgramSemantics(scene, unique)))
         assert (UNDEFINED if answer == UNDEFINED_ANSWER else ANSWERS[answer]) == value, (program, scene)

@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -30,13 +32,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import ngs.kernels
-from ngs.errors import DataError, SemanticsError, ShapeError
+from ngs.errors import DataError, ShapeError
 from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED, Special, Value
 from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
-from ngs.tasks.clevr.grammars import clevr
-from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene
-from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, lenient, strict
+from ngs.tasks.clevr.program import COLUMN, MODULES
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of
+from ngs.tasks.clevr.semantics import FILTERS, ProgramSemantics, Unique, strict
 
 UNDEFINED_ANSWER = -1
 """The answer of a program that is undefined or does not type-check."""
@@ -87,7 +89,7 @@ class _Action:
     """by payload; none where they depend on the scene"""
 
 
-def _action(name: str, unique: Unique = strict) -> _Action:
+def _action(name: str, unique: Unique) -> _Action:
     module = modules()[name]
     first, second = (*module.takes, None, None)[:2]
     mask = 0 if first is None else _others(first) | (_payloads(first) - 1)
@@ -121,12 +123,11 @@ def _values(module: Module, semantics: ProgramSemantics) -> tuple[int, ...]:
 _PADDING = _Action(word=_PAYLOAD << _KEEP, join=0, values=(_Kind.NOTHING,))
 """Makes nothing of whatever there was."""
 
-_MODULES = clevr().symbols
 
-_ACTIONS = (_PADDING, *map(_action, _MODULES), _action("unique", lenient))
-"""By column + 1, so that PAD comes first; behind the last column the other meaning of `unique`."""
-
-_UNIQUE: Mapping[Unique, int] = {strict: 1 + _MODULES.index("unique"), lenient: len(_ACTIONS) - 1}
+@cache
+def _actions(unique: Unique) -> tuple[_Action, ...]:
+    """By column + 1, so that PAD comes first."""
+    return (_PADDING, *(_action(name, unique) for name in MODULES))
 
 
 @dataclass(frozen=True)
@@ -145,17 +146,15 @@ class SceneTables:
     """[action, first, second]: the answer of a program that begins with the module, by the payloads"""
 
     @classmethod
-    def of(cls, scenes: Sequence[Scene]) -> SceneTables:
-        concepts, relations = _concepts(scenes), _relations(scenes)
-        shared = {action.values: 0 for action in _ACTIONS if action.values}
-        size = 0
-        for values in shared:
-            shared[values], size = size, size + len(values)
+    def of(cls, scenes: Sequence[Scene], unique: Unique = strict) -> SceneTables:
+        """`unique` says which object "the ..." means."""
+        concepts, relations, actions = _concepts(scenes), _relations(scenes), _actions(unique)
+        shared = [*dict.fromkeys(action.values for action in actions if action.values)]
         tables = (
-            _words(concepts),
-            _starts(len(scenes), shared, size),
+            _words(actions, concepts),
+            _starts(actions, shared, len(scenes)),
             np.concatenate([*shared, _values_of_scenes(concepts, relations).ravel(), _SPARE]),
-            [action.join for action in _ACTIONS],
+            [action.join for action in actions],
             _answers(),
         )
         return cls(*(torch.from_numpy(np.asarray(table, dtype=np.int32)) for table in tables))
@@ -197,30 +196,27 @@ def _relations(scenes: Sequence[Scene]) -> _Numbers:
     found = np.zeros((len(scenes), len(RELATIONS), MOST_OBJECTS), dtype=np.int32)
     for number, scene in enumerate(scenes):
         for k, relation in enumerate(RELATIONS):
-            masks = [sum(1 << other for other in others) for others in scene.relations[relation]]
-            found[number, k, : len(masks)] = masks
+            found[number, k, : len(scene.things)] = [bits_of(others) for others in scene.relations[relation]]
     return found
 
 
-def _words(concepts: _Numbers) -> _Numbers:
+def _words(actions: Sequence[_Action], concepts: _Numbers) -> _Numbers:
     """[scene, action]"""
-    words = np.repeat(np.array([[action.word for action in _ACTIONS]], dtype=np.int32), len(concepts), 0)
-    for k, (attribute, values) in enumerate(ATTRIBUTES.items()):
-        for value in values:
-            having = (concepts[:, k] == _CONCEPTS[value]) @ _BITS
-            words[:, 1 + _MODULES.index(f"filter_{attribute}[{value}]")] ^= _PAYLOAD ^ having
+    words = np.repeat(np.array([[action.word for action in actions]], dtype=np.int32), len(concepts), 0)
+    for module, (attribute, value) in FILTERS.items():
+        having = (concepts[:, [*ATTRIBUTES].index(attribute)] == _CONCEPTS[value]) @ _BITS
+        words[:, 1 + COLUMN[module]] ^= _PAYLOAD ^ having
     return words
 
 
-def _starts(scenes: int, shared: Mapping[tuple[int, ...], int], size: int) -> _Numbers:
-    """[scene, action]"""
-    of_scene = size + MOST_OBJECTS * np.arange(scenes * len(_OF_SCENE), dtype=np.int32).reshape(scenes, -1)
-    starts = np.empty((scenes, len(_ACTIONS)), dtype=np.int32)
-    for k, action in enumerate(_ACTIONS):
-        starts[:, k] = (
-            shared[action.values] if action.values else of_scene[:, _OF_SCENE.index(_MODULES[k - 1])]
-        )
-    return starts
+def _starts(actions: Sequence[_Action], shared: Sequence[tuple[int, ...]], scenes: int) -> _Numbers:
+    """[scene, action]: first come the shared values, then for each scene those of _OF_SCENE."""
+    *begins, size = accumulate(map(len, shared), initial=0)
+    begin = dict(zip(shared, begins, strict=True))
+    own = {1 + COLUMN[name]: size + MOST_OBJECTS * k for k, name in enumerate(_OF_SCENE)}
+    starts = [begin[action.values] if action.values else own[k] for k, action in enumerate(actions)]
+    steps = [MOST_OBJECTS * len(_OF_SCENE) * (k in own) for k in range(len(actions))]
+    return np.array(starts, np.int32) + np.array(steps, np.int32) * np.arange(scenes, dtype=np.int32)[:, None]
 
 
 def _values_of_scenes(concepts: _Numbers, relations: _Numbers) -> _Numbers:
@@ -239,8 +235,8 @@ def _values_of_scenes(concepts: _Numbers, relations: _Numbers) -> _Numbers:
 
 def _answers() -> _Numbers:
     """[action, first, second]"""
-    answers = np.full((len(_ACTIONS), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
-    for k, name in enumerate(_MODULES, start=1):
+    answers = np.full((1 + len(MODULES), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
+    for k, name in enumerate(MODULES, start=1):
         if modules()[name].gives in _NAMED:
             for payloads in np.ndindex(_NUMBERS, _NUMBERS):
                 answers[k, *payloads] = _answer(modules()[name], *payloads)
@@ -264,12 +260,12 @@ _NAMED: Mapping[Type, Callable[[int], Value]] = {
 _INDICES: Mapping[str | Special, int] = {answer: index for index, answer in enumerate(ANSWERS)}
 
 
-def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique = strict) -> Tensor:
+def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor) -> Tensor:
     """The answers, int64 [program], as indices into ANSWERS; UNDEFINED_ANSWER where there is none.
 
     `columns` [program, time] are modules in prefix notation, PAD behind the end; `scenes` [program] says
-    about which scene of the `tables` each program is. `unique` is `strict` or `lenient`. A program that does
-    not type-check has no answer, as one that is undefined.
+    about which scene of the `tables` each program is. A program that does not type-check has no answer, as
+    one that is undefined.
     """
     _check(tables, columns, scenes)
     if not columns.numel():
@@ -277,11 +273,8 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     if columns.device.type in ngs.kernels.DEVICES["program_execution"]:
         from ngs.kernels.program_execution import executed
 
-        return executed(tables.all, columns, scenes, _renamed(unique), _CONSTANTS)
+        return executed(tables.all, columns, scenes, _CONSTANTS)
     actions = columns.to(torch.int16) - PAD
-    if unique is not strict:
-        meant, instead = _renamed(unique)
-        actions.masked_fill_(actions == meant, instead)
     if actions.device.type == "cpu":
         return _execute_sorted(tables, actions, scenes.int())
     # On other devices padding is cheap, and looking at the lengths would be waiting for them.
@@ -297,21 +290,18 @@ class SceneJudge:
     """[question]"""
     answers: Tensor
     """[question]"""
-    unique: Unique = strict
 
     def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
         if programs.device.type not in ngs.kernels.DEVICES["program_execution"] or not programs.numel():
-            found = execute_batch(self.tables, programs, self.scenes[questions], self.unique)
-            return found == self.answers[questions]
+            return execute_batch(self.tables, programs, self.scenes[questions]) == self.answers[questions]
         from ngs.kernels.program_execution import judged
 
         _check_shapes("questions", programs, questions)
-        asked = questions, self.scenes, self.answers
-        return judged(self.tables.all, programs, *asked, _renamed(self.unique), _CONSTANTS)
+        return judged(self.tables.all, programs, questions, self.scenes, self.answers, _CONSTANTS)
 
 
 _CONSTANTS = {
-    "ACTIONS": len(_ACTIONS),
+    "ACTIONS": 1 + len(MODULES),
     "KEEP": _KEEP,
     "CHANGE": _CHANGE,
     "PAYLOAD": _PAYLOAD,
@@ -346,7 +336,7 @@ def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor, active: Seque
     bottom = torch.arange(time * programs, (time + 1) * programs, dtype=torch.int32, device=scenes.device)
     places = bottom.clone()  # of the value below the last; that of the last is one row on
     lasts = torch.full_like(scenes, _Kind.NOTHING)
-    belows, refused, rows = torch.zeros_like(scenes), torch.zeros_like(scenes), scenes * len(_ACTIONS)
+    belows, refused, rows = torch.zeros_like(scenes), torch.zeros_like(scenes), scenes * (1 + len(MODULES))
     words, starts = tables.words.view(-1), tables.starts.view(-1)
     for t in reversed(range(time)):
         n = active[t]
@@ -367,18 +357,11 @@ def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor, active: Seque
     return answers.masked_fill_((refused >= _SETS) | (places != bottom + programs), UNDEFINED_ANSWER)
 
 
-def _renamed(unique: Unique) -> tuple[int, int]:
-    """The action of `unique`, and the one that stands in its place."""
-    if unique not in _UNIQUE:
-        raise SemanticsError(f"unique is {unique!r}; give `strict` or `lenient` of ngs.tasks.clevr.semantics")
-    return _UNIQUE[strict], _UNIQUE[unique]
-
-
 def _check(tables: SceneTables, columns: Tensor, scenes: Tensor) -> None:
     _check_shapes("scenes", columns, scenes)
     # On other devices, looking at the numbers would be waiting for them.
     if columns.device.type == "cpu" and columns.numel():
-        _check_range("columns", columns, PAD, len(_MODULES) - 1)
+        _check_range("columns", columns, PAD, len(MODULES) - 1)
         _check_range("scenes", scenes, 0, len(tables.words) - 1)
 
 

@@ -25,7 +25,6 @@ from ngs.tasks.clevr.dataset import NO_ANSWER, Questions
 from ngs.tasks.clevr.noun_phrases import NounPhrases, switches
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
 from ngs.tasks.clevr.scenes import ANSWERS
-from ngs.tasks.clevr.semantics import Unique, strict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,26 +71,19 @@ class Part:
     """they cannot be learned from, and count as wrong"""
 
     @classmethod
-    def of(
-        cls,
-        questions: Questions,
-        tables: SceneTables,
-        language: Constraint[Any],
-        device: torch.device,
-        *,
-        unique: Unique = strict,
-    ) -> Part:
-        """Without the questions that have no answer; `tables` are on the device.
+    def of(cls, questions: Questions, tables: SceneTables, language: Constraint[Any]) -> Part:
+        """On the device of the tables, without the questions that have no answer.
 
         Questions whose modules make no program of the language ("red blue cubes" in the tidy one) are not
         understood either.
         """
-        answered = questions.answers != NO_ANSWER
+        device = tables.words.device
+        language, answered = language.to(device), questions.answers != NO_ANSWER
         counts = counts_of(questions.modules).long().to(device)
         understood = questions.understood & language.possible(Given(multiset=counts)).cpu()
         read = questions.select((answered & understood).nonzero().flatten())
         unread = questions.select((answered & ~understood).nonzero().flatten())
-        judge = SceneJudge(tables, read.scenes.long().to(device), read.answers.long().to(device), unique)
+        judge = SceneJudge(tables, read.scenes.long().to(device), read.answers.long().to(device))
         return cls(read, _examples(read).to(device), language, judge, unread)
 
     def __len__(self) -> int:

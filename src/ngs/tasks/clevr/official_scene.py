@@ -7,7 +7,7 @@ from sys import float_info
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, objects_in
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, bits_of, objects_in
 from ngs.tasks.faults import given, shown
 
 # From official to ours
@@ -76,7 +76,7 @@ def _related(row: Any, field: str, k: int, count: int) -> frozenset[int]:
         raise DataError(f"{field} is {shown(row)}; the objects are 0 to {count - 1}")
     if k in row:
         raise DataError(f"{field} is {shown(row)}; an object is not related to itself")
-    return objects_in(sum({1 << other for other in row}))
+    return objects_in(bits_of(set(row)))
 
 
 def _directions(scene: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:

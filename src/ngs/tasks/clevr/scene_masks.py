@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngs.tasks.clevr.question_phrases import NAMES, SHORTER
-from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, bits_of
 
 SIZE = np.array([mask.bit_count() for mask in range(1 << MOST_OBJECTS)])
 """[mask]: how many objects are in the set"""
@@ -41,7 +41,7 @@ class SceneMasks:
         }
         """attribute -> [object]: which of ANSWERS"""
         self.related: Mapping[str, tuple[int, ...]] = {
-            f"relate[{name}]": tuple(map(_mask, scene.relations[name])) for name in RELATIONS
+            f"relate[{name}]": tuple(map(bits_of, scene.relations[name])) for name in RELATIONS
         } | {
             f"same_{attribute}": tuple(
                 masks[getattr(thing, attribute)] & ~(1 << k) for k, thing in enumerate(things)
@@ -57,10 +57,6 @@ class SceneMasks:
             found = self.described & within
             self._concise[within] = ((found[SHORTER] != found[:, None]) | _NOT_NAMED).all(1)
         return self._concise[within]
-
-
-def _mask(objects: Iterable[int]) -> int:
-    return sum(1 << k for k in objects)
 
 
 def _by_value(things: Iterable[Thing], attribute: str) -> dict[str, int]:

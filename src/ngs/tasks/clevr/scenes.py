@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,6 +65,11 @@ class Scene:
     """unit vectors on the ground plane, as the camera sees them; may be empty"""
     name: str = ""
     """of its image"""
+
+
+def bits_of(objects: Iterable[int]) -> int:
+    """A set of objects as a bit mask: bit k is object k."""
+    return sum(1 << k for k in objects)
 
 
 @cache
