@@ -20,7 +20,7 @@ from ngs.tasks.clevr.dataset import QuestionRecord, VisualQuestions
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.faults import given, listed, naming, shown
+from ngs.tasks.faults import Field, listed, naming, shown
 from ngs.tasks.json_list import elements, whole
 from ngs.tasks.source import title
 
@@ -144,7 +144,7 @@ def read_scenes(
     seen: set[int] = set()
 
     def numbered(value: Any, index: int) -> tuple[int, Scene]:
-        scene, image_index = as_scene(value), _integer(value, "image_index", index)
+        scene, image_index = as_scene(value), _integer(Field(value).member("image_index", index))
         if image_index in seen:
             raise DataError(f"image_index is {image_index}, as in an earlier scene; each needs its own")
         seen.add(image_index)
@@ -184,40 +184,35 @@ def _read(
 
 def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRecord:
     """The record that stands for an official question; a DataError names the field at fault."""
-    if not isinstance(value, dict):
-        raise DataError(f"it is {shown(value)}; an object with question and image_index is needed")
-    text = value.get("question")
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
-        told = given(value, "question")
-        raise DataError(f"question is {told}; a text of at most {LONGEST:,} characters is needed")
-    image_index = _integer(value, "image_index", None)
-    if image_index not in places:
-        raise DataError(f"image_index is {image_index}, and there is no such scene")
+    question = Field(value).a(dict, "an object with question and image_index")
+    text, place = question.member("question"), _integer(question.member("image_index"))
+    sound = isinstance(text.value, str) and text.value.strip() and len(text.value) <= LONGEST
+    text.need(bool(sound), f"a text of at most {LONGEST:,} characters is needed")
+    if place not in places:
+        raise DataError(f"image_index is {place}, and there is no such scene")
     steps = value.get("program")
     return QuestionRecord(
-        text,
-        places[image_index],
-        _answer(value.get("answer")),
+        text.value,
+        places[place],
+        _answer(question.member("answer", None)),
         as_program(steps) if steps else None,
-        _integer(value, "question_index", index),
+        _integer(question.member("question_index", index)),
     )
 
 
-def _answer(value: Any) -> str | None:
+def _answer(field: Field) -> str | None:
     """Generators also write truth values and integers."""
-    if value is None:
+    if field.value is None:
         return None
-    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-    if not isinstance(value, str | int) or text not in ANSWERS:
-        raise DataError(f"answer is {shown(value)}; give one of {', '.join(ANSWERS)}")
+    text = {True: "yes", False: "no"}[field.value] if isinstance(field.value, bool) else str(field.value)
+    sound = isinstance(field.value, str | int) and text in ANSWERS
+    field.need(sound, f"give one of {', '.join(ANSWERS)}")
     return text
 
 
-def _integer(value: Mapping[str, Any], field: str, default: int | None) -> int:
-    found = value.get(field, default)
-    if type(found) is not int or not 0 <= found < LIMIT:
-        raise DataError(f"{field} is {given(value, field)}; an integer from 0 is needed")
-    return found
+def _integer(field: Field) -> int:
+    field.need(type(field.value) is int and 0 <= field.value < LIMIT, "an integer from 0 is needed")
+    return int(field.value)
 
 
 # One scene
