@@ -26,7 +26,7 @@ from torch.utils.benchmark import timer
 from ngs.gpu import rounded_products
 from ngs.kernels import DEVICES, NAMES, devices
 from ngs.learning.loop import Trainer
-from ngs.tasks.clevr.paper.settings import ours, paper
+from ngs.tasks.clevr.paper.tables import ours, paper
 from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers

@@ -13,18 +13,16 @@ from torch import Tensor
 from ngs import UNDEFINED, DataError, ParseError, ShapeError
 from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import Special
-from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr.batched_execution import UNDEFINED_ANSWER, SceneTables, execute_batch
 from ngs.tasks.clevr.execution import execute, spoken
-from ngs.tasks.clevr.grammars import clevr
+from ngs.tasks.clevr.program import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, MOST_OBJECTS, RELATIONS, Scene, Thing
 from ngs.tasks.clevr.semantics import Objects, Unique, lenient, strict
+from tests.tasks.clevr.official_files import published_data
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.test_execution import (
     CASES,
     SCENE,
-    Questions,
-    published,
     random_program,
     random_scene,
     random_source,
@@ -64,18 +62,14 @@ def random_scenes(rng: random.Random, number: int) -> list[Scene]:
     ]
 
 
-@pytest.fixture(scope="module", params=["train", "val"])
-def questions(request: pytest.FixtureRequest) -> Questions:
-    return published(request.param)
-
-
 @pytest.mark.parametrize("unique", [strict, lenient])
-def test_every_program_of_the_shared_data_gives_its_answer(questions: Questions, unique: Unique) -> None:
+@pytest.mark.parametrize("part", ["train", "validation"])
+def test_every_program_of_the_shared_data_gives_its_answer(part: str, unique: Unique) -> None:
     """Where `unique` is strictly defined, it is leniently the same."""
-    scenes, programs, of, answers = questions
-    have = execute_batch(SceneTables.of(scenes, unique), encoded(programs), torch.tensor(of))
-    wrong = have != torch.tensor([ANSWERS.index(answer) for answer in answers])
-    assert not wrong.any(), (int(wrong.sum()), programs[int(wrong.int().argmax())])
+    data = published_data()
+    questions, tables = getattr(data, part), SceneTables.of(data.scenes, unique)
+    found = execute_batch(tables, questions.programs.padded(), questions.scenes.long())
+    assert torch.equal(found, questions.answers.long())
 
 
 def test_programs_give_what_they_give_by_hand() -> None:
@@ -157,17 +151,14 @@ def test_the_smallest_and_the_largest_scene(size: int) -> None:
         check_engines_agree(programs, [SCENE, scene], [1] * len(programs), unique)
 
 
-def test_answers_come_in_the_order_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever they are sorted by, and into however many slices they are cut."""
+def test_answers_come_in_the_order_of_the_programs() -> None:
     rng = random_source()
     scenes = random_scenes(rng, 5)
     programs = [random_program(rng, rng.randint(1, 20)) for _ in range(300)]
     of = torch.tensor([rng.randrange(len(scenes)) for _ in programs])
     tables, columns = SceneTables.of(scenes), encoded(programs)
-    whole = execute_batch(tables, columns, of)
-    monkeypatch.setattr(batched_programs, "SLICE", 7)
-    assert torch.equal(execute_batch(tables, columns, of), whole)
-    assert torch.equal(execute_batch(tables, columns.flip(0), of.flip(0)), whole.flip(0))
+    backwards = execute_batch(tables, columns.flip(0), of.flip(0))
+    assert torch.equal(backwards, execute_batch(tables, columns, of).flip(0))
 
 
 def test_padding_changes_nothing() -> None:
@@ -177,21 +168,6 @@ def test_padding_changes_nothing() -> None:
     assert torch.equal(
         execute_batch(tables, encoded(programs, 9), of), execute_batch(tables, encoded(programs), of)
     )
-
-
-def test_sorting_by_length_changes_nothing() -> None:
-    """On a GPU all programs go through all steps, those of their padding too."""
-    rng = random_source()
-    sound = [random_program(rng, rng.randint(1, 20)) for _ in range(600)]
-    programs = [*sound, *(rng.sample(program, len(program)) for program in sound), [], ["scene"] * 40]
-    tables, columns, of = (
-        SceneTables.of([SCENE]),
-        encoded(programs),
-        torch.zeros(len(programs), dtype=torch.int32),
-    )
-    unsorted = batched_programs._execute(tables, columns - PAD, of, [len(programs)] * columns.shape[1])
-    assert torch.equal(unsorted, execute_batch(tables, columns, of))
-    assert (unsorted != UNDEFINED_ANSWER).sum() > 50
 
 
 def test_padding_inside_a_program_is_no_program() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 import pytest
@@ -49,7 +50,7 @@ Plain = Callable[[Program], Iterable[Edit]]
 """The programs one step away, one after another."""
 EDITS: dict[str, tuple[Edits, Plain, str]] = {
     "switches": (switches(), correction.switches, "grammar"),
-    "tidy switches": (rearrangements(moves=False), correction.tidy_switches, "tidy"),
+    "tidy switches": (rearrangements(moves=False), partial(correction.tidy_edits, moves=False), "tidy"),
     "tidy edits": (rearrangements(moves=True), correction.tidy_edits, "tidy"),
 }
 seeds = st.integers(0, 2**32 - 1)

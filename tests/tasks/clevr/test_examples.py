@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,9 +14,9 @@ from ngs.grammar.constraint import AnyOrder
 from ngs.grammar.padding import PAD
 from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables
-from ngs.tasks.clevr.dataset import QuestionRecord, Questions
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions, divided
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, keywords_of
+from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, inputs_of, keywords_of
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES
@@ -205,3 +206,62 @@ def test_several_objects_are_one_too_many_unless_lenient() -> None:
     for unique, right in ((strict, False), (lenient, True)):
         part = part_of(questions_of(record), unique=unique)
         assert part.judge(torch.tensor([0]), encoded([program])).tolist() == [right]
+
+
+# What a network is shown
+
+
+@pytest.fixture(scope="module")
+def inputs() -> QuestionInputs:
+    return inputs_of(some_questions().train)
+
+
+def test_padding_is_cut_where_no_question_of_the_batch_needs_it(inputs: QuestionInputs) -> None:
+    shortest = int(inputs.counts.argmin())
+    for numbers in ([6, 1, 3], [shortest]):
+        shown, longest = inputs.batch(np.array(numbers)), int(inputs.counts[numbers].max())
+        assert shown.words.dtype == torch.int64
+        assert torch.equal(shown.words, inputs.words[numbers, :longest].long())
+        assert shown.keywords.shape == (len(numbers), longest, len(MODULES))
+    assert not (shown.words == PAD).any()
+
+
+def test_a_word_speaks_of_some_modules_or_of_none() -> None:
+    inputs = QuestionInputs(torch.zeros(1, 3), torch.tensor([[[2, PAD], [0, 3], [PAD, PAD]]]))
+    table = inputs.batch(np.arange(1)).keywords
+    assert [word.nonzero().flatten().tolist() for word in table[0]] == [[2], [0, 3], []]
+    assert table.max() == 1
+
+
+def test_keywords_of_a_batch_are_those_of_its_words(inputs: QuestionInputs) -> None:
+    table = inputs.batch(np.arange(8)).keywords
+    for k, word, place in np.ndindex(8, *inputs.keywords.shape[1:]):
+        module = int(inputs.keywords[k, word, place])
+        assert module == PAD or table[k, word, module] == 1
+    assert table.sum() == (inputs.keywords[:8] != PAD).sum()
+
+
+# A share of the questions
+
+
+def test_the_share_is_the_same_of_each_number_of_modules() -> None:
+    questions = some_questions().train
+    part, _ = divided(questions, 0.4, seed=3)
+    whole, taken = (Counter(q.modules.lengths.tolist()) for q in (questions, part))
+    assert len(whole) > 8
+    assert taken == Counter({length: round(0.4 * count) for length, count in whole.items()})
+
+
+def test_the_choice_depends_on_the_seed_and_on_what_is_known_without_programs() -> None:
+    def chosen(questions: Questions, seed: int) -> list[int]:
+        return divided(questions, 0.5, seed)[0].numbers.tolist()
+
+    questions = some_questions().train
+    assert chosen(questions, 3) == chosen(questions, 3) == chosen(without_programs(questions), 3)
+    assert chosen(questions, 3) != chosen(questions, 4)
+
+
+def test_questions_that_are_not_understood_are_divided_too() -> None:
+    records = [QuestionRecord("What is a frob?", 0, "yes", None, k) for k in range(10)]
+    assert [len(part) for part in divided(questions_of(*records), 0.3, seed=0)] == [3, 7]
+    assert [len(part) for part in divided(questions_of(), 0.5, seed=0)] == [0, 0]

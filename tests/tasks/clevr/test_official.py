@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -300,12 +299,7 @@ RELEASED = {
 
 
 def as_released(folder: Path, files: dict[str, Any], ending: str) -> Path:
-    for name, content in files.items():
-        path = folder / f"{RELEASED[name]}{ending}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(content, indent=1).encode()
-        path.write_bytes(gzip.compress(text) if ending.endswith(".gz") else text)
-    return folder
+    return written(folder, {RELEASED[name]: content for name, content in files.items()}, ending)
 
 
 @pytest.mark.parametrize("ending", [".json", ".json.gz"])

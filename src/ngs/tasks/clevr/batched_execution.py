@@ -43,9 +43,6 @@ from ngs.tasks.clevr.semantics import FILTERS, ProgramSemantics, Unique, strict
 UNDEFINED_ANSWER = -1
 """The answer of a program that is undefined or does not type-check."""
 
-SLICE = 1 << 16
-"""Programs at a time on a CPU: enough for PyTorch to use all threads, and few enough for the cache."""
-
 _SETS = 1 << MOST_OBJECTS
 _PAYLOAD = _SETS - 1
 _NUMBERS = 16  # at least as many as there are objects, concepts or integers; a power of two
@@ -275,10 +272,7 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor) -> Tenso
 
         return executed(tables.all, columns, scenes, _CONSTANTS)
     actions = columns.to(torch.int16) - PAD
-    if actions.device.type == "cpu":
-        return _execute_sorted(tables, actions, scenes.int())
-    # On other devices padding is cheap, and looking at the lengths would be waiting for them.
-    return _execute(tables, actions, scenes.int(), [len(actions)] * actions.shape[1])
+    return _execute(tables, actions, scenes.int())
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,49 +306,32 @@ _CONSTANTS = {
 """What kernels have to know of the above."""
 
 
-def _execute_sorted(tables: SceneTables, actions: Tensor, scenes: Tensor) -> Tensor:
-    """Longest first, so that no time is spent on padding, and in slices."""
-    ends = torch.arange(1, actions.shape[1] + 1, dtype=torch.int16)
-    lengths = -(actions.clamp(max=1) * ends).amax(1).numpy()
-    order = np.argsort(lengths, kind="stable")  # ten times as fast as torch's
-    answers = torch.empty(len(order), dtype=torch.int64)
-    for start in range(0, len(order), SLICE):
-        here = order[start : start + SLICE]
-        active = np.searchsorted(lengths[here], -ends.numpy(), side="right").tolist()
-        part = torch.from_numpy(here)
-        these = actions.index_select(0, part), scenes.index_select(0, part)
-        answers.scatter_(0, part, _execute(tables, *these, [number for number in active if number]))
-    return answers
-
-
-def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor, active: Sequence[int]) -> Tensor:
-    """`actions` [program, time]; at each time the first `active` programs are not over yet."""
-    programs, time = len(actions), len(active)
+def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor) -> Tensor:
+    """`actions` [program, time]"""
+    programs, time = actions.shape
     # As many rows up and down from the bottom as a program has modules: none gets past the ends. Under the
     # bottom are only programs that were refused before, so what is in the stack at first does not matter.
     stack = scenes.new_empty((2 * time + 2) * programs)
     bottom = torch.arange(time * programs, (time + 1) * programs, dtype=torch.int32, device=scenes.device)
-    places = bottom.clone()  # of the value below the last; that of the last is one row on
-    lasts = torch.full_like(scenes, _Kind.NOTHING)
-    belows, refused, rows = torch.zeros_like(scenes), torch.zeros_like(scenes), scenes * (1 + len(MODULES))
+    place = bottom.clone()  # of the value below the last; that of the last is one row on
+    last = torch.full_like(scenes, _Kind.NOTHING)
+    refused, rows = torch.zeros_like(scenes), scenes * (1 + len(MODULES))
     words, starts = tables.words.view(-1), tables.starts.view(-1)
     for t in reversed(range(time)):
-        n = active[t]
-        last, below, place = lasts[:n], belows[:n], places[:n]
-        action = actions[:n, t].int()
-        cell = rows[:n] + action
-        torch.index_select(stack, 0, place, out=below)
+        action = actions[:, t].int()
+        cell = rows + action
+        below = stack.index_select(0, place)
         stack[programs:].scatter_(0, place.long(), last)
         word = words.index_select(0, cell)
         first = last & word
         second = below & tables.joins.index_select(0, action)
-        refused[:n] |= first | second
+        refused |= first | second
         payload = (first & (below | word >> _KEEP) | second) & _PAYLOAD
-        torch.index_select(tables.values, 0, payload + starts.index_select(0, cell), out=last)
+        last = tables.values.index_select(0, payload + starts.index_select(0, cell))
         place.add_(word >> _CHANGE, alpha=programs)
-    key = (actions[:, 0].int() * _NUMBERS + (lasts & (_NUMBERS - 1))) * _NUMBERS + (belows & (_NUMBERS - 1))
+    key = (actions[:, 0].int() * _NUMBERS + (last & (_NUMBERS - 1))) * _NUMBERS + (below & (_NUMBERS - 1))
     answers = tables.answers.view(-1).index_select(0, key).long()
-    return answers.masked_fill_((refused >= _SETS) | (places != bottom + programs), UNDEFINED_ANSWER)
+    return answers.masked_fill_((refused >= _SETS) | (place != bottom + programs), UNDEFINED_ANSWER)
 
 
 def _check(tables: SceneTables, columns: Tensor, scenes: Tensor) -> None:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from ngs.errors import ParseError
-from ngs.tasks.clevr.cued_question import NOUNS, CuedQuestion, NounPhrase
-from ngs.tasks.clevr.cues import cues_of
+from ngs.tasks.clevr.cues import NOUNS, CuedQuestion, NounPhrase, cues_of
 from ngs.tasks.clevr.program import COLUMN, MODULES
 
 Said = tuple[int, str]
@@ -54,11 +53,8 @@ class Understood:
     def ignored(self) -> tuple[str, ...]:
         """The phrases that speak of no module."""
         speaking = {position for position, _ in self.keywords}
-        return tuple(
-            " ".join(self.words[start:stop])
-            for start, stop in self.phrases
-            if speaking.isdisjoint(range(start, stop))
-        )
+        silent = (span for span in self.phrases if speaking.isdisjoint(range(*span)))
+        return tuple(" ".join(self.words[slice(*span)]) for span in silent)
 
 
 def modules_of(words: Sequence[str]) -> Understood:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
@@ -18,9 +17,6 @@ from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import counts_of
 from ngs.tasks.clevr.program import MODULES, Kind, kind_of
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, RELATIONS, Scene
-
-CHUNK = 1 << 16
-"""Programs executed together."""
 
 NOT_KNOWN = "not known"
 """In place of an answer or a kind that the source does not tell."""
@@ -106,7 +102,8 @@ def _part(questions: Questions, tables: SceneTables) -> PartInspection:
     programmed, answered = questions.programs.lengths > 0, questions.answers != NO_ANSWER
     comparable, checkable = programmed & questions.understood, programmed & answered
     same = (counts_of(questions.programs) == counts_of(questions.modules)).all(1)
-    right = _right(questions, tables, checkable)
+    given = execute_batch(tables, questions.programs.padded(), questions.scenes.long())
+    right = given == questions.answers
 
     def numbers(chosen: Tensor) -> tuple[int, ...]:
         return tuple(questions.numbers[chosen].tolist())
@@ -133,16 +130,6 @@ def _not_understood(questions: Questions) -> Iterator[NotUnderstood]:
         except NGSError as error:
             message = str(error)
         yield NotUnderstood(k, int(questions.numbers[k]), " ".join(words), message)
-
-
-def _right(questions: Questions, tables: SceneTables, chosen: Tensor) -> Tensor:
-    """bool [question]: whether the program gives the recorded answer; False where it is not `chosen`."""
-    right = torch.zeros(len(questions), dtype=torch.bool)
-    for rows in torch.split(chosen.nonzero().flatten(), CHUNK):
-        columns = questions.programs.select(rows).padded()
-        found = execute_batch(tables, columns, questions.scenes[rows].long())
-        right[rows] = found == questions.answers[rows]
-    return right
 
 
 # Counts
