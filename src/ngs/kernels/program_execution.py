@@ -82,7 +82,7 @@ def _execute(
 
 
 Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-"""Those of SceneTables, all int32."""
+"""SceneTables, all int32."""
 
 
 def executed(tables: Tables, columns: Tensor, scenes: Tensor, constants: dict[str, int]) -> Tensor:

@@ -58,11 +58,7 @@ def scene(image_index: int, *things: dict[str, Any]) -> dict[str, Any]:
 
 
 def step(function: str, *inputs: int, value: str | None = None) -> dict[str, Any]:
-    return {
-        "inputs": list(inputs),
-        "function": function,
-        "value_inputs": [] if value is None else [value],
-    }
+    return {"inputs": list(inputs), "function": function, "value_inputs": [] if value is None else [value]}
 
 
 def question(

@@ -20,13 +20,7 @@ from ngs.tasks.clevr.scenes import ANSWERS, MOST_OBJECTS, RELATIONS, Scene, Thin
 from ngs.tasks.clevr.semantics import Objects, Unique, lenient, strict
 from tests.tasks.clevr.official_files import published_data
 from tests.tasks.clevr.programs import encoded
-from tests.tasks.clevr.test_execution import (
-    CASES,
-    SCENE,
-    random_program,
-    random_scene,
-    random_source,
-)
+from tests.tasks.clevr.test_execution import CASES, SCENE, random_program, random_scene, random_source
 
 MODULES = clevr().symbols
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]

@@ -16,7 +16,7 @@ from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions, divided
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, inputs_of, keywords_of
+from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, inputs_of
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES
@@ -42,7 +42,7 @@ RECORDS = (
 
 
 def questions_of(*records: QuestionRecord) -> Questions:
-    return Questions.of(records)[0]
+    return Questions.of(records)
 
 
 def part_of(questions: Questions, scenes: tuple[Scene, ...] = SCENES, unique: Unique = strict) -> Part:
@@ -111,47 +111,6 @@ def test_counts_are_those_of_the_dictionary() -> None:
         assert {m: n for m, n in zip(MODULES, counts[k].tolist(), strict=True) if n} == dict(want)
     assert int(counts.max()) > 1
     assert counts_of(questions.select([]).modules).shape == (0, len(MODULES))
-
-
-def slow_keywords(questions: Questions, few: int) -> list[list[list[int]]]:
-    longest = max(len(questions.text_words(k)) for k in range(len(questions)))
-    found = []
-    for k in range(len(questions)):
-        words: list[list[int]] = [[] for _ in range(longest)]
-        for position, module in questions.keywords_of(k):
-            words[position].append(MODULES.index(module))
-        found.append([columns + [PAD] * (few - len(columns)) for columns in words])
-    return found
-
-
-def test_keywords_stand_at_their_words() -> None:
-    for questions in (some_questions().train, some_questions().validation):
-        table = keywords_of(questions)
-        assert table.shape[:2] == questions.words.padded().shape and table.shape[2] > 1
-        assert table.tolist() == slow_keywords(questions, table.shape[2])
-        assert (table != PAD).any(0).any(0)[-1]  # not wider than it must be
-
-
-def test_keywords_in_any_order_and_number() -> None:
-    """Pairs as no dictionary gives them: several for a word, mixed up, none for a question."""
-    rng = random_source()
-    questions = some_questions().train.select(range(40))
-    pairs: list[list[tuple[int, int]]] = []
-    for k in range(len(questions)):
-        words = len(questions.text_words(k))
-        number = rng.choice([0, 1, 5, 30])
-        pairs.append([(rng.randrange(words), rng.randrange(len(MODULES))) for _ in range(number)])
-    flat = torch.tensor([pair for row in pairs for pair in row], dtype=torch.int16).reshape(-1, 2)
-    offsets = torch.tensor([0, *map(len, pairs)]).cumsum(0)
-    mixed = replace(questions, keywords=Ragged(flat, offsets))
-    table = keywords_of(mixed)
-    assert table.tolist() == slow_keywords(mixed, table.shape[2])
-
-
-def test_questions_without_keywords_have_a_table() -> None:
-    bare = questions_of(RECORDS[1])  # not understood
-    assert keywords_of(bare).tolist() == [[[PAD]] * 5]
-    assert keywords_of(bare.select([])).shape[0] == 0
 
 
 # The judge
@@ -227,18 +186,23 @@ def test_padding_is_cut_where_no_question_of_the_batch_needs_it(inputs: Question
 
 
 def test_a_word_speaks_of_some_modules_or_of_none() -> None:
-    inputs = QuestionInputs(torch.zeros(1, 3), torch.tensor([[[2, PAD], [0, 3], [PAD, PAD]]]))
+    inputs = QuestionInputs(torch.zeros(1, 3), torch.tensor([[[1, 3], [0, 2], [1, 0], [PAD, PAD]]]))
     table = inputs.batch(np.arange(1)).keywords
     assert [word.nonzero().flatten().tolist() for word in table[0]] == [[2], [0, 3], []]
     assert table.max() == 1
 
 
-def test_keywords_of_a_batch_are_those_of_its_words(inputs: QuestionInputs) -> None:
-    table = inputs.batch(np.arange(8)).keywords
-    for k, word, place in np.ndindex(8, *inputs.keywords.shape[1:]):
-        module = int(inputs.keywords[k, word, place])
-        assert module == PAD or table[k, word, module] == 1
-    assert table.sum() == (inputs.keywords[:8] != PAD).sum()
+def test_keywords_of_a_batch_are_those_of_its_questions(inputs: QuestionInputs) -> None:
+    questions, numbers = some_questions().train, random_source().sample(range(100), 8)
+    table = inputs.batch(np.array(numbers)).keywords
+    found = [tuple((word, MODULES[module]) for word, module in row.nonzero().tolist()) for row in table]
+    assert [sorted(each) for each in found] == [sorted(set(questions.keywords_of(k))) for k in numbers]
+
+
+def test_questions_without_keywords_have_a_table() -> None:
+    bare = inputs_of(questions_of(RECORDS[1]))  # not understood
+    assert bare.batch(np.arange(1)).keywords.shape == (1, 5, len(MODULES))
+    assert bare.batch(np.arange(1)).keywords.sum() == 0
 
 
 # A share of the questions

@@ -14,7 +14,6 @@ from ngs.networks.pointer import Asked
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import program_of
-from ngs.tasks.clevr.reading import columns_of, understand
 from tests.tasks.clevr.programs import LANGUAGES
 from tests.tasks.clevr.readers import random_reader, some_questions
 
@@ -92,9 +91,3 @@ def test_two_values_of_one_attribute_for_one_thing_are_refused(k) -> None:
     text = "how many metal small red spheres are left of the green blue cube"
     with pytest.raises(ParseError, match=r"3 values of one attribute, color .*, for 2 things"):
         random_reader(0).read(text, k)
-
-
-def test_symbol_ids_and_programs_are_two_forms_of_the_same() -> None:
-    program = ("count", "filter_color[red]", "scene")
-    assert program_of(columns_of([program])[0]) == program
-    assert understand("How many red things are there?").modules == ("count", "scene", "filter_color[red]")

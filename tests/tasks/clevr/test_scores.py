@@ -20,12 +20,7 @@ from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import TidyPrograms
 from ngs.tasks.clevr.program import Kind, program_of
-from ngs.tasks.clevr.scores import (
-    Outcome,
-    measure,
-    outcomes,
-    scores_of,
-)
+from ngs.tasks.clevr.scores import Outcome, measure, outcomes, scores_of
 from tests.tasks.clevr.programs import LANGUAGES, decoded, encoded
 from tests.tasks.clevr.readers import random_reader, row, some_questions
 
@@ -126,7 +121,7 @@ CASES = {
 def test_what_is_read_is_compared_with_the_true_program(case: str) -> None:
     true, read, same, alike = CASES[case]
     records = [QuestionRecord("How many things are there?", 0, "1", true, 0)] * 2
-    questions, _ = Questions.of(records)
+    questions = Questions.of(records)
     right = torch.tensor([True, False])
     first, second = outcomes(questions, encoded([read, read], extra=3), right)
     assert first == outcome(first.kind, len(read), True, same, alike)
@@ -213,18 +208,14 @@ def test_what_is_not_understood_is_wrong() -> None:
     ]
 
     def measured(*records: QuestionRecord) -> scores.ProgramScores:
-        questions = Questions.of(records, some_questions().vocabulary)[0]
+        questions = Questions.of(records, some_questions().vocabulary)
         part = Part.of(questions, SceneTables.of([scene]), TidyPrograms())
         return measure(random_reader(0).network, part)
 
     found = measured(*records)
     assert found.total == score(3, 1, 1, 1)
     assert found.by_kind == {"zero hops": score(2, 1, 1, 1), "or": score(1, 0, 0, 0)}
-    assert found.by_length == {
-        2: score(1, 1, 1, 1),
-        3: score(1, 0, 0, 0),
-        4: score(1, 0, 0, 0),
-    }
+    assert found.by_length == {2: score(1, 1, 1, 1), 3: score(1, 0, 0, 0), 4: score(1, 0, 0, 0)}
     unknown = measured(records[0], replace(records[1], program=None))
     assert unknown.total == score(2, 1, None, None) and unknown.accuracy == 0.5
     assert unknown.by_kind == {"zero hops": score(1, 1, 1, 1)}  # nobody knows the other's

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -37,7 +38,7 @@ from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED, Special, Value
 from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
 from ngs.tasks.clevr.program import COLUMN, MODULES
-from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of, objects_in
 from ngs.tasks.clevr.semantics import FILTERS, ProgramSemantics, Unique, strict
 
 UNDEFINED_ANSWER = -1
@@ -112,8 +113,7 @@ def _values(module: Module, semantics: ProgramSemantics) -> tuple[int, ...]:
     kind = _Kind[module.gives.name]
     if module.takes != (Type.OBJECTS,) or module.gives is Type.OBJECTS:
         return tuple(kind | given for given in range(_payloads(module.takes[0])))
-    sets = (frozenset(k for k in range(MOST_OBJECTS) if bits >> k & 1) for bits in range(_SETS))
-    found = (module.apply(semantics, objects) for objects in sets)
+    found = (module.apply(semantics, objects_in(bits)) for bits in range(_SETS))
     return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
 
 
@@ -127,8 +127,7 @@ def _actions(unique: Unique) -> tuple[_Action, ...]:
     return (_PADDING, *(_action(name, unique) for name in MODULES))
 
 
-@dataclass(frozen=True)
-class SceneTables:
+class SceneTables(NamedTuple):
     """Scenes as the tables that programs are executed with; all int32. An action is a column + 1."""
 
     words: Tensor
@@ -156,12 +155,8 @@ class SceneTables:
         )
         return cls(*(torch.from_numpy(np.asarray(table, dtype=np.int32)) for table in tables))
 
-    @property
-    def all(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        return self.words, self.starts, self.values, self.joins, self.answers
-
     def to(self, device: torch.device | str) -> SceneTables:
-        return SceneTables(*(table.to(device) for table in self.all))
+        return SceneTables(*(table.to(device) for table in self))
 
 
 _Numbers = NDArray[np.int32]
@@ -233,18 +228,19 @@ def _values_of_scenes(concepts: _Numbers, relations: _Numbers) -> _Numbers:
 def _answers() -> _Numbers:
     """[action, first, second]"""
     answers = np.full((1 + len(MODULES), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
-    for k, name in enumerate(MODULES, start=1):
-        if modules()[name].gives in _NAMED:
+    for name, module in modules().items():
+        if module.gives in _NAMED:
             for payloads in np.ndindex(_NUMBERS, _NUMBERS):
-                answers[k, *payloads] = _answer(modules()[name], *payloads)
+                answer = spoken(_final_value(module, *payloads))
+                answers[1 + COLUMN[name], *payloads] = _INDICES.get(answer, UNDEFINED_ANSWER)
     return answers
 
 
-def _answer(module: Module, first: int, second: int) -> int:
-    is_comparison = len(module.takes) == 2
-    semantics = ProgramSemantics(NO_OBJECTS)
-    value = module.apply(semantics, first, second) if is_comparison else _NAMED[module.gives](first)
-    return _INDICES.get(spoken(value), UNDEFINED_ANSWER)
+def _final_value(module: Module, first: int, second: int) -> Value:
+    """What a program gives that begins with the module, by the payloads of the last two values."""
+    if len(module.takes) == 2:
+        return module.apply(ProgramSemantics(NO_OBJECTS), first, second)
+    return _NAMED[module.gives](first)
 
 
 _NAMED: Mapping[Type, Callable[[int], Value]] = {
@@ -270,7 +266,7 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor) -> Tenso
     if columns.device.type in ngs.kernels.DEVICES["program_execution"]:
         from ngs.kernels.program_execution import executed
 
-        return executed(tables.all, columns, scenes, _CONSTANTS)
+        return executed(tables, columns, scenes, _CONSTANTS)
     actions = columns.to(torch.int16) - PAD
     return _execute(tables, actions, scenes.int())
 
@@ -291,7 +287,7 @@ class SceneJudge:
         from ngs.kernels.program_execution import judged
 
         _check_shapes("questions", programs, questions)
-        return judged(self.tables.all, programs, questions, self.scenes, self.answers, _CONSTANTS)
+        return judged(self.tables, programs, questions, self.scenes, self.answers, _CONSTANTS)
 
 
 _CONSTANTS = {

@@ -16,6 +16,7 @@ from math import exp
 from operator import attrgetter
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from ngs.errors import NGSError
@@ -31,7 +32,7 @@ from ngs.tasks.clevr.execution import Type, modules, spoken
 from ngs.tasks.clevr.language import CLOSES, RANK, TidyPrograms
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
-from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
+from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.semantics import Objects, ProgramSemantics, Unique
 
@@ -86,7 +87,6 @@ class ProgramCorrection:
 
     @property
     def first(self) -> Executed:
-        """The likeliest program."""
         return Executed.of(self.search.read.sentence, self.scene, self.unique)
 
     @property
@@ -120,12 +120,7 @@ def value_of(answer: str) -> Value:
 
 
 def correct(
-    reader: QuestionReader,
-    text: str,
-    scene: Scene,
-    answer: str,
-    *,
-    few: int = FEW,
+    reader: QuestionReader, text: str, scene: Scene, answer: str, *, few: int = FEW
 ) -> ProgramCorrection:
     """1-BS from the likeliest program of a question, with the edits of the reader's language."""
     if answer not in ANSWERS:
@@ -147,7 +142,8 @@ def correct(
 
 @torch.no_grad()
 def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
-    parts = [columns_of(programs[k : k + AT_ONCE]) for k in range(0, len(programs), AT_ONCE)]
+    batches = (programs[k : k + AT_ONCE] for k in range(0, len(programs), AT_ONCE))
+    parts = [torch.tensor(list(map(GRAMMAR.encode, batch))) for batch in batches]
     # All programs are of the only question.
     return [log_p for part in parts for log_p in p.score(part.new_zeros(len(part)), part).tolist()]
 
@@ -162,7 +158,6 @@ def edits_of(reader: QuestionReader) -> Edits:
 
 
 def switches(program: Program) -> Iterator[Edit]:
-    """Every switch of two different modules of one group."""
     return correction.switches(program, _GROUP)
 
 
@@ -272,5 +267,4 @@ def _by_meaning(programs: Iterator[LikelyProgram]) -> tuple[LikelyProgram, ...]:
 
 
 def _log_sum(programs: Sequence[LikelyProgram]) -> float:
-    """log of the sum of their probabilities; there is at least one"""
-    return torch.tensor([each.log_prob for each in programs], dtype=torch.float64).logsumexp(0).item()
+    return float(np.logaddexp.reduce([each.log_prob for each in programs]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -70,22 +69,20 @@ def cues_of(words: Sequence[str]) -> tuple[Cue, ...]:
 def _longest(words: Sequence[str], start: int) -> tuple[int, tuple[Meaning, ...]]:
     """Where the longest phrase that begins at `start` ends, and what it means."""
     phrases, longest = _phrases()
-    for stop in range(min(start + longest[words[start]], len(words)), start, -1):
+    for stop in range(min(start + longest, len(words)), start, -1):
         if meanings := phrases.get(tuple(words[start:stop])):
             return stop, meanings
     return start + 1, ()
 
 
 @cache
-def _phrases() -> tuple[Mapping[tuple[str, ...], tuple[Meaning, ...]], Counter[str]]:
-    """What each phrase of the dictionary means, and how long phrases are at most that begin with a word."""
+def _phrases() -> tuple[Mapping[tuple[str, ...], tuple[Meaning, ...]], int]:
+    """What each phrase of the dictionary means, and how many words they have at most."""
     text = files("ngs.tasks.clevr").joinpath("data", "dictionary.toml").read_text(encoding="utf-8")
     phrases: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
-    longest = Counter[str]()
     for words, meaning in _entries(tomllib.loads(text)):
         phrases[words] = tuple(dict.fromkeys((*phrases.get(words, ()), meaning)))
-        longest[words[0]] = max(longest[words[0]], len(words))
-    return phrases, longest
+    return phrases, max(map(len, phrases))
 
 
 def _entries(
@@ -187,7 +184,7 @@ class CuedQuestion:
 
     def all(self, *kinds: str) -> list[int]:
         """The cues of these kinds, kind by kind."""
-        return [k for kind in kinds if kind in self._where for k in self._where[kind]]
+        return [k for kind in kinds for k, cue in enumerate(self.cues) if cue.kind == kind]
 
     def kind(self, k: int) -> str:
         return self.cues[k].kind if 0 <= k < len(self.cues) else "end"
@@ -246,13 +243,6 @@ class CuedQuestion:
         spoken = self.attributes([*asked, *self.likened])
         first = {self.cues[k].value: k for k in reversed(self.mentioned) if self.cues[k].value not in spoken}
         return (*self.likened, *first.values())
-
-    @cached_property
-    def _where(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for k, cue in enumerate(self.cues):
-            found.setdefault(cue.kind, []).append(k)
-        return found
 
 
 def _noun_phrases(question: CuedQuestion) -> Iterator[NounPhrase]:

@@ -85,7 +85,6 @@ def modules_of(words: Sequence[str]) -> Understood:
 
 
 def _check(question: CuedQuestion) -> None:
-    """Refuse what no reading could make sense of."""
     if not question.words:
         raise ParseError("the question is empty; ask something, such as 'how many red cubes are there'")
     for k in question.all("refused"):
@@ -141,7 +140,6 @@ class _Root(NamedTuple):
 
 
 def _root(question: CuedQuestion) -> _Root:
-    """What the question asks, by the first of `_ROOTS` that finds its cue."""
     for read in _ROOTS:
         root = read(question)
         if root is not None:
@@ -170,7 +168,6 @@ def _numbers(question: CuedQuestion) -> _Root | None:
 
 
 def _count(question: CuedQuestion) -> _Root | None:
-    """How many."""
     found = question.all("how many", "number")
     if not found:
         return None
@@ -195,7 +192,6 @@ def _query(question: CuedQuestion) -> _Root | None:
 
 
 def _existence(question: CuedQuestion) -> _Root | None:
-    """Is there any."""
     found = question.all("exists", "any", "pronoun")
     return _Root(((question.word(found[0]), "exist"),), question.sames()) if found else None
 

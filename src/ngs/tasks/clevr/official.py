@@ -85,7 +85,7 @@ def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatc
             scenes.append(scene)
         parts.append(read_questions(of_questions, places, faults, progress))
     train, validation = parts
-    data, _ = VisualQuestions.of(title(folder), scenes, train, validation)
+    data = VisualQuestions.of(title(folder), scenes, train, validation)
     if faults and not skip_faulty:
         raise DataError(
             f"{folder} has {len(faults)} faulty scenes or questions; correct them, or leave them out with "
@@ -110,7 +110,6 @@ def _holds_some(folder: Path) -> bool:
 
 
 def _files_of_part(folder: Path, names: Sequence[str]) -> tuple[Path, Path]:
-    """The scenes and the questions of a part."""
     found = {name: [_found(folder, name, noun) for noun in NOUNS] for name in names}
     for scenes, questions in found.values():
         if scenes and questions:
@@ -125,7 +124,6 @@ def _files_of_part(folder: Path, names: Sequence[str]) -> tuple[Path, Path]:
 
 
 def _found(folder: Path, part: str, noun: str) -> Path | None:
-    """The file with the scenes or questions of a part, where there is one."""
     names = (f"{noun}/CLEVR_{part}_{noun}", f"CLEVR_{part}_{noun}", f"{noun}_{part}")
     paths = (folder / f"{name}.json{ending}" for name in names for ending in ("", ".gz"))
     return next((path for path in paths if path.is_file()), None)
@@ -134,12 +132,10 @@ def _found(folder: Path, part: str, noun: str) -> Path | None:
 # What is in them
 
 
-def read_scenes(
-    path: Path, faults: list[str] | None = None, progress: Progress = unwatched
-) -> Iterator[tuple[int, Scene]]:
-    """The scenes of a file, with the numbers that questions know them by: image_index, or the position.
+def read_scenes(path: Path, faults: list[str], progress: Progress = unwatched) -> Iterator[tuple[int, Scene]]:
+    """The sound scenes of a file, with the numbers that questions know them by: image_index, or the position.
 
-    With `faults`, those that are faulty are left out, and told there.
+    What is wrong with others is added to `faults`.
     """
     seen: set[int] = set()
 
@@ -154,12 +150,9 @@ def read_scenes(
 
 
 def read_questions(
-    path: Path,
-    places: Mapping[int, int],
-    faults: list[str] | None = None,
-    progress: Progress = unwatched,
+    path: Path, places: Mapping[int, int], faults: list[str], progress: Progress = unwatched
 ) -> Iterator[QuestionRecord]:
-    """The questions of a file about scenes with known places: `places[image_index]`.
+    """The sound questions of a file about scenes with known places: `places[image_index]`.
 
     Answers and programs may be missing, as they are in the official test questions.
     """
@@ -167,17 +160,14 @@ def read_questions(
 
 
 def _read(
-    path: Path, noun: str, made: Callable[[Any, int], T], faults: list[str] | None, progress: Progress
+    path: Path, noun: str, made: Callable[[Any, int], T], faults: list[str], progress: Progress
 ) -> Iterator[T]:
     for index, value in elements(path, f"{noun}s"):
         progress(path, index)
         try:
             found = made(value, index)
         except DataError as error:
-            told = f"{path.name}: {noun} {index}: {error}"
-            if faults is None:
-                raise DataError(told) from None
-            faults.append(told)
+            faults.append(f"{path.name}: {noun} {index}: {error}")
         else:
             yield found
 

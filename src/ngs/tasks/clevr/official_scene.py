@@ -86,7 +86,6 @@ def _number(field: Field) -> float:
 
 
 def scene_to_official(scene: Scene, image_index: int) -> dict[str, Any]:
-    """A scene as the official files have it."""
     return {
         "image_index": image_index,
         "image_filename": scene.name,
@@ -101,7 +100,7 @@ def scene_to_official(scene: Scene, image_index: int) -> dict[str, Any]:
 def _object(thing: Thing) -> dict[str, Any]:
     column, row, distance = thing.pixel
     return {
-        **{attribute: getattr(thing, attribute) for attribute in ATTRIBUTES},
+        **thing.attributes,
         "3d_coords": list(thing.position),
         "rotation": thing.rotation,
         "pixel_coords": [round(column), round(row), distance],

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ngs.errors import NGSError
 from ngs.tasks.clevr.program import Kind
-from ngs.tasks.clevr.question_phrases import LENGTH, NAMES, NAMING, SHORTER, Link, NounPhrase, Question
+from ngs.tasks.clevr.question_phrases import LENGTH, NAMING, SHORTER, VALUES, Link, NounPhrase, Question
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of
 
 T = TypeVar("T", bound=Hashable)
@@ -40,10 +40,10 @@ class SceneMasks:
             name: {v: bits_of(k for k in range(len(things)) if getattr(things[k], name) == v) for v in values}
             for name, values in ATTRIBUTES.items()
         }
-        size, color, material, shape = (np.array([self.all, *masks.values()]) for masks in having.values())
-        self.described: Masks = (
-            size[:, None, None, None] & color[:, None, None] & material[:, None] & shape
-        ).ravel()
+        tables = [np.array([self.all, *masks.values()]) for masks in having.values()]
+        self.described: Masks = np.bitwise_and.reduce(
+            [table[k] for table, k in zip(tables, VALUES.T, strict=True)]
+        )
         """[description]"""
         self.values = {
             name: np.array([ANSWERS.index(getattr(thing, name)) for thing in things]) for name in ATTRIBUTES
@@ -63,7 +63,7 @@ class SceneMasks:
         """bool [description]: whether, among these objects, fewer words would admit more."""
         if within not in self._concise:
             found = self.described & within
-            self._concise[within] = ((found[SHORTER] != found[:, None]) | ~NAMES).all(1)
+            self._concise[within] = ((found[SHORTER] != found[:, None]) | (VALUES == 0)).all(1)
         return self._concise[within]
 
 

@@ -53,6 +53,10 @@ class Thing:
     pixel: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """column and row in the image, and distance from the camera"""
 
+    @property
+    def attributes(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in ATTRIBUTES}
+
 
 @dataclass(frozen=True)
 class Scene:

@@ -44,8 +44,6 @@ class Outcome(NamedTuple):
 
 
 def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outcome]:
-    """What became of each question, given what `read_all` says."""
-
     def outcome(k: int) -> Outcome:
         true = questions.program(k)
         read = program_of(programs[k].tolist())
