@@ -30,8 +30,6 @@ def _execute(
     result,
     programs,
     time,
-    unique,
-    instead,
     ACTIONS: tl.constexpr,
     KEEP: tl.constexpr,
     CHANGE: tl.constexpr,
@@ -61,10 +59,9 @@ def _execute(
     for done in range(time):
         column = tl.load(columns + program.to(tl.int64) * time + (time - 1 - done), mask=inside, other=-1)
         action = column.to(tl.int32) + 1
-        known = (action >= 0) & (action < ACTIONS - 1)  # the last action has no column
+        known = (action >= 0) & (action < ACTIONS)
         refused |= tl.where(known, 0, PAYLOAD + 1)
         action = tl.where(known, action, 0)
-        action = tl.where(action == unique, instead, action)
         below = tl.load(own_stack + place.to(tl.int64) * programs, mask=inside, other=0)
         tl.store(own_stack + (place.to(tl.int64) + 1) * programs, last, mask=inside)
         word = tl.load(words + row + action)
@@ -85,18 +82,13 @@ def _execute(
 
 
 Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-"""Those of SceneTables, all int32."""
+"""SceneTables, all int32."""
 
 
-def executed(
-    tables: Tables, columns: Tensor, scenes: Tensor, unique: tuple[int, int], constants: dict[str, int]
-) -> Tensor:
-    """Answers int64 [program] to programs [program, time] about scenes [program].
-
-    `unique` says which action is taken to be which other.
-    """
+def executed(tables: Tables, columns: Tensor, scenes: Tensor, constants: dict[str, int]) -> Tensor:
+    """Answers int64 [program] to programs [program, time] about scenes [program]."""
     result = torch.empty(len(columns), dtype=torch.int64, device=columns.device)
-    _launch(tables, columns, (scenes, scenes, scenes), result, unique, constants, judges=False)
+    _launch(tables, columns, (scenes, scenes, scenes), result, constants, judges=False)
     return result
 
 
@@ -106,7 +98,6 @@ def judged(
     questions: Tensor,
     scenes: Tensor,
     answers: Tensor,
-    unique: tuple[int, int],
     constants: dict[str, int],
 ) -> Tensor:
     """bool [program]: whether programs [program, time] give the answers to their questions [program].
@@ -114,7 +105,7 @@ def judged(
     `scenes` [question] and `answers` [question] are those of every question.
     """
     result = torch.empty(len(columns), dtype=torch.bool, device=columns.device)
-    _launch(tables, columns, (questions, scenes, answers), result, unique, constants, judges=True)
+    _launch(tables, columns, (questions, scenes, answers), result, constants, judges=True)
     return result
 
 
@@ -123,7 +114,6 @@ def _launch(
     columns: Tensor,
     asked: tuple[Tensor, Tensor, Tensor],
     result: Tensor,
-    unique: tuple[int, int],
     constants: dict[str, int],
     judges: bool,
 ) -> None:
@@ -141,7 +131,6 @@ def _launch(
             result,
             programs,
             time,
-            *unique,
             **constants,
             JUDGES=judges,
             B=BLOCK,
