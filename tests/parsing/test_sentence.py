@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ngs.errors import ParseError
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import TreeAlgebra, fold, normal_form
+from ngs.grammar.normal_form import TreeAlgebra, built, fold, normal_form
 from ngs.grammar.rules import Rule, Terminal
 from ngs.grammar.tree import Leaf, Sentence, Tree, leaves, sentence_of
-from ngs.parsing.sentence import derive, find_tree, parse, recognises
+from ngs.parsing.sentence import find_tree, parse, recognises
 from tests.enumeration import derivations
 from tests.grammars import ARITHMETIC, DANGLING_ELSE, NAMED, PALINDROMES, grammars
 
@@ -77,10 +77,11 @@ def test_a_word_has_a_tree_if_it_is_in_the_random_language(case: Case) -> None:
     words = list(trees_by_sentence(grammar, length))
     before = [parse(grammar, word) for word in words]
     for word, tree in zip(words, before, strict=True):
-        symbols, rules = derive(grammar, word, Sizes())
+        (derivation,) = normal_form(grammar).derivations(word, most=1)
+        symbols, rules = built(derivation, Sizes())
         assert symbols == length
         assert rules >= fold(tree, Sizes())[1]  # the tree leaves renaming rules out
-        assert derive(grammar, word, TreeAlgebra()) == tree
+        assert built(derivation, TreeAlgebra()) == tree
     normal_form.cache_clear()
     copy = Grammar.parse(str(grammar))
     assert [parse(copy, word) for word in reversed(words)] == before[::-1]
