@@ -107,7 +107,7 @@ class Step:
         return value
 
 
-Derivation = Leaf | tuple[Step, "Derivation", "Derivation | None"]
+Derivation = Leaf | tuple[Step, *tuple["Derivation", ...]]
 """The leaf of a terminal, or the step of any other symbol with the derivations of its one or two parts."""
 
 
