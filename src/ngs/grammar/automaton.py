@@ -16,7 +16,7 @@ States are built when first asked for and kept: after warm-up, decoding is table
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from threading import RLock
 
@@ -130,35 +130,38 @@ class PrefixAutomaton:
         """The next symbols from `multiset` after which the rest of it can still make a sentence."""
         return self._multisets.legal(state, multiset)
 
+    def layers(self, length: int, prefix: Sequence[int] = ()) -> Iterator[Mapping[int, int]]:
+        """The states after `prefix` and each further symbol of the sentences of `length` that begin with it,
+        and by how many prefixes each state is reached."""
+        state, left = self.run(prefix), length - len(prefix)
+        layer = {state: 1} if self.completes_in(state, left) else {}
+        yield layer
+        for remaining in range(left, 0, -1):
+            longer: defaultdict[int, int] = defaultdict(int)
+            for state, number in layer.items():
+                for symbol in self.legal_within(state, remaining):
+                    longer[self.advance(state, symbol)] += number
+            yield (layer := longer)
+
     def count(self, length: int, prefix: Sequence[int] = ()) -> int:
         """The number of distinct sentences of `length` symbols that begin with `prefix`.
 
         A BudgetError where the prefixes of that length lead to more than MOST_STATES states, as those of
         nested brackets of several kinds do.
         """
-        state, left = self.run(prefix), length - len(prefix)
-        prefixes = {state: 1} if self.completes_in(state, left) else {}
-        for remaining in range(left, 0, -1):
-            longer: defaultdict[int, int] = defaultdict(int)
-            for state, number in prefixes.items():
-                for symbol in self.legal_within(state, remaining):
-                    longer[self.advance(state, symbol)] += number
-            prefixes = longer
-            _check_budget(prefixes, length)
-        return sum(prefixes.values())
+        for layer in self.layers(length, prefix):
+            _check_budget(layer, length)
+        return sum(layer.values())
 
     def symbols_at(self, length: int) -> tuple[tuple[int, ...], ...]:
         """For each position, the symbols that some sentence of exactly `length` symbols has there.
 
         A BudgetError as for `count`.
         """
-        states = {self.start}
         found = []
-        for remaining in range(length, 0, -1):
-            steps = {(q, symbol) for q in states for symbol in self.legal_within(q, remaining)}
-            found.append(tuple(sorted({symbol for _, symbol in steps})))
-            states = {self.advance(q, symbol) for q, symbol in steps}
-            _check_budget(states, length)
+        for remaining, layer in zip(range(length, 0, -1), self.layers(length), strict=False):
+            _check_budget(layer, length)
+            found.append(tuple(sorted({s for state in layer for s in self.legal_within(state, remaining)})))
         return tuple(found)
 
     def substitutes(self, symbols: Sequence[int], position: int) -> tuple[int, ...]:
