@@ -22,6 +22,7 @@ from tests.grammars import (
     CATALAN,
     DANGLING_ELSE,
     LARGE_PREFIX,
+    MOST,
     NULLABLE_LIST,
     PALINDROMES,
     PREFIX,
@@ -29,7 +30,6 @@ from tests.grammars import (
     grammars,
 )
 
-MOST = 1_000  # derivations that are worth enumerating
 MEANING = "its meaning, and the sum over meanings, would depend on the tree"
 REMEDY = "rewrite the rule so that one tree is left"
 EXAMPLE = "(for left association: `a: a op b | b` instead of `a: a op a`)"

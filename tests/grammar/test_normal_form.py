@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import given
 
 from ngs.errors import GrammarError
 from ngs.grammar.grammar import Grammar
@@ -16,9 +15,7 @@ from ngs.grammar.normal_form import Algebra, NormalForm, TreeAlgebra, Value, bui
 from ngs.grammar.rules import Nonterminal, Rule
 from ngs.grammar.tree import Leaf, sentence_of
 from tests.enumeration import _derive, derivations, sentences
-from tests.grammars import NAMED, grammars
-
-MOST = 1_000  # derivations that are worth building one by one
+from tests.grammars import MOST, NAMED, grammars, grammars_and_lengths, reached_from
 
 
 class Words:
@@ -50,10 +47,7 @@ def all_built(form: NormalForm, algebra: Algebra, length: int) -> Iterator[Value
 
 def rooted(grammar: Grammar, head: Nonterminal) -> Grammar:
     """The part of `grammar` that `head` reaches, with `head` as its start."""
-    heads = [head]
-    for reached in heads:
-        used = {s for rule in grammar.by_head[reached] for s in rule.body if isinstance(s, Nonterminal)}
-        heads += [symbol for symbol in grammar.by_head if symbol in used and symbol not in heads]
+    heads = reached_from(head, grammar.rules)
     return Grammar(tuple(rule for reached in heads for rule in grammar.by_head[reached]))
 
 
@@ -61,14 +55,6 @@ def number_of_derivations(grammar: Grammar, length: int) -> int:
     """The enumeration's recursion on numbers instead of trees."""
     (number,) = _derive(grammar, length, lambda *_: 1, lambda _, parts: prod(parts), lambda n: (sum(n),))
     return number
-
-
-@st.composite
-def grammars_and_lengths(draw: st.DrawFn) -> tuple[Grammar, int]:
-    """A random grammar and a length at which it has a reasonable number of derivations."""
-    grammar, length = draw(grammars()), draw(st.integers(1, 5))
-    assume(number_of_derivations(grammar, length) <= MOST)
-    return grammar, length
 
 
 def check_trees(grammar: Grammar, length: int) -> None:
@@ -81,7 +67,7 @@ def check_trees(grammar: Grammar, length: int) -> None:
     assert all(form.count(length, prefix) == number for prefix, number in begun.items())
 
 
-@given(grammars_and_lengths())
+@given(grammars_and_lengths(5))
 def test_the_steps_of_random_grammars_build_every_tree_as_often_as_the_rules(
     case: tuple[Grammar, int],
 ) -> None:
