@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -35,8 +36,6 @@ from ngs.parsing.scores import check_normalised, check_scores
 Scores = Tensor | NDArray[np.floating]
 Frames = NDArray[np.float64]
 Symbols = tuple[int, ...]
-
-WIDEST = 2_000  # states after one prefix length from which on the bound stops telling them apart
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,9 @@ def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Sym
 
 def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[int, float]]:
     """h_t(state) for each t up to the last, or up to where the states are too many."""
-    layers = _layers(automaton, len(rows))
+    layers: list[Mapping[int, int]] = []
+    with suppress(BudgetError):  # those before it are kept
+        layers.extend(automaton.layers(len(rows)))
     beyond = math.fsum(map(max, rows[len(layers) - 1 :]))
     promises = [dict.fromkeys(layers[-1], beyond)]
     for t in range(len(layers) - 2, -1, -1):
@@ -138,17 +139,6 @@ def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[
         }
         promises.append(here)
     return promises[::-1]
-
-
-@lru_cache(maxsize=256)
-def _layers(automaton: PrefixAutomaton, length: int) -> tuple[frozenset[int], ...]:
-    """The states after 0, 1, ... symbols of the sentences of `length`, up to the first WIDEST or more."""
-    layers: list[frozenset[int]] = []
-    for layer in automaton.layers(length):
-        layers.append(frozenset(layer))
-        if len(layer) >= WIDEST:
-            break
-    return tuple(layers)
 
 
 def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_000) -> Segmentation:
