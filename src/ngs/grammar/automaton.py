@@ -152,12 +152,12 @@ class PrefixAutomaton:
             yield (layer := longer)
 
     def count(self, length: int, prefix: Sequence[int] = ()) -> int:
-        """The number of distinct sentences of `length` symbols that begin with `prefix`; limited as `layers`."""
+        """The number of sentences of `length` symbols that begin with `prefix`; limited as `layers`."""
         *_, last = self.layers(length, prefix)
         return sum(last.values())
 
     def symbols_at(self, length: int) -> tuple[tuple[int, ...], ...]:
-        """For each position, the symbols that some sentence of `length` symbols has there; limited as `layers`."""
+        """For each position, the symbols that some sentence of `length` has there; limited as `layers`."""
         pairs = zip(range(length, 0, -1), self.layers(length), strict=False)
         found = ({s for state in layer for s in self.legal_within(state, rest)} for rest, layer in pairs)
         return tuple(tuple(sorted(symbols)) for symbols in found)

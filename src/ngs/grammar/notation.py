@@ -160,7 +160,7 @@ class _Expander:
                 case "name":
                     return [(Nonterminal(_plain_name(*words)),)]
                 case "expr":
-                    return self._repetition(*parts, words, user, user.line_of(node))
+                    return self._repetition(parts[0], words, user, user.line_of(node))
                 case "expansion":
                     return reduce(_sequence, parts, [()])
                 case "expansions":

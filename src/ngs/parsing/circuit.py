@@ -65,7 +65,7 @@ class Edges:
         """Edges from the pairs (left, right) of each segment."""
         pairs = np.array([pair for segment in segments for pair in segment], dtype=np.int64).reshape(-1, 2)
         out = np.repeat(np.arange(len(segments)), [len(segment) for segment in segments])
-        return cls.of(*pairs.T, out, len(segments))
+        return cls.of(pairs[:, 0], pairs[:, 1], out, len(segments))
 
     def to(self, device: torch.device) -> Edges:
         if device == self.out.device:
@@ -210,7 +210,8 @@ def unroll(tables: Tables) -> Circuit:
 
     levels = []
     for length, level in groupby(cells(form, longest), key=itemgetter(2)):
-        parts, segments = [], 0
+        parts: list[tuple[Indices, Indices, Indices]] = []
+        segments = 0
         for cell in level:
             first_row[cell] = rows + segments
             parts += edges_of(cell, segments)
@@ -266,7 +267,8 @@ def determinise(grammar: Grammar, longest: int) -> Circuit:
 
 def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> Edges:
     empty = np.empty((3, 0), dtype=np.int64)
-    return Edges.of(*np.concatenate([empty, *parts], axis=1), segments)
+    left, right, out = np.concatenate([empty, *parts], axis=1)
+    return Edges.of(left, right, out, segments)
 
 
 @lru_cache(maxsize=128)

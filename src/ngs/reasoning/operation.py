@@ -144,7 +144,7 @@ class Operation:
             name, given = f"the inverse of {self.name}", (value, *others)
             answer = _call(name, solver, given)
             if answer is ANY:
-                return ANY
+                return Special.ANY
             parts = answer.values if isinstance(answer, OneOf) else (answer,)
             for part in parts:
                 _check_sound(part, partial(_shown, name, given))
