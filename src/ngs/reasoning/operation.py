@@ -25,10 +25,7 @@ SOUND = frozenset([bool, int, str, Fraction])
 
 
 class Special(Enum):
-    """The two values that are not a user's own.
-
-    UNDEFINED is what a function has no answer for. An inverse returns ANY when every argument will do.
-    """
+    """The two values that are not a user's own."""
 
     UNDEFINED = "undefined"
     """What a function has no answer for: 1 / 0, the unique object of two. Undefined in, undefined out."""
