@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -72,7 +72,10 @@ def parse_aligned(grammar: Grammar, log_probs: Scores) -> Parsed:
     """
     for symbols, log_prob in sentences_by_probability(grammar, log_probs):
         return Parsed(grammar.decode(symbols), log_prob)
-    raise _no_sentence(prefix_automaton(grammar), len(log_probs))
+    automaton, time = prefix_automaton(grammar), len(log_probs)
+    known = " ".join(str(n) for n in range(time) if automaton.completes_in(automaton.start, n))
+    other = f"up to there it has the lengths {known}" if known else "all its sentences are longer"
+    raise _nothing(automaton, f"length {time}", [time], other)
 
 
 def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tuple[Symbols, float]]:
@@ -204,7 +207,8 @@ def _best_segmented(grammar: Grammar, frames: Frames, limit: int) -> tuple[Symbo
                 heappush(queue, (-longer[-1, k], False, words, following, longer[:, k]))
             if bounds[k] > -np.inf and _completes_by(automaton, following, time - len(words)):
                 heappush(queue, (-bounds[k], True, words, following, longer[:, k]))
-    raise _no_segmentation(automaton, time)
+    other = "a symbol takes one frame or more: give more frames"
+    raise _nothing(automaton, f"1 to {time} symbols", range(1, time + 1), other)
 
 
 def _extend(ended: Frames, frames: Frames, tail: Frames) -> tuple[Frames, Frames]:
@@ -252,21 +256,15 @@ def _ends(
 
 def _best_spans(rows: list[list[float]], symbols: Symbols) -> tuple[tuple[int, int], ...]:
     """The most likely segmentation of a sentence: its symbols stay or go on, frame by frame (Viterbi)."""
-    scores = [0.0, *[-math.inf] * len(symbols)]  # of the first k symbols over the frames so far
-    moves: list[list[bool]] = []
-    for row in rows:
-        moves.append([before > here for before, here in pairwise(scores)])
-        scores = [
-            -math.inf,
-            *(row[symbol] + max(pair) for symbol, pair in zip(symbols, pairwise(scores), strict=True)),
-        ]
-    spans: list[tuple[int, int]] = []
-    last, symbol = len(rows), len(symbols)
-    for t in range(len(rows) - 1, -1, -1):
-        if moves[t][symbol - 1]:  # symbol begins in frame t
-            spans.append((t, last))
-            last, symbol = t, symbol - 1
-    return tuple(reversed(spans))
+    # The best score of the first 0, 1, ... symbols over the frames so far, and where each of them begins.
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ()), *[(-math.inf, ())] * len(symbols)]
+    for t, row in enumerate(rows):
+        longer: list[tuple[float, tuple[int, ...]]] = [(-math.inf, ())]
+        for symbol, (before, here) in zip(symbols, pairwise(best), strict=True):
+            score, begins = (before[0], (*before[1], t)) if before[0] > here[0] else here
+            longer.append((score + row[symbol], begins))
+        best = longer
+    return tuple(pairwise([*best[-1][1], len(rows)]))
 
 
 def _checked(grammar: Grammar, log_probs: Scores) -> Tensor:
@@ -286,26 +284,11 @@ def _completes_by(automaton: PrefixAutomaton, state: int, most: int) -> bool:
     return any(automaton.completes_in(state, remaining) for remaining in range(1, most + 1))
 
 
-def _no_sentence(automaton: PrefixAutomaton, length: int) -> ParseError:
-    if automaton.completes_in(automaton.start, length):
-        return _impossible(f"every sentence of length {length}")
-    known = [str(n) for n in range(length) if automaton.completes_in(automaton.start, n)]
-    return ParseError(
-        f"the language has no sentence of length {length}; "
-        + (f"up to there it has the lengths {' '.join(known)}" if known else "all its sentences are longer")
-    )
-
-
-def _no_segmentation(automaton: PrefixAutomaton, time: int) -> ParseError:
-    if _completes_by(automaton, automaton.start, time):
-        return _impossible(f"every sentence of up to {time} symbols")
-    return ParseError(
-        f"the language has no sentence of 1 to {time} symbols, one frame or more each; give more frames"
-    )
-
-
-def _impossible(which: str) -> ParseError:
-    return ParseError(
-        f"{which} has probability zero under these scores; "
-        f"give each symbol that may be right a little probability"
-    )
+def _nothing(automaton: PrefixAutomaton, which: str, lengths: Iterable[int], otherwise: str) -> ParseError:
+    """The error where no sentence of these lengths is found, since there is none or all are impossible."""
+    if any(automaton.completes_in(automaton.start, length) for length in lengths):
+        return ParseError(
+            f"every sentence of {which} has probability zero under these scores; "
+            f"give each symbol that may be right a little probability"
+        )
+    return ParseError(f"the language has no sentence of {which}; {otherwise}")
