@@ -21,8 +21,8 @@ from PIL import Image
 
 from ngs.errors import DataError
 from ngs.tasks.faults import listed, naming
-from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
-from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects, value_of
+from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas, value_of
+from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects
 from ngs.tasks.hwf.members import Members, opened
 from ngs.tasks.source import title
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -18,14 +18,25 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.padding import PAD
+from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, padded
 from ngs.networks.lenet import SIDE as SIDE  # part of what a data set is
+from ngs.parsing.sentence import parse
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import Value
+from ngs.reasoning.semantics import evaluate
 from ngs.tasks.source import Numbers, dealt
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""
 PRETRAIN_STEPS = 2000
 """Pre-training that has not reached its accuracy by then is over anyway."""
+
+
+@lru_cache(maxsize=1 << 16)
+def value_of(sentence: str | Sentence) -> Value:
+    """The exact value of a formula; UNDEFINED where it divides by zero."""
+    return evaluate(parse(GRAMMAR, sentence), Arithmetic)
 
 
 @dataclass(frozen=True, eq=False)

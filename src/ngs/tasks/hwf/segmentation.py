@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -37,6 +37,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
 from ngs.parsing.scores import check_scores
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
+from ngs.tasks.hwf.formula_reading import Box, Seen
 
 T = TypeVar("T")
 Grey = NDArray[np.uint8]
@@ -47,6 +48,8 @@ Points = NDArray[np.float64]
 """[point, 2]: x and y in pixels"""
 Run = tuple[int, int]
 """First and last + 1 of the pieces of a symbol."""
+Best = tuple[float, tuple[Run, ...], tuple[int, ...]]
+"""A sum of scores, the runs that give it, and their columns of the grammar."""
 Network = Callable[[Tensor], Tensor]
 """Ink [image, 1, SIDE, SIDE] -> scores [image, symbol]"""
 
@@ -71,41 +74,17 @@ ANYTHING = Grammar.parse(f"start: symbol | start symbol\nsymbol: {_SYMBOLS}")
 """Any sequence of symbols: what a line is read as that is no formula."""
 
 
-class Box(NamedTuple):
-    """A rectangle of pixels; the right and the bottom are just outside."""
-
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-
-@dataclass(frozen=True, eq=False)
-class Symbols:
-    """What a picture shows, from left to right."""
-
-    images: Tensor
-    """uint8 [symbol, SIDE, SIDE]: dark strokes on white"""
-    boxes: tuple[Box, ...] = ()
-    """where each is in the picture; none if each has a picture of its own"""
-
-
-def read_line(grey: Grey, network: Network) -> Symbols:
-    """The likeliest symbols in a picture; those of a formula, unless its pieces allow none."""
-    return read_page(pieces_of(grey), network)[0]
-
-
-def read_page(page: Page, network: Network) -> tuple[Symbols, Tensor]:
-    """The likeliest symbols that some pieces of ink are, with their log_probs [image, symbol]."""
+def read_page(page: Page, network: Network) -> Seen:
+    """The likeliest symbols that some pieces of ink are; those of a formula, unless the pieces allow none."""
     _check_one_line(page)
     scores, images, log_probs = _candidates(page, network)
     count = len(page.pieces)
     found = likeliest_runs(GRAMMAR, count, scores) or likeliest_runs(ANYTHING, count, scores)
     assert found is not None, "each piece by itself is a candidate"
     runs, _ = found
-    boxes = (page.box(page.pieces[first:end]) for first, end in runs)
     rows = [list(scores).index(run) for run in runs]
-    return Symbols(images[rows], tuple(boxes)), log_probs[rows]
+    boxes = (page.box(page.pieces[first:end]) for first, end in runs)
+    return Seen(images[rows], log_probs[rows], tuple(boxes))
 
 
 def as_symbol(grey: Grey) -> Tensor:
@@ -136,29 +115,20 @@ def likeliest_runs(
         best(0, start) = 0,  best(j, q') = max over runs (i, j) and symbols k of  best(i, q) + scores[i, j][k]
     """
     automaton = prefix_automaton(grammar)
-    best: list[dict[int, float]] = [{automaton.start: 0.0}, *({} for _ in range(count))]
-    before: dict[tuple[int, int], tuple[Run, int, int]] = {}
+    best: list[dict[int, Best]] = [{automaton.start: (0.0, (), ())}, *({} for _ in range(count))]
     for run in sorted(scores):  # what ends where a run begins has begun earlier, so it is complete
         first, end = run
-        for state, total in best[first].items():
+        for state, (total, runs, columns) in best[first].items():
             for column in automaton.legal(state):
                 reached = automaton.advance(state, column)
                 score = total + scores[run][column]
-                if score > best[end].get(reached, -inf):
-                    best[end][reached] = score
-                    before[end, reached] = run, column, state
-    ends = [(score, state) for state, score in best[count].items() if automaton.accepts(state)]
+                if score > best[end].get(reached, (-inf,))[0]:
+                    best[end][reached] = score, (*runs, run), (*columns, column)
+    ends = [found for state, found in best[count].items() if automaton.accepts(state)]
     if not ends:
         return None
-    place = (count, max(ends)[1])
-    runs: list[Run] = []
-    columns: list[int] = []
-    while place[0]:
-        run, column, state = before[place]
-        runs.append(run)
-        columns.append(column)
-        place = (run[0], state)
-    return tuple(reversed(runs)), grammar.decode(reversed(columns))
+    _, runs, columns = max(ends)
+    return runs, grammar.decode(columns)
 
 
 def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], Tensor, Tensor]:

@@ -11,8 +11,7 @@ import typer
 from torch import Tensor
 
 from ngs.console.printing import plain_console, tell
-from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.formula_reading import value_of
+from ngs.tasks.hwf.dataset import GRAMMAR, value_of
 from ngs.tasks.hwf.reading_commands import tell_correction
 
 WRITTEN = tuple("2*9+3")

@@ -39,7 +39,7 @@ def test_what_is_drawn_is_read(sentence, network) -> None:
 
 def test_the_scores_are_those_of_the_images(network) -> None:
     seen = seen_in(strokes_of("5/1-0*2"), network)
-    assert torch.allclose(seen.log_probs, log_probs_of(network, seen.symbols.images), atol=1e-4)
+    assert torch.allclose(seen.log_probs, log_probs_of(network, seen.images), atol=1e-4)
 
 
 @pytest.mark.parametrize("sentence", BY_HAND)
@@ -66,7 +66,7 @@ def test_the_order_of_the_strokes_does_not_matter(network) -> None:
 @pytest.mark.parametrize("scale", [0.5, 1, 8])
 def test_boxes_are_where_the_ink_is(scale, network) -> None:
     strokes = moved(strokes_of("9-4"), scale, 500, 70)
-    symbols = seen_in(strokes, network).symbols
+    symbols = seen_in(strokes, network)
     assert len(symbols.boxes) == 3
     points = np.concatenate([np.array(stroke) for stroke in strokes])
     sides = np.array(symbols.boxes)
@@ -121,7 +121,7 @@ def test_any_strokes_are_read_or_refused(strokes) -> None:
         return torch.zeros(len(ink), len(GRAMMAR.symbols))
 
     try:
-        symbols = seen_in(strokes, one_for_all).symbols
+        symbols = seen_in(strokes, one_for_all)
     except DataError as error:
         assert len(str(error)) > 20
     else:
@@ -132,4 +132,4 @@ def test_a_scribble_is_no_more_work_than_a_long_formula() -> None:
     chance = np.random.default_rng(0)
     strokes = [[(x, y) for x, y in line] for line in chance.uniform(0, 4096, (200, 100, 2)).tolist()]
     assert inked(strokes).mask.size < 1.1 * MOST_PIXELS
-    assert len(seen_in(strokes, trained()).symbols.images) == 1
+    assert len(seen_in(strokes, trained()).images) == 1

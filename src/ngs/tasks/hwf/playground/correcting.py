@@ -15,14 +15,13 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoning_parts
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.formula_reading import Seen, likeliest, ranked, value_of
+from ngs.tasks.hwf.dataset import GRAMMAR, value_of
+from ngs.tasks.hwf.formula_reading import Seen, likeliest, ranked
 from ngs.tasks.hwf.playground.reading import (
     SHOWN,
     Alternative,
     Node,
     Reading,
-    no_formula,
     node_of,
     plain_value,
     reading_of,
@@ -101,9 +100,8 @@ class Corrected(RightFormulas):
 
 def correct(seen: Seen, target: Fraction) -> Corrected:
     """The reading, its correction towards the answer, and the posterior."""
-    message = no_formula(seen)
-    if message:
-        raise NGSError(f"there is no formula to correct: {message}")
+    if seen.no_formula:
+        raise NGSError(f"there is no formula to correct: {seen.no_formula}")
     first = likeliest(seen.log_probs, 1)[0]
     correction = one_step(GRAMMAR, Arithmetic, seen.log_probs, target, first.sentence)
     found = correction.sentence

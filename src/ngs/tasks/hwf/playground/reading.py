@@ -17,7 +17,6 @@ from ngs.reasoning.semantics import evaluate
 from ngs.search.correction import Path, reasoning_parts
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import Seen, likeliest
-from ngs.tasks.hwf.pictures import MOST_SYMBOLS
 from ngs.tasks.playground.messages import Message, part
 
 SHOWN = 5
@@ -86,22 +85,9 @@ class Reading(Message):
     message: str | None = part("Why there is no formula; null where there is one.")
 
 
-def no_formula(seen: Seen) -> str | None:
-    """Why the symbols are no formula, if they are not."""
-    count = len(seen.log_probs)
-    if count > MOST_SYMBOLS:
-        return f"{count} symbols are there, and a formula may have at most {MOST_SYMBOLS}"
-    if not seen.is_long_as_a_formula:
-        return (
-            f"{count} symbols are there, and a formula has an odd number: "
-            f"digits with an operator between each two"
-        )
-    return None
-
-
 def reading_of(seen: Seen) -> Reading:
     """The likeliest formula of what is seen, or why there is none."""
-    message = no_formula(seen)
+    message = seen.no_formula
     formulas = [] if message else likeliest(seen.log_probs, SHOWN)
     first = formulas[0] if formulas else None
     value = first.value if first else None
@@ -150,7 +136,7 @@ def plain_value(value: Value) -> str:
 
 def _symbols(seen: Seen) -> Iterator[SeenSymbol]:
     ranked = seen.log_probs.exp().topk(SHOWN)
-    rows = zip(seen.symbols.boxes, seen.symbols.images, ranked.indices, ranked.values, strict=True)
+    rows = zip(seen.boxes, seen.images, ranked.indices, ranked.values, strict=True)
     for (left, top, right, bottom), image, columns, probs in rows:
         file = BytesIO()
         Image.fromarray(image.numpy()).save(file, "PNG")

@@ -13,8 +13,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from ngs.errors import DataError
-from ngs.tasks.hwf.formula_reading import Seen
-from ngs.tasks.hwf.segmentation import LEAST_SIZE, Box, Mask, Network, Points, page_of, read_page
+from ngs.tasks.hwf.formula_reading import Box, Seen
+from ngs.tasks.hwf.segmentation import LEAST_SIZE, Mask, Network, Points, page_of, read_page
 
 Stroke = Sequence[Sequence[float]]
 """Where the pen went between touching the canvas and leaving it: x and y in its pixels, y downwards."""
@@ -43,10 +43,10 @@ class Inked:
 def seen_in(strokes: Sequence[Stroke], network: Network) -> Seen:
     """The likeliest symbols of a drawing, and their scores; the boxes are in pixels of the canvas."""
     drawing = inked(strokes)
-    symbols, log_probs = read_page(page_of(drawing.mask, drawing.scale), network)
+    seen = read_page(page_of(drawing.mask, drawing.scale), network)
     x, y = drawing.corner
-    boxes = (Box(x + left, y + top, x + right, y + bottom) for left, top, right, bottom in symbols.boxes)
-    return Seen(replace(symbols, boxes=tuple(boxes)), log_probs)
+    boxes = (Box(x + left, y + top, x + right, y + bottom) for left, top, right, bottom in seen.boxes)
+    return replace(seen, boxes=tuple(boxes))
 
 
 def inked(strokes: Sequence[Stroke]) -> Inked:
