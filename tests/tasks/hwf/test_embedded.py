@@ -114,7 +114,7 @@ def test_other_lengths_on_request() -> None:
 def test_impossible_requests_are_refused() -> None:
     with pytest.raises(ParseError, match="no sentence of length 4"):
         embedded(train=2, test=1, lengths={4: 1.0})
-    with pytest.raises(NGSError, match="2 formulas by 0 writers were asked for as `train`"):
+    with pytest.raises(NGSError, match="2 formulas of the part `train` by 0 writers"):
         embedded(train=2, test=1, train_writers=0)
-    with pytest.raises(NGSError, match="0 formulas by 20 writers were asked for as `test`"):
+    with pytest.raises(NGSError, match="0 formulas of the part `test` by 20 writers"):
         embedded(train=2, test=0)

@@ -7,8 +7,7 @@ come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.A
     settings.py            the settings of a run, an option for each
     preparation.py         a run with its data and its network
     dataset.py             symbol images, and formulas written with them
-    embedded.py            data that need no download: other writers for training and test
-    digits.py              embedded digits, for a first task of your own
+    embedded.py            data that need no download: formulas, and digits for a first task of your own
     formulas.py            random formulas of a grammar, with their values
     glyphs.py              how each symbol is written, as strokes
     handwriting.py         writers with a hand of their own, and a pen
