@@ -156,7 +156,7 @@ class Writer:
 
 HABIT, LEAN, ASPECT, CURVATURE = 0.036, 0.17, 0.12, 0.07
 """How much writers differ: standard deviations."""
-PENS, INKS, PRESSURES, WOBBLES = (1.2, 2.6), (0.75, 1.0), (0.0, 0.3), (0.014, 0.034)
+RANGES = {"pen": (1.2, 2.6), "ink": (0.75, 1.0), "pressure": (0.0, 0.3), "wobble": (0.014, 0.034)}
 """How much writers differ: from, to."""
 
 
@@ -169,23 +169,19 @@ def writer(generator: torch.Generator) -> Writer:
     chance = chances(symbols + 1, generator)
     habits = HABIT * _off(chance[:-1], table.stroke[shapes])
     slant, aspect, curvature = chance[-1, :3].tolist()
-    pen, ink, pressure, wobble = torch.rand(4, generator=generator).tolist()
+    ranges = zip(RANGES.values(), torch.rand(len(RANGES), generator=generator).tolist(), strict=True)
+    pen, ink, pressure, wobble = (low + (high - low) * u for (low, high), u in ranges)
     return Writer(
         shapes,
         habits,
         slant=0.06 + LEAN * slant,
         aspect=1 + ASPECT * aspect,
         curvature=0.5 + CURVATURE * curvature,
-        pen=_between(PENS, pen),
-        pressure=_between(PRESSURES, pressure),
-        ink=_between(INKS, ink),
-        wobble=_between(WOBBLES, wobble),
+        pen=pen,
+        pressure=pressure,
+        ink=ink,
+        wobble=wobble,
     )
-
-
-def _between(bounds: tuple[float, float], u: float) -> float:
-    low, high = bounds
-    return low + (high - low) * u
 
 
 def _off(chance: Tensor, stroke: Tensor) -> Tensor:

@@ -9,12 +9,12 @@ from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS
 from ngs.tasks.results.experiment import FRACTIONS, Experiment, Rows, grid
 from ngs.tasks.results.tables import Section, published, table, titled_tables
 
+longer = partial(ours, steps=900, augment=None)
 OURS: Rows = {"posterior, our settings": {}}
 METHODS: Rows = {method: {"method": method} for method in ("posterior", "m-bs", "supervised")}
 LENGTHS: Rows = {str(length): {"lengths": (length,)} for length in (1, 3, 5, 7)}
 LEAK_ROWS: Rows = {**ROWS, "NGS-1-BS": {"method": "1-bs"}}
 
-_longer = partial(ours, steps=900, augment=None)
 _published = partial(published, __package__)
 
 TABLE = Experiment(
@@ -38,13 +38,7 @@ ONE_LENGTH = Experiment(
     "hwf-lengths",
     "Handwritten formulas: one length only",
     (FORMULAS,),
-    lambda means: grid(
-        "hwf",
-        METHODS,
-        LENGTHS,
-        partial(ours, data=means.path(FORMULAS), steps=900, augment=None),
-        means.seeds,
-    ),
+    lambda means: grid("hwf", METHODS, LENGTHS, partial(longer, data=means.path(FORMULAS)), means.seeds),
     lambda means: grid("hwf", METHODS, LENGTHS, small, means.seeds),
     lambda outcome: Section(table(outcome, "calculation", _published("one_length_only"), "length")),
     in_paper=False,
@@ -56,7 +50,7 @@ LEAK = Experiment(
     lambda means: grid(
         "hwf",
         LEAK_ROWS,
-        {"HWF": {"data": means.path(FORMULAS)}, "HWF-clean": {"data": means.path(CLEAN_FORMULAS)}},
+        {s.title: {"data": means.path(s)} for s in (FORMULAS, CLEAN_FORMULAS)},
         wide,
         means.seeds,
     ),
