@@ -18,7 +18,7 @@ come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.A
     splitting.py           a split in which no test image occurs in training
     composition.py         longer formulas from the images of a data set
     inspection.py          what a data set holds, and what it leaks
-    modular_arithmetic.py  judges long formulas modulo primes, exactly
+    integer_judge.py       judges long formulas in whole numbers, exactly
     pictures.py            formulas from image files
     segmentation.py        which pieces of ink in a line are one symbol
     paper                  the paper's tables and figures of formulas, and experiments beside them

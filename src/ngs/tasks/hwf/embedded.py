@@ -91,7 +91,7 @@ def _check_numbers(number: int, writers: int, what: str) -> None:
 def _in_hands(hands: Tensor, writer_of: Callable[[int], Writer], columns: Tensor, chance: Tensor) -> Tensor:
     """uint8 [symbol, SIDE, SIDE]: the symbols `columns`, each by the writer of its number in `hands`."""
     images = torch.empty(len(columns), SIDE, SIDE, dtype=torch.uint8)
-    for who in hands.unique().tolist():
+    for who in sorted(set(hands.tolist())):
         own = hands == who
         images[own] = write(writer_of(who), columns[own], chance[own])
     return images

@@ -58,8 +58,7 @@ class Seen:
         )
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(NamedTuple):
     """A formula that a picture may show."""
 
     sentence: Sentence

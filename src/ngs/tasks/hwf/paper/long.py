@@ -24,7 +24,7 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import reasoner
 from ngs.tasks.hwf.composition import written
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
-from ngs.tasks.hwf.modular_arithmetic import modular_judge
+from ngs.tasks.hwf.integer_judge import integer_judge
 from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.paper.settings import ours, small
 from ngs.tasks.hwf.preparation import load_network
@@ -81,7 +81,7 @@ class LongTest(Measurement):
     ) -> dict[str, Any]:
         formulas = written(data, data.test, {length: 1}, self.formulas, f"long test {length}")
         examples = data.examples(formulas).to(device)
-        score = measure(network, reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge)).total
+        score = measure(network, reasoner(GRAMMAR, Arithmetic, examples, judge=integer_judge)).total
         assert score.symbol is not None  # the formulas were written here: the labels are known
         return {**score.as_facts(SHARES), "predicted": score.symbol**length}
 

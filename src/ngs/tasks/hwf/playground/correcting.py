@@ -8,11 +8,11 @@ from math import exp
 from typing import Literal
 
 from ngs.errors import NGSError
-from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
-from ngs.grammar.tree import Leaf, Sentence, Tree, sentence_of
+from ngs.explanations.text import shown_expected, shown_ratio
+from ngs.grammar.tree import Sentence, Tree, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoning_parts
+from ngs.search.correction import Action, Correction, Edit, Event, Path
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, value_of
@@ -25,6 +25,7 @@ from ngs.tasks.hwf.playground.reading import (
     node_of,
     plain_value,
     reading_of,
+    symbol_of,
 )
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
@@ -147,7 +148,7 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
 
 def steps_of(correction: Correction) -> Iterator[Step]:
     """The events of the queue in order, each with a sentence about it and the queue after it."""
-    places = _places(correction.tree)
+    places = dict(_places(correction.tree))
     queue: dict[tuple[Path, Edit | None], Waiting] = {}
     for event in correction.trace:
         (tree, path, position), edit = places[event.path], event.edit
@@ -171,19 +172,13 @@ def steps_of(correction: Correction) -> Iterator[Step]:
         )
 
 
-def _places(tree: Tree) -> Mapping[Path, tuple[Tree, Path, int]]:
-    """By path: the node, the path of the one that shows it, since an operator is shown by its operation, and
-    the position of its symbol."""
-    places: dict[Path, tuple[Tree, Path, int]] = {}
-    for path, each in reasoning_nodes(tree):
-        if isinstance(each, Leaf):
-            places.setdefault(path, (each, path, each.position))
-            continue
-        for below in reasoning_parts(each, path):
-            if not below.is_argument and isinstance(below.tree, Leaf):
-                places[path] = each, path, below.tree.position
-                places[below.path] = below.tree, path, below.tree.position
-    return places
+def _places(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, tuple[Tree, Path, int]]]:
+    """Each path with its node, the path of the step that shows it, and the position of its symbol."""
+    symbol, below, arguments = symbol_of(tree, path)
+    yield path, (tree, path, symbol.position)
+    yield below, (symbol, path, symbol.position)
+    for each in arguments:
+        yield from _places(each.tree, each.path)
 
 
 def _order(entry: Waiting) -> tuple[float, bool, int, int]:
