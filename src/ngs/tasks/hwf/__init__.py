@@ -24,8 +24,7 @@ come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.A
     segmentation.py        which pieces of ink in a line are one symbol
     paper                  the paper's tables and figures of formulas, and experiments beside them
     formula_reading.py     what a network makes of the symbols of a formula
-    reading_commands.py    ngs predict and explain
-    tour.py                ngs tour: the whole loop of the paper on one formula
+    reading_commands.py    ngs predict and explain, and the whole loop of the paper on one formula: ngs tour
     data_commands.py       ngs data import and inspect
     report                 what is shown of a run: its images, confusions and corrections
     playground             what `ngs serve` shows: drawings read, corrected and learned from

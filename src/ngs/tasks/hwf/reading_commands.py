@@ -1,4 +1,4 @@
-"""`ngs predict` and `ngs explain`: the formula in a picture, and what was misread if its answer is wrong."""
+"""`ngs predict`, `explain`, `tour`: the formula in a picture, and what was misread if its answer is wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
 from rich.console import Console
 from torch import Tensor
@@ -22,13 +23,15 @@ from ngs.search.compiled import BUDGET
 from ngs.search.correction import Correction
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.dataset import GRAMMAR, value_of
 from ngs.tasks.hwf.formula_reading import Formula, as_answer, likeliest, ranked, shown_value
 from ngs.tasks.hwf.pictures import read_formula
 from ngs.tasks.hwf.preparation import LONGEST_TABLED, load_network
 
 SHOWN = 5
 """Formulas with an answer that are listed."""
+WRITTEN = tuple("2*9+3")
+"""What is misread in the tour."""
 
 LineOrStrip = Annotated[
     bool | None,
@@ -96,6 +99,29 @@ def explain(
     check_apart([svg], [image])
     target, seen = as_answer(answer), read_formula(image, load_network(run), line=line)
     tell_correction(plain_console(), seen.log_probs, target, svg)
+
+
+def tour(
+    seed: Annotated[int, typer.Option(help="Seeds the noise of the misread formula.")] = 0,
+    svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
+) -> None:
+    """Read a noisy formula inside a grammar, find out that its answer is wrong, and correct it."""
+    console, target = plain_console(), value_of(WRITTEN)
+    tell(console, f"written            {' '.join(WRITTEN)}   with the answer {target}")
+    correction = tell_correction(console, misreading(seed), Fraction(target), svg, always=True)
+    if correction.position is not None and correction.sentence is not None:
+        right = correction.sentence == WRITTEN
+        tell(console, f"\nThe correction {'is' if right else 'is not'} what was written.")
+
+
+def misreading(seed: int) -> Tensor:
+    """Log-probabilities [time, symbol] of a network that mistakes the 9 for a 4 and doubts the operator."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(len(WRITTEN), len(GRAMMAR.symbols), generator=generator)
+    scores[range(len(WRITTEN)), GRAMMAR.encode(WRITTEN)] += 4
+    scores[2, GRAMMAR.symbol_id("4")] += 6
+    scores[1, GRAMMAR.symbol_id("7")] += 6
+    return scores.log_softmax(-1)
 
 
 def tell_correction(
