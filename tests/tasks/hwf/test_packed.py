@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -55,12 +57,14 @@ def test_what_is_written_is_read(tmp_path, drawn, text, answer) -> None:
 
 
 def test_each_length_is_divided_by_the_same_share_in_the_order_of_published_results() -> None:
-    formulas = embedded(train=200, test=1).train
-    first, rest = divided(formulas, 0.25, seed=0)
-    lengths = {n: int((formulas.lengths == n).sum()) for n in (1, 3, 5, 7)}
-    assert {n: int((first.lengths == n).sum()) for n in lengths} == {n: c // 4 for n, c in lengths.items()}
-    assert sorted(first.names + rest.names) == sorted(formulas.names)
-    assert first.names[:3] == ("train 13", "train 16", "train 19")
+    data = embedded(train=200, test=1)
+    formulas = data.examples(data.train)
+    first, rest = (part.inputs.where[:, 0].tolist() for part in divided(formulas, 0.25, seed=0))
+    firsts = formulas.inputs.where[:, 0].tolist()  # the image of its first symbol is a formula's own
+    assert first[:3] == [firsts[k] for k in (13, 16, 19)]
+    assert sorted(first + rest) == firsts
+    lengths, chosen = (Counter(formulas.lengths[np.isin(firsts, some)]) for some in (firsts, first))
+    assert chosen == {n: number // 4 for n, number in lengths.items()}
 
 
 @pytest.mark.parametrize("images", [1, 2])
@@ -144,6 +148,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, data, monkeypatch, fails
 
 WRITE_AND_BE_KILLED = """
 import os, signal, sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from ngs.tasks.hwf import packed

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -124,7 +123,7 @@ class HandwrittenFormulas:
 
         def part(formulas: Formulas) -> Formulas:
             return formulas.select(
-                [k for k, length in enumerate(formulas.lengths.tolist()) if length in lengths]
+                torch.isin(formulas.lengths, torch.tensor(lengths)).nonzero()[:, 0].numpy()
             )
 
         return replace(self, train=part(self.train), test=part(self.test))
@@ -135,12 +134,9 @@ def as_ink(images: Tensor) -> Tensor:
     return (1 - images.float() / 255).unsqueeze(1)
 
 
-FormulasT = TypeVar("FormulasT", Formulas, Examples)
-
-
-def divided(formulas: FormulasT, share: float, seed: int) -> tuple[FormulasT, FormulasT]:
+def divided(formulas: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
     """A random share of the formulas, the same of each length, and the rest."""
-    chosen, rest = dealt(np.asarray(formulas.lengths), share, seed, order=_shuffled)
+    chosen, rest = dealt(formulas.lengths, share, seed, order=_shuffled)
     return formulas.select(chosen), formulas.select(rest)
 
 

@@ -42,8 +42,8 @@ def parts_of(settings: TrainHWF, device: torch.device) -> Parts[HandwrittenFormu
     """What to train, choose and test on."""
     data = formulas_of(settings)
     there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
-    parts = cut(settings, data.train, data.test, divided, "formulas")
-    return Parts(data, *(reasoner_of(there.examples(part).to(device)) for part in parts))
+    train, test = (there.examples(part).to(device) for part in (data.train, data.test))
+    return Parts(data, *map(reasoner_of, cut(settings, train, test, divided, "formulas")))
 
 
 def formulas_of(settings: TrainHWF) -> HandwrittenFormulas:
