@@ -191,7 +191,7 @@ def test_the_best_runs_are_those_of_an_exhaustive_search(grammar, seed, count) -
         if recognises(grammar, sentence)
     }
     found = likeliest_runs(grammar, count, {run: row.tolist() for run, row in scores.items()})
-    assert found == max(tried, key=tried.__getitem__, default=None)
+    assert found == max(tried, key=tried.__getitem__, default=((), ()))[0]
 
 
 def test_anything_has_the_columns_of_formulas() -> None:

@@ -68,15 +68,10 @@ def read(
     with opened(path, _wanted_files) as members:
         base = _base(path, members)
         with naming(path):
-            entries, problems = _entries(members, base)
+            found = list(_entries(members, base))
+        entries = [each for each in found if isinstance(each, Entry)]
         pictures = _pictures(members, base, _used(entries), progress)
-    problems += [
-        Problem(entry.place, f"the image {image!r} {picture}", entry.name)
-        for entry in entries
-        for image in dict.fromkeys(entry.images)
-        if isinstance(picture := pictures.get(image), str)
-    ]
-    problems.sort(key=lambda problem: (problem.place.file.endswith(LISTS[1]), problem.place.entry))
+    problems = list(_problems(found, pictures))
     faulty = {problem.place for problem in problems}
     if faulty and not skip_faulty:
         raise DataError(
@@ -114,23 +109,29 @@ def _base(path: Path, members: Members) -> PurePosixPath:
     return found[0]
 
 
-def _entries(members: Members, base: PurePosixPath) -> tuple[list[Entry], list[Problem]]:
-    """The entries of both lists as far as they can be read, and what is wrong with any of them."""
-    entries: list[Entry] = []
-    problems: list[Problem] = []
-    seen: dict[str, Place] = {}
+def _entries(members: Members, base: PurePosixPath) -> Iterator[Entry | Problem]:
+    """The entries of both lists, as far as they can be read."""
     for file in (str(base / name) for name in LISTS):
         for place, value in objects(_text(file, members[file]()), file):
             try:
-                entry = as_entry(place, value)
+                yield as_entry(place, value)
             except DataError as error:
-                problems.append(Problem(place, str(error)))
-                continue
-            entries.append(entry)
-            problems += [Problem(place, what, entry.name) for what in faults(entry)]
-            if seen.setdefault(entry.name, place) != place:
-                problems.append(Problem(place, f"the id is that of {seen[entry.name]}", entry.name))
-    return entries, problems
+                yield Problem(place, str(error))
+
+
+def _problems(found: Iterable[Entry | Problem], pictures: Mapping[str, Picture]) -> Iterator[Problem]:
+    """What is wrong with any of the entries."""
+    seen: dict[str, Place] = {}
+    for entry in found:
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        wrong = list(faults(entry))
+        if (first := seen.setdefault(entry.name, entry.place)) != entry.place:
+            wrong.append(f"the id is that of {first}")
+        of_images = ((image, pictures.get(image)) for image in dict.fromkeys(entry.images))
+        wrong += [f"the image {image!r} {fault}" for image, fault in of_images if isinstance(fault, str)]
+        yield from (Problem(entry.place, what, entry.name) for what in wrong)
 
 
 def _text(file: str, content: bytes) -> str:

@@ -222,11 +222,8 @@ def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
     >>> write(writer(generator), formula, chances(3, generator)).shape
     torch.Size([3, 45, 45])
     """
-    images = torch.empty(len(columns), SIDE, SIDE, dtype=torch.uint8)
-    for k in range(0, len(columns), CHUNK):
-        part = slice(k, k + CHUNK)
-        images[part] = render(written(writer, columns[part], chance[part]))
-    return images
+    parts = zip(torch.split(columns, CHUNK), torch.split(chance, CHUNK), strict=True)
+    return torch.cat([render(written(writer, *part)) for part in parts])
 
 
 def written(writer: Writer, columns: Tensor, chance: Tensor) -> Ink:

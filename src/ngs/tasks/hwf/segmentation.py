@@ -34,7 +34,6 @@ from torch import Tensor
 from ngs.errors import DataError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.tree import Sentence
 from ngs.parsing.scores import check_scores
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
 from ngs.tasks.hwf.formula_reading import Box, Seen
@@ -48,8 +47,8 @@ Points = NDArray[np.float64]
 """[point, 2]: x and y in pixels"""
 Run = tuple[int, int]
 """First and last + 1 of the pieces of a symbol."""
-Best = tuple[float, tuple[Run, ...], tuple[int, ...]]
-"""A sum of scores, the runs that give it, and their columns of the grammar."""
+Best = tuple[float, tuple[Run, ...]]
+"""A sum of scores, and the runs that give it."""
 Network = Callable[[Tensor], Tensor]
 """Ink [image, 1, SIDE, SIDE] -> scores [image, symbol]"""
 
@@ -79,9 +78,7 @@ def read_page(page: Page, network: Network) -> Seen:
     _check_one_line(page)
     scores, images, log_probs = _candidates(page, network)
     count = len(page.pieces)
-    found = likeliest_runs(GRAMMAR, count, scores) or likeliest_runs(ANYTHING, count, scores)
-    assert found is not None, "each piece by itself is a candidate"
-    runs, _ = found
+    runs = likeliest_runs(GRAMMAR, count, scores) or likeliest_runs(ANYTHING, count, scores)
     rows = [list(scores).index(run) for run in runs]
     boxes = (page.box(page.pieces[first:end]) for first, end in runs)
     return Seen(images[rows], log_probs[rows], tuple(boxes))
@@ -104,31 +101,26 @@ def log_probs_of(network: Network, images: Tensor) -> Tensor:
 # Runs
 
 
-def likeliest_runs(
-    grammar: Grammar, count: int, scores: Mapping[Run, Sequence[float]]
-) -> tuple[tuple[Run, ...], Sentence] | None:
-    """The runs that cover pieces 0 to `count` and the sentence over them with the largest sum of scores.
+def likeliest_runs(grammar: Grammar, count: int, scores: Mapping[Run, Sequence[float]]) -> tuple[Run, ...]:
+    """The runs that cover pieces 0 to `count` with the largest sum of scores as symbols of a sentence.
 
-    `scores[run][column]` is what a run adds as that symbol; None where no sentence can be made. With
+    `scores[run][column]` is what a run adds as that symbol; no runs where no sentence can be made. With
     q' the state of the automaton after q and k,
 
         best(0, start) = 0,  best(j, q') = max over runs (i, j) and symbols k of  best(i, q) + scores[i, j][k]
     """
     automaton = prefix_automaton(grammar)
-    best: list[dict[int, Best]] = [{automaton.start: (0.0, (), ())}, *({} for _ in range(count))]
+    best: list[dict[int, Best]] = [{automaton.start: (0.0, ())}, *({} for _ in range(count))]
     for run in sorted(scores):  # what ends where a run begins has begun earlier, so it is complete
         first, end = run
-        for state, (total, runs, columns) in best[first].items():
+        for state, (total, runs) in best[first].items():
             for column in automaton.legal(state):
                 reached = automaton.advance(state, column)
                 score = total + scores[run][column]
                 if score > best[end].get(reached, (-inf,))[0]:
-                    best[end][reached] = score, (*runs, run), (*columns, column)
-    ends = [found for state, found in best[count].items() if automaton.accepts(state)]
-    if not ends:
-        return None
-    _, runs, columns = max(ends)
-    return runs, grammar.decode(columns)
+                    best[end][reached] = score, (*runs, run)
+    ends = (found for state, found in best[count].items() if automaton.accepts(state))
+    return max(ends, default=(-inf, ()))[1]
 
 
 def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], Tensor, Tensor]:
