@@ -95,7 +95,6 @@ def _wanted_files(folder: Path) -> Iterator[Path]:
 
 
 def _base(path: Path, members: Members) -> PurePosixPath:
-    """The folder that holds the lists."""
     found = [PurePosixPath(member).parent for member in members if member.split("/")[-1] == LISTS[0]]
     found = [base for base in found if len(base.parts) <= DEEPEST]
     if len(found) != 1:
@@ -120,7 +119,6 @@ def _entries(members: Members, base: PurePosixPath) -> Iterator[Entry | Problem]
 
 
 def _problems(found: Iterable[Entry | Problem], pictures: Mapping[str, Picture]) -> Iterator[Problem]:
-    """What is wrong with any of the entries."""
     seen: dict[str, Place] = {}
     for entry in found:
         if isinstance(entry, Problem):

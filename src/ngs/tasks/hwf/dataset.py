@@ -50,7 +50,6 @@ class Formulas:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], answers: Iterable[Fraction], names: Iterable[str]) -> Formulas:
-        """From the rows of the images of each."""
         flat = np.array([row for each in rows for row in each], dtype=np.int64)
         return cls(padded(flat, [len(each) for each in rows]), tuple(answers), tuple(names))
 

@@ -59,7 +59,6 @@ def _read(path: Path, network: Network, line: bool | None) -> Seen:
 
 
 def _in_strip(grey: Grey) -> tuple[Tensor, tuple[Box, ...]]:
-    """Squares side by side."""
     height, width = grey.shape
     if width % height:
         raise DataError(

@@ -67,8 +67,6 @@ def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
 
 
 class PreparedFormulas(PreparedAnswers):
-    """Formulas to learn from, and a network that reads them."""
-
     measure = staticmethod(measure)
     settings: TrainHWF
     parts: Parts[HandwrittenFormulas, Reasoner]

@@ -168,7 +168,6 @@ def _tell_alternatives(console: Console, log_probs: Tensor, target: Fraction, co
 
 
 def _none(length: int, target: Fraction, exact: bool) -> str:
-    """That no formula gives the answer."""
     count = f"{length} symbol{'s' if length > 1 else ''}"
     gives = "gives" if exact else "was found that gives"
     advice = "; is the answer exact? Write 7/3 rather than 2.33" if target.denominator > 1 else ""

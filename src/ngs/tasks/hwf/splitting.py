@@ -95,6 +95,5 @@ def _rewritten(
 
 
 def _renumbered(formulas: Formulas, rows: Tensor) -> Formulas:
-    """The formulas where only these rows are left."""
     where = torch.searchsorted(rows, formulas.where).masked_fill(formulas.where == PAD, PAD)
     return replace(formulas, where=where)

@@ -188,7 +188,6 @@ def _order(entry: Waiting) -> tuple[float, bool, int, int]:
 
 
 def _about(event: Event, tree: Tree, correction: Correction) -> str:
-    """What happened, in a sentence."""
     if event.edit is not None:
         return _about_change(event, tree, event.edit, correction)
     part, wanted = written(sentence_of(tree)), shown_expected(event.expected)
