@@ -47,9 +47,7 @@ class Waiting(Message):
 
     path: list[int] = part("The node of the tree.", [0, 2])
     position: int = part("Of its symbol in the formula, from 0.", 2)
-    expected: str | None = part(
-        "The value that makes the answer right: `12`, `-2 or 2`, `any`; null of an operator.", "12"
-    )
+    expected: str | None = part("What makes the answer right: `-2 or 2`, `any`; null of an operator.", "12")
     priority: float = part("(1 - p) / p of a part of the formula, p(new) / p(old) of a change.", 0.3)
     symbol: str | None = part("The symbol to put there; null of a part that is yet to be looked into.", "9")
 
@@ -58,9 +56,9 @@ class Step(Waiting):
     """Something that happened to the queue of back-search (Li et al. 2020, Algorithm 1)."""
 
     kind: Kind = part(
-        "`push`: a part of the formula, or a change of one symbol, enters the queue. `pop`: the "
-        "best entry, a part, is looked into. `try`: the best entry, a change, is tried. `discard`: no symbol "
-        "has the value that is expected. `accept`, `reject`: whether the changed formula gives the answer."
+        "`push`: a part of the formula, or a change of one symbol, enters the queue. `pop`, `try`: the best "
+        "entry, a part or a change, is looked into or tried. `discard`: no symbol has the value that is "
+        "expected. `accept`, `reject`: whether the changed formula gives the answer."
     )
     text: str = part("What happened, in a sentence.", "Try 9 in place of 4: 3×9 instead of 3×4.")
     queue: list[Waiting] = part(f"After the step, the best {WAITING_SHOWN}, best first.")
@@ -77,9 +75,7 @@ class RightFormula(Alternative):
 class RightFormulas(Message):
     """The formulas that give an answer."""
 
-    posterior: list[RightFormula] = part(
-        "The likeliest formulas that give the answer, best first; the corrected one among them."
-    )
+    posterior: list[RightFormula] = part("The likeliest ones, best first; the corrected one among them.")
     evidence: float | None = part("p(y | x), summed over all formulas; null where that was not done.", 0.4)
     exact: bool = part("Whether the sum was made, which is exact.")
     message: str | None = part("Why there is no posterior.")
@@ -93,7 +89,7 @@ class Corrected(RightFormulas):
     right: bool = part("Whether the reading gives it already.")
     steps: list[Step] = part("Of one-step back-search; none where the reading is right.")
     corrected: str | None = part(
-        "The formula with one symbol changed, or none where it is right; null where none helps.", "3*4"
+        "The formula, with at most one symbol changed; null where none helps.", "3*4"
     )
     position: int | None = part("Of the changed symbol, from 0.", 1)
     corrected_tree: Node | None = part("Of the corrected formula.")

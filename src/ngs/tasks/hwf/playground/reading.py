@@ -44,9 +44,7 @@ class SeenSymbol(Message):
     """One symbol of a drawing."""
 
     box: Rectangle = part("Where it is on the canvas.")
-    picture: str = part(
-        "As the network sees it: a PNG of 45 x 45 pixels as a data URL.", "data:image/png;base64,iVBORw0KGgo="
-    )
+    picture: str = part("As the network sees it: a PNG as a data URL.", "data:image/png;base64,iVBORw0KGgo=")
     likeliest: list[Choice] = part("The five likeliest symbols, best first.")
 
 
@@ -77,9 +75,7 @@ class Reading(Message):
     by_symbol_is_formula: bool = part("Whether the grammar allows `by_symbol`.")
     formula: str | None = part("The likeliest formula; null where there is none.", default=None)
     probability: float | None = part("Of the formula, among all with as many symbols.", default=None)
-    value: str | None = part(
-        "Its value: `12`, `7/3`, `undefined`; null where there is no formula.", "12", "7/3", default=None
-    )
+    value: str | None = part("Its value: `12`, `7/3`, `undefined`; or null.", "12", "7/3", default=None)
     decimal: float | None = part("The value as a decimal, where there is one.", 12.0, default=None)
     tree: Node | None = part("How the value comes about; null where there is no formula.", default=None)
     alternatives: list[Alternative] = part("The five likeliest formulas, best first.")

@@ -29,9 +29,7 @@ class NetworkStatus(Message):
 class Readers(Message):
     """Who can read."""
 
-    networks: dict[str, NetworkStatus] = part(
-        "By name: `trained`, and `weak`, the same with noise on its weights."
-    )
+    networks: dict[str, NetworkStatus] = part("`trained`, and `weak`, the same with noise on its weights.")
     training: Progress | None = part("The first training, while it is going on.")
     failure: str | None = part("Why the last training left no network.", None)
 
