@@ -41,17 +41,11 @@ def test_the_weak_one_is_another_and_each_has_its_numbers(tmp_path) -> None:
     assert not torch.allclose(trained.network(images), weak.network(images))
 
 
-def test_an_unfinished_run_can_be_given(tmp_path) -> None:
-    run = write_run(tmp_path / "run")
+def test_an_unfinished_run_can_be_given_but_none_without_a_network(tmp_path) -> None:
+    run, networks = write_run(tmp_path / "run"), Networks()
     (run / RESULT).unlink()
-    networks = Networks()
     networks.load(run)
-    trained = networks["trained"]
-    assert trained is not None and trained.accuracy is None
-
-
-def test_a_run_without_a_network_is_an_error(tmp_path) -> None:
-    run = write_run(tmp_path / "run")
+    assert networks["trained"] is not None and networks["trained"].accuracy is None
     (run / BEST).unlink()
     with pytest.raises(DataError, match="ngs train hwf"):
         Networks().load(run)
