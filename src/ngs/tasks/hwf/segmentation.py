@@ -197,11 +197,13 @@ class Page:
     """the size of a symbol in pixels"""
     scale: float
     """pixels for each of the picture's own"""
+    corner: tuple[int, int]
+    """where the page begins in the picture: x and y in its pixels"""
 
     def box(self, pieces: Sequence[Piece]) -> Box:
         """Around some pieces, in the picture's own pixels."""
         sides = np.array([piece.box for piece in pieces]) / self.scale
-        low, high = np.floor(sides[:, :2].min(0)), np.ceil(sides[:, 2:].max(0))
+        low, high = np.floor(sides[:, :2].min(0)) + self.corner, np.ceil(sides[:, 2:].max(0)) + self.corner
         return Box(*low.astype(int).tolist(), *high.astype(int).tolist())
 
     def overlap(self, one: Piece, other: Piece) -> float:
@@ -217,7 +219,7 @@ def pieces_of(grey: Grey) -> Page:
     return page_of(ink_of(smaller), scale)
 
 
-def page_of(ink: Mask, scale: float) -> Page:
+def page_of(ink: Mask, scale: float, corner: tuple[int, int] = (0, 0)) -> Page:
     """The pieces of some ink, which has `scale` pixels for each of its picture's own."""
     found = [Piece(pixels) for pixels in _at_most(MOST_SPECKS, connected(ink))]
     sizes = np.array([piece.size for piece in found])
@@ -233,7 +235,7 @@ def page_of(ink: Mask, scale: float) -> Page:
     dots = [dot for dot in dots if any(dot.shared_width(piece) > 0 for piece in large)]
     pieces = _at_most(MOST_PIECES, [*large, *dots])
     pieces.sort(key=lambda piece: piece.box.left + piece.box.right)
-    return Page(tuple(pieces), unit, scale)
+    return Page(tuple(pieces), unit, scale, corner)
 
 
 def _at_most(limit: int, pieces: list[T]) -> list[T]:
