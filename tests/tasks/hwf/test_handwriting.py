@@ -12,16 +12,17 @@ from torch import Tensor
 
 from ngs.tasks.hwf import handwriting
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
-from ngs.tasks.hwf.glyphs import SHAPES, stroke
 from ngs.tasks.hwf.handwriting import (
     CHANCES,
     CHUNK,
     POINTS,
+    SHAPES,
     Ink,
     Writer,
     chances,
     outlines,
     render,
+    stroke,
     write,
     writer,
     written,

@@ -9,8 +9,7 @@ come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.A
     dataset.py             symbol images, and formulas written with them
     embedded.py            data that need no download: formulas, and digits for a first task of your own
     formulas.py            random formulas of a grammar, with their values
-    glyphs.py              how each symbol is written, as the strokes of glyphs.toml
-    glyphs.toml            the strokes
+    glyphs.toml            how each symbol is written, as strokes
     handwriting.py         writers with a hand of their own, and a pen
     archive.py             the published archive, read and checked
     listing.py             its lists of formulas, entry by entry

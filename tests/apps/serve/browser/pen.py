@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from playwright.sync_api import CDPSession, Locator, Page, expect
 
-from ngs.tasks.hwf.glyphs import SHAPES
+from ngs.tasks.hwf.handwriting import SHAPES
 
 Stroke = list[tuple[float, float]]
 

@@ -5,7 +5,7 @@ The settings that they share are in settings.py, and what a step costs as formul
 
 from typing import Any
 
-from ngs.tasks.hwf.paper import curves, long, steps, tables
+from ngs.tasks.hwf.paper import long, steps, tables
 from ngs.tasks.hwf.paper.settings import ours, small
 from ngs.tasks.hwf.trainable import FORMULAS
 from ngs.tasks.results.corrections import corrections
@@ -14,7 +14,7 @@ EARLY: dict[str, Any] = {"method": "m-bs", "steps": 80, "validate_every": 40}
 
 EXPERIMENTS = (
     tables.TABLE,
-    curves.EXPERIMENT,
+    tables.CURVES,
     steps.EXPERIMENT,
     corrections(
         "hwf",
