@@ -58,7 +58,7 @@ def every_kind(formulas: str, questions: str) -> list[Job]:
     return [
         trained(about_formulas),
         trained(TrainCLEVR(data=questions)),
-        LongTest(trained(about_formulas)),
+        LongTest(trained(about_formulas), (7, 11), 500),
         Corrections(trained(about_formulas)),
         Corrections(trained(TrainCLEVR(data=questions))),
         StepCost(BatchSize(), (1, 2), ("supervised",)),

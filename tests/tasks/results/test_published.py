@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from ngs.tasks.hwf.paper.curves import released_curves
 from ngs.tasks.hwf.paper.settings import ROWS
+from ngs.tasks.hwf.paper.tables import released_curves
 from ngs.tasks.results.tables import published
 
 TABLES = {
