@@ -1,14 +1,16 @@
-"""Where rays meet solids, against walking along the ray in small steps."""
+"""Where rays meet solids, against walking along the ray in small steps and against trying all solids."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from ngs.tasks.clevr.scenes import ATTRIBUTES
-from ngs.tasks.pictures.rendering.solids import MEETINGS, ROUNDING, Solids, meet
-from tests.tasks.pictures.rendering.still_lifes import still_life, thing
+from ngs.tasks.clevr import scene_sampling
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS
+from ngs.tasks.pictures.rendering.solids import MEETINGS, NOTHING, ROUNDING, Rays, meet, near_rays, nearest
+from tests.tasks.pictures.rendering.still_lifes import seeded, solids_of, still_life, thing
 
 SHAPES = ATTRIBUTES["shape"]
 
@@ -35,7 +37,7 @@ def walked(shape: str, origins: Tensor, directions: Tensor) -> Tensor:
 
 def some_rays(seed: int) -> tuple[Tensor, Tensor]:
     """From four away, at points in or near the solid."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = seeded(seed)
     away = torch.randn(3, 100, generator=generator, dtype=torch.float64)
     origins = 4 * away / away.norm(dim=0)
     aims = 3 * torch.rand(3, 100, generator=generator, dtype=torch.float64) - 1.5
@@ -76,7 +78,7 @@ def test_solids_behind_the_eye_are_not_met() -> None:
 
 
 def test_a_cube_turns_by_radians_and_grows_with_its_size() -> None:
-    solids = Solids.of([still_life(thing("cube", 1, 2, rotation=0.7854))], torch.device("cpu"))
+    solids = solids_of(still_life(thing("cube", 1, 2, rotation=0.7854)))
     origins = torch.tensor([[1.0], [-3.0], [0.7]])
     found = meet(solids, torch.tensor([0]), origins, torch.tensor([[0.0], [1.0], [0.0]]))
     # Turned by an eighth, an edge comes first; rounding takes (sqrt 2 - 1) of its radius off.
@@ -85,8 +87,39 @@ def test_a_cube_turns_by_radians_and_grows_with_its_size() -> None:
 
 
 def test_scenes_have_room_for_as_many_solids_as_they_may_have() -> None:
-    scenes = [still_life(), still_life(thing("sphere"), thing("cube", 2, 2, size="small"))]
-    solids = Solids.of(scenes, torch.device("cpu"))
+    solids = solids_of(still_life(), still_life(thing("sphere"), thing("cube", 2, 2, size="small")))
     assert solids.shapes.tolist() == [-1] * 10 + [1, 0] + [-1] * 8
     assert (solids.reaches > 0).sum() == 2
     assert solids.radii[10:12].tolist() == pytest.approx([0.7, 0.35])
+
+
+# Which comes first
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_nearest_of_all_is_found(seed: int) -> None:
+    generator = seeded(seed)
+    solids = solids_of(*scene_sampling.scenes(3, np.random.default_rng(seed)))
+    numbers = torch.randint(3, (400,), generator=generator)
+    origins = torch.randn(3, 400, generator=generator) + torch.tensor([[5.0], [-5.0], [4.0]])
+    aims = 6 * torch.rand(3, 400, generator=generator) - 3
+    aims[2] = 0.5
+    rays = Rays(numbers, origins, aims - origins)
+    every = [meet(solids, numbers * MOST_OBJECTS + k, *rays[1:]) for k in range(MOST_OBJECTS)]
+    depths, slots = torch.stack([hits.depths for hits in every]).min(0)
+    found = nearest(solids, rays, near_rays(solids, rays)[0])
+    assert torch.equal(found.depths, depths)
+    hit = depths.isfinite()
+    assert 50 < hit.sum() < 400
+    assert torch.equal(found.solids, torch.where(hit, numbers * MOST_OBJECTS + slots, NOTHING))
+    normals = torch.stack([hits.normals for hits in every])[slots, :, torch.arange(400)].T
+    assert torch.equal(found.normals[:, hit], normals[:, hit])
+
+
+def test_a_solid_that_is_left_out_is_seen_through() -> None:
+    solids = solids_of(*scene_sampling.scenes(1, np.random.default_rng(0)))
+    origins = solids.centers[:, :3] + torch.tensor([[0.0], [0.0], [5.0]])
+    rays = Rays(torch.zeros(3, dtype=torch.int64), origins, torch.tensor([[0.0], [0.0], [-1.0]]).expand(3, 3))
+    own = torch.arange(3)
+    assert torch.equal(nearest(solids, rays, near_rays(solids, rays)[0]).solids, own)
+    assert (nearest(solids, rays, near_rays(solids, rays, own)[0]).solids == NOTHING).all()

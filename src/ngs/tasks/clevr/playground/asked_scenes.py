@@ -157,10 +157,10 @@ def _rendered(number: int) -> tuple[bytes, list[PictureBox | None]]:
     scene = asked_scenes()[number].scene
     camera = torch.tensor([fitted_camera(scene)])
     rendering = render([scene], camera, torch.Generator().manual_seed(number))
-    edges, seen = boxes(rendering.instances, len(scene.things))
+    edges, seen = (each[0, : len(scene.things)] for each in boxes(rendering.instances))
     file = BytesIO()
     Image.fromarray(rendering.images[0].permute(1, 2, 0).contiguous().numpy()).save(file, "PNG")
-    shown = zip((edges[0] / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen[0].tolist(), strict=True)
+    shown = zip((edges / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen.tolist(), strict=True)
     return file.getvalue(), [
         None if pixels < LEAST_SEEN else PictureBox(left=x, top=y, width=right - x, height=bottom - y)
         for (x, y, right, bottom), pixels in shown

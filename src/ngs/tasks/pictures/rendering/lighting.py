@@ -6,14 +6,24 @@ that are kept aside for testing, with lamps that are moved for each image as the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS
-from ngs.tasks.pictures.rendering.solids import TINY, Solids, between_walls, constant, in_frame_of, length
+from ngs.tasks.pictures.rendering.solids import (
+    TINY,
+    Rays,
+    Solids,
+    between_walls,
+    by_shape,
+    constant,
+    length,
+    near_rays,
+    unit,
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +51,14 @@ LAMP_RADIUS = 0.35
 class Light(NamedTuple):
     """What a lamp does at points."""
 
+    color: Tensor
+    """float [3, 1]: its `strength`"""
     toward: Tensor
     """float [3, m]: unit vectors to the lamp"""
     strengths: Tensor
-    """float [m]: of what falls on a surface that faces the lamp, times the lamp's `strength`"""
+    """float [m]: of what falls on a surface that faces the lamp: cosine at the lamp / squared distance"""
+    seen: Tensor
+    """float [m]: the share of the lamp that no solid hides"""
 
 
 def drawn_lamps(number: int, generator: torch.Generator, device: torch.device) -> Tensor:
@@ -54,59 +68,40 @@ def drawn_lamps(number: int, generator: torch.Generator, device: torch.device) -
     return places + LAMP_JITTER * shifts.permute(1, 2, 0).to(device)
 
 
-def light(lamp: Lamp, places: Tensor, points: Tensor) -> Light:
-    """That of a lamp at `places` [3, m]: cosine at the lamp / squared distance."""
-    toward = places - points
-    squares = toward.square().sum(0)
-    toward = toward / squares.sqrt()
-    along = constant(lamp.aim, points.device) @ toward
-    return Light(toward, -along.clamp(max=0) / squares)
+def lights(
+    solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor, standing_on: Tensor | int
+) -> Iterator[Light]:
+    """What each of the lamps [lamp, 3, scene] does at points [3, m]; see `seen_share`."""
+    for lamp, places in zip(LAMPS, lamps, strict=True):
+        rays = Rays(scenes, points, places[:, scenes] - points)
+        squares = rays.directions.square().sum(0)
+        toward = rays.directions / squares.sqrt()
+        along = constant(lamp.aim, points.device) @ toward
+        color = constant(lamp.strength, points.device)[:, None]
+        yield Light(color, toward, -along.clamp(max=0) / squares, seen_share(solids, rays, standing_on))
 
 
-def seen_share(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor, standing_on: Tensor) -> Tensor:
-    """float [m]: the share of a lamp at `lamps` [3, m] that no solid hides from points [3, m].
+def seen_share(solids: Solids, to_lamp: Rays, standing_on: Tensor | int) -> Tensor:
+    """float [m]: the share of a lamp, at the depth of one on each ray, that no solid hides.
 
-    A solid as seen from the point covers the share of the lamp's disc that a straight edge does which is as
-    far from the disc's centre as the solid's outline is. A point's own solid, `standing_on` (-1 for none),
-    hides nothing: what faces away from the lamp is dark anyway.
+    A solid covers the share of the lamp's disc that a straight edge does which is as far from the disc's
+    centre as the solid's outline is. The solid that a ray is `standing_on` (NOTHING for none) hides nothing:
+    what faces away from the lamp is dark anyway.
     """
-    to_lamp = lamps - points
-    distances = length(to_lamp)
-    directions = to_lamp / distances
-    numbers = scenes * MOST_OBJECTS + torch.arange(MOST_OBJECTS, device=points.device)[:, None]
-    ahead = solids.centers[:, numbers] - points[:, None]
-    along = (ahead * directions[:, None]).sum(0)
-    apart = ahead.square().sum(0) - along.square()
-    reach = solids.reaches[numbers]
-    widths = along * (LAMP_RADIUS / distances)
-    near = (apart < (reach + widths).square()) & (along > 0) & (reach > 0) & (numbers != standing_on)
-    slots, chosen = near.nonzero().unbind(1)
-    covered = _covered(
-        solids, numbers[slots, chosen], points[:, chosen], directions[:, chosen], widths[slots, chosen]
-    )
-    shares = torch.ones_like(distances)
-    return shares.scatter_reduce_(0, chosen, 1 - covered, "prod")
-
-
-def _covered(solids: Solids, numbers: Tensor, points: Tensor, directions: Tensor, widths: Tensor) -> Tensor:
-    """Share of a disc of radius `widths` around each ray that the outline of its solid covers."""
-    covered = torch.zeros_like(widths)
-    shapes = solids.shapes[numbers]
-    for shape, name in enumerate(ATTRIBUTES["shape"]):
-        chosen = (shapes == shape).nonzero()[:, 0]
-        which = numbers[chosen]
-        place, direction = in_frame_of(solids, which, points[:, chosen], directions[:, chosen])
-        direction = direction * solids.radii[which]
-        depth = OUTLINES[name](place, direction) * solids.radii[which] / widths[chosen].clamp(min=TINY)
-        covered[chosen] = ((depth.clamp(-1, 1) + 1) / 2).square() * (2 - depth.clamp(-1, 1))
-    return covered
+    pairs, widths = near_rays(solids, to_lamp, standing_on, LAMP_RADIUS)
+    rays, depths = to_lamp.at(pairs.rays), torch.empty_like(widths)
+    for chosen, inside in by_shape(OUTLINES, solids, pairs.solids, rays.origins, rays.directions):
+        depths[chosen] = inside
+    depths = (depths * solids.radii[pairs.solids] / widths.clamp(min=TINY)).clamp(-1, 1)
+    covered = ((depths + 1) / 2).square() * (2 - depths)
+    return torch.ones_like(to_lamp.origins[0]).scatter_reduce_(0, pairs.rays, 1 - covered, "prod")
 
 
 # How far a ray is inside the outline of a solid of radius one that it looks at; negative outside.
 
 
 def _inside_sphere(origins: Tensor, directions: Tensor) -> Tensor:
-    along = (origins * directions).sum(0)
+    along = (origins * unit(directions)).sum(0)
     return 1 - (origins.square().sum(0) - along.square()).clamp(min=0).sqrt()
 
 
@@ -119,9 +114,8 @@ def _inside_cube(origins: Tensor, directions: Tensor) -> Tensor:
     enters, leaves = between_walls(origins, directions)
     least = torch.full_like(enters[0], torch.inf)
     for i, j in ((0, 1), (1, 2), (2, 0)):
-        across = (directions[i] * directions[j]).abs() / torch.hypot(directions[i], directions[j]).clamp(
-            min=TINY
-        )
+        speeds = directions[[i, j]]
+        across = speeds.prod(0).abs() / length(speeds).clamp(min=TINY)
         overlap = torch.minimum(leaves[j] - enters[i], leaves[i] - enters[j])
         least = torch.minimum(least, overlap * across)
     return least
@@ -129,7 +123,7 @@ def _inside_cube(origins: Tensor, directions: Tensor) -> Tensor:
 
 def _inside_cylinder(origins: Tensor, directions: Tensor) -> Tensor:
     """As for the cube, with the round wall in place of two flat ones; its rims are taken for straight."""
-    x, y, z = directions
+    x, y, z = unit(directions)
     level = torch.hypot(x, y).clamp(min=TINY)
     beside = (origins[0] * y - origins[1] * x).abs() / level
     middle = -(origins[0] * x + origins[1] * y) / level.square()
