@@ -1,6 +1,6 @@
 """Pictures of scenes on a GPU: rendering, augmentation, loss and decoding, against the CPU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from ngs.experiments.record import read_rows
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.tasks.pictures.picture_augmentation import Lighting
 from ngs.tasks.pictures.picture_examples import PictureExamples
-from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
 from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
@@ -40,9 +39,9 @@ def test_rendered_pictures():
 
 def test_images_of_two_devices_are_joined():
     pixels = few().decoded(np.arange(6))
-    images = Images.of(pixels[:2]) + Images.of(pixels[2:].to(GPU))
+    pictures = replace(few(), images=(*pixels[:2], *pixels[2:].to(GPU)))
     for numbers in ([5, 0, 3, 0], [0, 1], [4], []):
-        found = images.decoded(np.array(numbers, dtype=np.int64))
+        found = pictures.decoded(np.array(numbers, dtype=np.int64))
         assert torch.equal(found.cpu(), pixels[numbers]), numbers
     examples = PictureExamples.of(few(), torch.device(GPU))
     assert examples.batch(np.array([1])).inputs.is_cuda, "pictures are kept elsewhere than the network"

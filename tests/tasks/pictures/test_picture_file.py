@@ -21,7 +21,7 @@ from ngs.tasks.pictures.picture_file import (
     LEAST_SPREAD,
     as_image,
     as_tensor,
-    decoded,
+    pixels_of,
     read_encoded,
     read_picture,
     tint_spread,
@@ -213,8 +213,9 @@ def test_encoded_pictures_keep_their_bytes(tmp_path: Path) -> None:
     path = saved(coloured(), tmp_path / "x.jpg", quality=95)
     content = read_encoded(path)
     assert content == path.read_bytes()
-    assert torch.equal(decoded(content), as_tensor(Image.open(path)))
-    assert np.array_equal(np.asarray(as_image(decoded(content))), np.asarray(Image.open(path)))
+    found, true = pixels_of(torch.tensor(list(content), dtype=torch.uint8)), as_tensor(Image.open(path))
+    assert torch.equal(found, true) and pixels_of(found) is found
+    assert np.array_equal(np.asarray(as_image(found)), np.asarray(Image.open(path)))
 
 
 def test_encoded_pictures_have_the_very_size(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def test_a_file_without_a_digest_is_refused(tmp_path: Path) -> None:
 
 def test_rendered_pictures_are_not_packed(tmp_path: Path) -> None:
     made = rendered_pictures(1, 0, CPU)
-    with pytest.raises(DataError, match="only pictures of one import can be packed"):
+    with pytest.raises(DataError, match="only imported pictures can be packed"):
         picture_packed.write(tmp_path / "x.ngs", PictureData("x", made, made, "0"))
 
 

@@ -7,7 +7,6 @@ seen.
     settings.py              the settings of a run, an option for each
     preparation.py           a run with its data and its network
     pictures.py              images, and what is true of each; a data set of them
-    picture_images.py        many images, decoded when they are asked for
     picture_examples.py      pictures as examples for the training loop, also in a mirror
     picture_folder.py        a folder of CLEVR images with their scenes
     picture_packed.py        pictures in one file

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
+from ngs.tasks.clevr.scenes import ATTRIBUTES, Thing
 from ngs.tasks.pictures.camera import project
 from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.rendering.solids import table_of
 from ngs.tasks.pictures.seen_scene import in_jitters
+from ngs.tasks.source import Numbers
 
 PIXELS_TO_LEARN = 100
 """Of an object that is to be learned from, so many show at least; others may be seen or not."""
@@ -68,11 +70,11 @@ class PictureExamples:
         return self.targets.columns.device
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Numbers:
         """[picture]: how many objects there are"""
         return np.array([len(scene.things) for scene in self.pictures.scenes], dtype=np.int64)
 
-    def batch(self, numbers: NDArray[np.int64]) -> PictureBatch:
+    def batch(self, numbers: Numbers) -> PictureBatch:
         images = self.pictures.decoded(numbers).to(self.device)
         return PictureBatch(images, self.targets.select(torch.from_numpy(numbers).to(self.device)))
 
@@ -91,36 +93,24 @@ class PictureBatch:
 
 def targets_of(pictures: Pictures) -> SceneTargets:
     """What is true of each picture; centres are where the camera sees the objects' places."""
-    places, attributes, there = _padded(pictures.scenes)
-    cameras = pictures.cameras.cpu()
-    columns, rows, _ = project(cameras.double(), places).float().unbind(-1)
+
+    def row(thing: Thing) -> Sequence[float]:
+        return *thing.position, *(known.index(getattr(thing, name)) for name, known in ATTRIBUTES.items()), 1
+
+    table = table_of(pictures.scenes, row, [0] * (4 + len(ATTRIBUTES)))
+    cameras, there = pictures.cameras.cpu(), table[..., -1] > 0
+    columns, rows, _ = project(cameras.double(), table[..., :3]).float().unbind(-1)
     inside = (columns >= 0) & (columns < WIDTH) & (rows >= 0) & (rows < HEIGHT)
     enough = (pictures.visible.cpu() >= PIXELS_TO_LEARN) & inside
     return SceneTargets(
         columns,
         rows,
         pictures.boxes.float().cpu(),
-        attributes,
+        attributes=table[..., 3:-1].long(),
         shown=there & enough,
         hidden=there & ~enough,
         cameras=in_jitters(cameras).float(),
     )
-
-
-def _padded(scenes: tuple[Scene, ...]) -> tuple[Tensor, Tensor, Tensor]:
-    """Places [picture, object, 3], numbers of values [picture, object, attribute], and who is there."""
-    places = torch.zeros(len(scenes), MOST_OBJECTS, 3, dtype=torch.float64)
-    attributes = torch.zeros(len(scenes), MOST_OBJECTS, len(ATTRIBUTES), dtype=torch.int64)
-    there = torch.zeros(len(scenes), MOST_OBJECTS, dtype=torch.bool)
-    for k, scene in enumerate(scenes):
-        if not scene.things:
-            continue
-        count = len(scene.things)
-        there[k, :count] = True
-        places[k, :count] = torch.tensor([thing.position for thing in scene.things], dtype=torch.float64)
-        values = [[v.index(getattr(thing, a)) for a, v in ATTRIBUTES.items()] for thing in scene.things]
-        attributes[k, :count] = torch.tensor(values)
-    return places, attributes, there
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,10 +129,10 @@ class MirroredPictures:
         return 2 * len(self.examples)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Numbers:
         return self.examples.lengths.repeat(2)
 
-    def batch(self, numbers: NDArray[np.int64]) -> PictureBatch:
+    def batch(self, numbers: Numbers) -> PictureBatch:
         batch = self.examples.batch(numbers // 2)
         flipped = torch.from_numpy(numbers % 2 == 1).to(batch.inputs.device)
         images = torch.where(flipped[:, None, None, None], batch.inputs.flip(-1), batch.inputs)

@@ -23,8 +23,7 @@ from ngs.tasks.faults import listed, naming, shown
 from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
-from ngs.tasks.pictures.picture_images import Images, files_of
-from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of
+from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of, files_of
 from ngs.tasks.pictures.rendering.renderer import boxes, instances
 
 TEST_SHARE = 0.1
@@ -192,7 +191,7 @@ def _part(
     photographed: Mapping[str, tuple[Scene, Camera]],
     told: Callable[[int], None],
 ) -> Pictures:
-    images = Images.of(files_of(read_encoded(path) for path in paths))
+    images = files_of(read_encoded(path) for path in paths)
     found = [photographed[path.stem] for path in paths]
     cameras = torch.tensor([camera for _, camera in found], dtype=torch.float32).reshape(-1, 3)
     scenes = tuple(scene for scene, _ in found)

@@ -17,7 +17,6 @@ from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.clevr.scenes import Scene, Thing
 from ngs.tasks.pictures.camera import drawn_cameras, project
-from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.rendering.renderer import boxes, instances, render
 from ngs.tasks.pictures.seen_scene import official_directions
@@ -91,7 +90,7 @@ def rendered_pictures(
         parts.append(boxes(made.instances))
     around, visible = (torch.cat(each) for each in zip(*parts, strict=True))
     return Pictures(
-        Images.of(pixels),
+        tuple(pixels),
         tuple(scenes),
         tuple(scene.name for scene in scenes),
         cameras,
