@@ -31,8 +31,7 @@ from ngs.tasks.pictures.rendered_pictures import without_others
 from ngs.tasks.pictures.rendering.renderer import render
 from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics
-from ngs.tasks.pictures.seen_objects import SeenObjects
-from ngs.tasks.pictures.seen_scene import SceneReader, in_jitters
+from ngs.tasks.pictures.seen_scene import SceneReader, SeenObjects, in_jitters
 from tests.experiments.training import train
 from tests.tasks.clevr.readers import some_questions
 from tests.tasks.pictures.picture_folders import few, image_folder, packed_pictures

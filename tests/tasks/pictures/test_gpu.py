@@ -13,7 +13,7 @@ from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
 from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
-from ngs.tasks.pictures.seen_objects import seen_objects
+from ngs.tasks.pictures.seen_scene import seen_objects
 from ngs.tasks.run_folder import METRICS
 from tests.experiments.finished_runs import finished
 from tests.experiments.training import train
@@ -96,7 +96,7 @@ def test_decoding_of_scenes(seed):
     maps = perfect_maps(made_targets(seed))
     here, there = seen_objects(maps), seen_objects(SceneMaps(*(each.to(GPU) for each in maps)))
     for one, other in zip(here, there, strict=True):
-        assert len(one) == len(other) > 0 and torch.equal(one.camera, other.camera)
+        assert len(one) == len(other) > 0 and torch.equal(one.jitters, other.jitters)
         order, others = one.columns.argsort(), other.columns.argsort()  # all are equally sure
         for name in ("scores", "boxes", "columns", "rows"):
             assert torch.allclose(getattr(one, name)[order], getattr(other, name)[others], atol=1e-4), name

@@ -14,7 +14,7 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures import scene_loss
 from ngs.tasks.pictures.scene_loss import SPREAD, UNASKED, SceneTargets, Seeing, focal_loss
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, STRIDE, SceneMaps, SceneNetwork
-from ngs.tasks.pictures.seen_objects import seen_objects
+from ngs.tasks.pictures.seen_scene import seen_objects
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 
 PARTS = {"centers", *ATTRIBUTES, "offsets", "boxes", "camera"}

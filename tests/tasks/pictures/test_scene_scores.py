@@ -23,7 +23,7 @@ from ngs.tasks.pictures.scene_scores import (
     overlaps,
     see_all,
 )
-from ngs.tasks.pictures.seen_objects import SeenObjects, seen_objects
+from ngs.tasks.pictures.seen_scene import SeenObjects, seen_objects
 from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
 from tests.tasks.pictures.scene_maps import perfect_maps
 
@@ -40,17 +40,6 @@ def seen_in(examples: PictureExamples) -> list[SeenObjects]:
 
 def scored(examples: PictureExamples, seen: list[SeenObjects]) -> dict[str, Any]:
     return facts_of(outcomes(examples, seen))
-
-
-def some_of(seen: SeenObjects, rows: list[int]) -> SeenObjects:
-    return SeenObjects(
-        seen.scores[rows],
-        seen.boxes[rows],
-        seen.columns[rows],
-        seen.rows[rows],
-        {name: each[rows] for name, each in seen.attributes.items()},
-        seen.camera,
-    )
 
 
 class Remembers(nn.Module):
@@ -85,7 +74,7 @@ def test_a_missed_object_is_missed_in_everything_but_the_share_of_the_false() ->
     examples = examples_of(1)
     (seen,) = seen_in(examples)
     count = len(seen)
-    (row,) = outcomes(examples, [some_of(seen, list(range(1, count)))])
+    (row,) = outcomes(examples, [seen.select(list(range(1, count)))])
     assert len(row.missed) == 1 and row.false == () and not row.all_right
     facts = facts_of([row])
     assert facts["objects_right"] == facts["found"] == (count - 1) / count and facts["false"] == 0
@@ -97,7 +86,7 @@ def test_a_false_object_leaves_the_true_ones_right() -> None:
     examples = examples_of(1)
     (seen,) = seen_in(examples)
     count = len(seen)
-    more = some_of(seen, [*range(count), 0])
+    more = seen.select([*range(count), 0])
     more.boxes[count] += 100
     (row,) = outcomes(examples, [more])
     assert row.false == (count,) and row.missed == ()
@@ -109,7 +98,7 @@ def test_a_false_object_leaves_the_true_ones_right() -> None:
 def test_the_same_object_twice_is_found_once() -> None:
     examples = examples_of(1)
     (seen,) = seen_in(examples)
-    twice = some_of(seen, [0, *range(len(seen))])
+    twice = seen.select([0, *range(len(seen))])
     twice.boxes[0, 2] += 3  # the less exact one is the false one, though it comes first
     (row,) = outcomes(examples, [twice])
     assert row.false == (0,) and len(row.matches) == len(seen)
@@ -178,7 +167,7 @@ def test_an_object_alone_stands_in_no_relation() -> None:
 def test_seeing_nothing_finds_nothing() -> None:
     examples = examples_of(1)
     (seen,) = seen_in(examples)
-    facts = scored(examples, [some_of(seen, [])])
+    facts = scored(examples, [seen.select([])])
     assert facts["found"] == facts["objects_right"] == facts["relations"] == 0
     assert facts["precision"] is facts["false"] is facts["color"] is facts["position_error"] is None
 

@@ -18,8 +18,7 @@ seen.
     camera.py                from places in a scene to pixels, and back
     scene_network.py         a convolutional network from a picture to maps of objects
     scene_loss.py            the loss of these maps
-    seen_objects.py          objects from the peaks of the maps
-    seen_scene.py            a picture to its scene with relations, by a trained network
+    seen_scene.py            objects from the peaks of the maps, and their scene
     scene_scores.py          how well scenes are seen
     seen_questions.py        questions answered from pixels
     weights.py               what a run learned, in one file to give away

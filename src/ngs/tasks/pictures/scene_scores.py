@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.pictures.picture_examples import PictureExamples
-from ngs.tasks.pictures.seen_objects import SeenObjects, seen_objects
-from ngs.tasks.pictures.seen_scene import places_of, relations_of, values_of
+from ngs.tasks.pictures.seen_scene import SeenObjects, relations_of, seen_objects
 
 AT_ONCE = 16
 """Pictures looked at in one go."""
@@ -46,7 +45,7 @@ class PictureOutcome:
     @cached_property
     def wrong(self) -> dict[int, tuple[str, ...]]:
         """For each object that was found, which attributes are not its own."""
-        values = values_of(self.seen)
+        values = self.seen.values
         return {
             true: tuple(a for a in ATTRIBUTES if values[a][seen] != getattr(self.scene.things[true], a))
             for true, seen in self.matches.items()
@@ -55,7 +54,7 @@ class PictureOutcome:
     @cached_property
     def distances(self) -> list[float]:
         """How far each object that was found stands, on the ground, from where it is seen."""
-        places = places_of(self.seen)[:, :2]
+        places = self.seen.places[:, :2]
         true = torch.tensor([thing.position[:2] for thing in self.scene.things]).view(-1, 2)
         pairs = torch.tensor(list(self.matches.items()), dtype=torch.int64).view(-1, 2)
         distances: list[float] = (places[pairs[:, 1]] - true[pairs[:, 0]]).norm(dim=1).tolist()
@@ -64,7 +63,7 @@ class PictureOutcome:
     @cached_property
     def relations_right(self) -> int:
         """Of the statements that one object found stands so to another, or not."""
-        seen = relations_of(places_of(self.seen))
+        seen = relations_of(self.seen.places)
         return sum(
             (other in self.scene.relations[name][one]) == (seen_other in seen[name][seen_one])
             for name in RELATIONS

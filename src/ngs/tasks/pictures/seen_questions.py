@@ -23,8 +23,7 @@ from ngs.tasks.clevr.semantics import Unique
 from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.preparation import load_scene_reader, test_part
 from ngs.tasks.pictures.scene_scores import see_all
-from ngs.tasks.pictures.seen_objects import SeenObjects
-from ngs.tasks.pictures.seen_scene import scene_of
+from ngs.tasks.pictures.seen_scene import SeenObjects, scene_of
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
 from ngs.tasks.run_folder import check_there, settings_for
