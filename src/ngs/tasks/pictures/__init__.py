@@ -23,8 +23,7 @@ seen.
     seen_questions.py        questions answered from pixels
     weights.py               what a run learned, in one file to give away
     seeing_commands.py       ngs see, quiz and weights
-    data_commands.py         ngs data import and inspect
-    render_command.py        ngs data render: pictures of our own
+    data_commands.py         ngs data import, inspect and render
     report                   what is shown of a run: its pictures, with frames around mistakes
 
 What scenes and questions are is in `ngs.tasks.clevr`.

@@ -100,7 +100,7 @@ def files_of(contents: Iterable[bytes]) -> tuple[Tensor, ...]:
     for content in contents:
         flat += content
         sizes.append(len(content))
-    return torch.frombuffer(flat, dtype=torch.uint8).split(sizes) if sizes else ()
+    return torch.split(torch.frombuffer(flat, dtype=torch.uint8), sizes) if sizes else ()
 
 
 @cache

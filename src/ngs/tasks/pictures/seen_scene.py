@@ -50,10 +50,11 @@ class SeenObjects:
         return len(self.scores)
 
     def select(self, kept: Tensor | Sequence[int]) -> SeenObjects:
-        parts = (part[kept] for part in (self.scores, self.boxes, self.columns, self.rows))
-        return SeenObjects(
-            *parts, {name: probs[kept] for name, probs in self.attributes.items()}, self.jitters
+        attributes = {name: probs[kept] for name, probs in self.attributes.items()}
+        scores, boxes, columns, rows = (
+            part[kept] for part in (self.scores, self.boxes, self.columns, self.rows)
         )
+        return SeenObjects(scores, boxes, columns, rows, attributes, self.jitters)
 
     @property
     def camera(self) -> Tensor:
@@ -83,15 +84,13 @@ def seen_objects(maps: SceneMaps) -> list[SeenObjects]:
     columns, rows = STRIDE * (x + across), STRIDE * (y + down)
     left, upper, right, lower = at_cells(maps.boxes, cells).unbind(-1)
     boxes = STRIDE * torch.stack([x - left, y - upper, x + right, y + lower], -1)
-    found = ((scores > THRESHOLD) & ~_again(columns, rows)).cpu()
+    found = (scores > THRESHOLD) & ~_again(columns, rows)
     logits = by_attribute(at_cells(maps.attributes, cells), -1)
     probs = {name: values.softmax(-1).cpu() for name, values in logits.items()}
-    parts = [part.cpu() for part in (scores, boxes, columns, rows)]
+    parts = (part.cpu() for part in (scores, boxes, columns, rows, maps.cameras, found))
     return [
-        SeenObjects(*(part[k] for part in parts), {a: each[k] for a, each in probs.items()}, camera).select(
-            kept
-        )
-        for k, (kept, camera) in enumerate(zip(found, maps.cameras.cpu(), strict=True))
+        SeenObjects(*peaks, {name: values[k] for name, values in probs.items()}, camera).select(kept)
+        for k, (*peaks, camera, kept) in enumerate(zip(*parts, strict=True))
     ]
 
 
