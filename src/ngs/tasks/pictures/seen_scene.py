@@ -89,8 +89,8 @@ def seen_objects(maps: SceneMaps) -> list[SeenObjects]:
     probs = {name: values.softmax(-1).cpu() for name, values in logits.items()}
     parts = (part.cpu() for part in (scores, boxes, columns, rows, maps.cameras, found))
     return [
-        SeenObjects(*peaks, {name: values[k] for name, values in probs.items()}, camera).select(kept)
-        for k, (*peaks, camera, kept) in enumerate(zip(*parts, strict=True))
+        SeenObjects(peak, box, column, row, {a: each[k] for a, each in probs.items()}, camera).select(kept)
+        for k, (peak, box, column, row, camera, kept) in enumerate(zip(*parts, strict=True))
     ]
 
 
