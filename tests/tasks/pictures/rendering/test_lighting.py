@@ -35,8 +35,8 @@ def rays_that_arrive(solids: Solids, points: Tensor, lamp: Tensor, seed: int) ->
         angle, radius = torch.rand(2, generator=generator)
         x, y = (LAMP_RADIUS * radius.sqrt() * f(2 * torch.pi * angle) for f in (torch.cos, torch.sin))
         directions = lamp[:, None] + x * side + y * other - points
-        hits = meet(solids, torch.zeros(points.shape[1], dtype=torch.int64), points, directions)
-        passed.append(hits.depths.isinf())
+        depths, _ = meet(solids, torch.zeros(points.shape[1], dtype=torch.int64), points, directions)
+        passed.append(depths.isinf())
     return torch.stack(passed).float().mean(0)
 
 

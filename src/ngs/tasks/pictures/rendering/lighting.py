@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import torch
@@ -15,11 +16,12 @@ from torch import Tensor
 
 from ngs.tasks.pictures.rendering.solids import (
     TINY,
+    WALLS,
     Rays,
     Solids,
-    between_walls,
     by_shape,
     constant,
+    crossings,
     length,
     near_rays,
     unit,
@@ -88,49 +90,31 @@ def seen_share(solids: Solids, to_lamp: Rays, standing_on: Tensor | int) -> Tens
     centre as the solid's outline is. The solid that a ray is `standing_on` (NOTHING for none) hides nothing:
     what faces away from the lamp is dark anyway.
     """
-    pairs, widths = near_rays(solids, to_lamp, standing_on, LAMP_RADIUS)
-    rays, depths = to_lamp.at(pairs.rays), torch.empty_like(widths)
-    for chosen, inside in by_shape(OUTLINES, solids, pairs.solids, rays.origins, rays.directions):
-        depths[chosen] = inside
-    depths = (depths * solids.radii[pairs.solids] / widths.clamp(min=TINY)).clamp(-1, 1)
+    chosen, numbers, widths = near_rays(solids, to_lamp, standing_on, LAMP_RADIUS)
+    rays, depths = to_lamp.at(chosen), torch.empty_like(widths)
+    for some, found in by_shape(inside_outline, solids, numbers, rays.origins, rays.directions):
+        depths[some] = found
+    depths = (depths * solids.radii[numbers] / widths.clamp(min=TINY)).clamp(-1, 1)
     covered = ((depths + 1) / 2).square() * (2 - depths)
-    return torch.ones_like(to_lamp.origins[0]).scatter_reduce_(0, pairs.rays, 1 - covered, "prod")
+    return torch.ones_like(to_lamp.origins[0]).scatter_reduce_(0, chosen, 1 - covered, "prod")
 
 
-# How far a ray is inside the outline of a solid of radius one that it looks at; negative outside.
+def inside_outline(shape: str, origins: Tensor, directions: Tensor) -> Tensor:
+    """float [m]: how far rays are inside the outline of a solid of radius one; negative outside.
 
-
-def _inside_sphere(origins: Tensor, directions: Tensor) -> Tensor:
-    along = (origins * unit(directions)).sum(0)
-    return 1 - (origins.square().sum(0) - along.square()).clamp(min=0).sqrt()
-
-
-def _inside_cube(origins: Tensor, directions: Tensor) -> Tensor:
-    """The least distance to the six edges that make the outline.
-
-    The edge between a wall across axis i, entered at t_i, and one across axis j, left at t_j, is
-    (t_j - t_i) |d_i d_j| / |(d_i, d_j)| away.
+    That is the least distance to a round wall, or to an edge of the outline. The edge between a wall that is
+    entered at t_i and one that is left at t_j, where the ray has the speeds d_i and d_j across them, is
+    (t_j - t_i) |d_i d_j| / |(d_i, d_j)| away. Rims of a cylinder are taken for straight.
     """
-    enters, leaves = between_walls(origins, directions)
+    enters, leaves = crossings(shape, origins, directions)
+    parts = list(zip(*(torch.split(each, WALLS[shape]) for each in (origins, directions)), strict=True))
     least = torch.full_like(enters[0], torch.inf)
-    for i, j in ((0, 1), (1, 2), (2, 0)):
-        speeds = directions[[i, j]]
-        across = speeds.prod(0).abs() / length(speeds).clamp(min=TINY)
+    for place, across in parts:
+        if len(place) > 1:
+            apart = place.square().sum(0) - (place * unit(across)).sum(0).square()
+            least = torch.minimum(least, 1 - apart.clamp(min=0).sqrt())
+    for i, j in combinations(range(len(parts)), 2):
+        one, other = length(parts[i][1]), length(parts[j][1])
         overlap = torch.minimum(leaves[j] - enters[i], leaves[i] - enters[j])
-        least = torch.minimum(least, overlap * across)
+        least = torch.minimum(least, overlap * one * other / torch.hypot(one, other).clamp(min=TINY))
     return least
-
-
-def _inside_cylinder(origins: Tensor, directions: Tensor) -> Tensor:
-    """As for the cube, with the round wall in place of two flat ones; its rims are taken for straight."""
-    x, y, z = unit(directions)
-    level = torch.hypot(x, y).clamp(min=TINY)
-    beside = (origins[0] * y - origins[1] * x).abs() / level
-    middle = -(origins[0] * x + origins[1] * y) / level.square()
-    half = (1 - beside.square()).clamp(min=0).sqrt() / level
-    above, below = between_walls(origins[2], z)
-    overlap = torch.minimum(middle + half - above, below - middle + half)
-    return torch.minimum(1 - beside, overlap * level * z.abs())
-
-
-OUTLINES = {"cube": _inside_cube, "sphere": _inside_sphere, "cylinder": _inside_cylinder}

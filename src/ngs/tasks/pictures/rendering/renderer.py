@@ -18,7 +18,6 @@ from ngs.tasks.pictures.rendering.solids import (
     NOTHING,
     TINY,
     Found,
-    Pairs,
     Rays,
     Solids,
     near_rays,
@@ -119,7 +118,7 @@ def _views(
         part = slice(first, min(first + at_once, len(scenes)))
         there = cameras[part].float()
         solids, rays = Solids.of(scenes[part], cameras.device), _pixel_rays(there, height, width)
-        found = nearest(solids, rays, _looking_at(solids, there, height, width))
+        found = nearest(solids, rays, *_looking_at(solids, there, height, width))
         yield part, _View(solids, there, rays, found, (len(there), height, width))
 
 
@@ -131,8 +130,8 @@ def _pixel_rays(cameras: Tensor, height: int, width: int) -> Rays:
     return Rays(numbers, cameras.T[:, numbers], looking.permute(2, 0, 1).flatten(1))
 
 
-def _looking_at(solids: Solids, cameras: Tensor, height: int, width: int) -> Pairs:
-    """The pixels in the rectangle around each solid's corners."""
+def _looking_at(solids: Solids, cameras: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Pixels in the rectangle around a solid's corners, and which solid: the numbers of both, each [p]."""
     signs = solids.centers.new_tensor(list(product((-1, 1), repeat=3))).T[:, None]
     corners = turned(signs.expand(-1, len(solids.radii), -1), solids.turns[:, :, None])
     places = solids.centers[:, :, None] + solids.radii[:, None] * corners
@@ -145,7 +144,7 @@ def _looking_at(solids: Solids, cameras: Tensor, height: int, width: int) -> Pai
         for axis, centers in enumerate(camera.pixel_centers(height, width, cameras.device))
     )
     numbers, rows, columns = (down[:, :, None] & (across & there)[:, None]).nonzero().unbind(1)
-    return Pairs((numbers // MOST_OBJECTS * height + rows) * width + columns, numbers)
+    return (numbers // MOST_OBJECTS * height + rows) * width + columns, numbers
 
 
 def _numbers(view: _View) -> Tensor:
@@ -208,7 +207,7 @@ def _smoothed(view: _View, chosen: Tensor, ground: Tensor, lamps: Tensor) -> Ten
     across, below = rays.origins.new_tensor(CORNERS).T.repeat_interleave(len(chosen), 1)
     pixel = WIDTH / FOCAL / view.shape[2]
     rays = rays._replace(directions=rays.directions + pixel * (across * right + below * down))
-    found = nearest(view.solids, rays, near_rays(view.solids, rays)[0])
+    found = nearest(view.solids, rays, *near_rays(view.solids, rays)[:2])
     seen = seen_light(view.solids, rays, found, lamps, ground.repeat(1, len(CORNERS)))
     return seen.clamp(max=1).view(3, len(CORNERS), -1).mean(1)
 

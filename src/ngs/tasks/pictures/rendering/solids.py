@@ -5,7 +5,7 @@ Vectors are float [3, m]: one component after the other, which PyTorch adds up f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import cos, sin
@@ -17,11 +17,14 @@ from torch import Tensor
 from ngs.tasks.clevr.scene_sampling import RADIUS
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 
-ROUNDING = {"cube": 0.17, "cylinder": 0.07}
+WALLS = {"cube": [1, 1, 1], "sphere": [3], "cylinder": [2, 1]}
+"""Which axes belong together: the sharp-edged solid of radius one is where each of these parts of a point is
+shorter than one."""
+ROUNDING = {"cube": 0.17, "sphere": 1.0, "cylinder": 0.07}
 """Radius of the rounded edges, as a share of the object's."""
-REACHES = {"cube": 3**0.5, "sphere": 1.01, "cylinder": 2**0.5}
-"""How far the solid reaches from its centre at most, as a share of the object's radius; more than the radius
-of a sphere, so that rounding leaves out no ray."""
+REACHES = {shape: 1.01 * len(walls) ** 0.5 for shape, walls in WALLS.items()}
+"""How far the solid reaches from its centre at most, as a share of the object's radius; a little more, so
+that rounding leaves out no ray."""
 STEPS = 7
 """of sphere tracing after the sharp-edged solid is entered: faces need none, rounded edges two or three"""
 NEAR = 0.005
@@ -88,55 +91,37 @@ class Rays(NamedTuple):
         return Rays(self.scenes[chosen], self.origins[:, chosen], self.directions[:, chosen])
 
 
-class Pairs(NamedTuple):
-    """Rays and solids that may meet."""
-
-    rays: Tensor
-    """int [p]: number of the ray"""
-    solids: Tensor
-    """int [p]: number of the solid"""
-
-
-class Hits(NamedTuple):
-    """Where rays first meet solids."""
-
-    depths: Tensor
-    """float [m], inf where the ray misses; a point is origin + depth * direction"""
-    normals: Tensor
-    """float [3, m], outwards; anything where the ray misses"""
-
-
 class Found(NamedTuple):
     """What each ray meets first."""
 
     solids: Tensor
     """int [m], NOTHING if it meets none"""
     depths: Tensor
+    """float [m], inf if it meets none; a point is origin + depth * direction"""
     normals: Tensor
-    """as in `Hits`"""
+    """float [3, m], outwards"""
 
 
-def nearest(solids: Solids, rays: Rays, pairs: Pairs) -> Found:
-    """The first meeting of each ray among the pairs."""
-    hits = meet(solids, pairs.solids, rays.origins[:, pairs.rays], rays.directions[:, pairs.rays])
-    depths = torch.full_like(rays.origins[0], torch.inf)
-    depths.scatter_reduce_(0, pairs.rays, hits.depths, "amin")
-    first = (hits.depths.isfinite() & (hits.depths == depths[pairs.rays])).nonzero()[:, 0]
+def nearest(solids: Solids, rays: Rays, chosen: Tensor, numbers: Tensor) -> Found:
+    """The first meeting of each ray, where ray `chosen[p]` may meet solid `numbers[p]` and no others."""
+    found, outwards = meet(solids, numbers, rays.origins[:, chosen], rays.directions[:, chosen])
+    depths = torch.full_like(rays.origins[0], torch.inf).scatter_reduce_(0, chosen, found, "amin")
+    first = (found.isfinite() & (found == depths[chosen])).nonzero()[:, 0]
     met = torch.full_like(rays.scenes, NOTHING)
-    met[pairs.rays[first]] = pairs.solids[first]
+    met[chosen[first]] = numbers[first]
     # Two solids at the very same depth: the normal must be that of the solid that was kept.
-    first = first[met[pairs.rays[first]] == pairs.solids[first]]
+    first = first[met[chosen[first]] == numbers[first]]
     normals = torch.zeros_like(rays.origins)
-    normals[:, pairs.rays[first]] = hits.normals[:, first]
+    normals[:, chosen[first]] = outwards[:, first]
     return Found(met, depths, normals)
 
 
 def near_rays(
     solids: Solids, rays: Rays, leave_out: Tensor | int = NOTHING, spread: float = 0.0
-) -> tuple[Pairs, Tensor]:
-    """Rays that pass through the ball around a solid, but for a ray's solid in `leave_out`.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Numbers [p] of rays, and of solids that may be in their way; not a ray's own solid in `leave_out`.
 
-    Rays are cones of radius `spread` at a depth of one. Also the radius of each cone beside the solid.
+    Rays are cones of radius `spread` at a depth of one; also the radius [p] of the cone beside the solid.
     """
     numbers = rays.scenes * MOST_OBJECTS + torch.arange(MOST_OBJECTS, device=rays.scenes.device)[:, None]
     ahead = solids.centers[:, numbers] - rays.origins[:, None]
@@ -146,32 +131,32 @@ def near_rays(
     reaches, widths = solids.reaches[numbers], spread * depths
     near = (apart < (reaches + widths).square()) & (along > 0) & (reaches > 0) & (numbers != leave_out)
     slots, chosen = near.nonzero().unbind(1)
-    return Pairs(chosen, numbers[slots, chosen]), widths[slots, chosen]
+    return chosen, numbers[slots, chosen], widths[slots, chosen]
 
 
-def meet(solids: Solids, numbers: Tensor, origins: Tensor, directions: Tensor) -> Hits:
-    """Ray m with solid `numbers[m]` alone."""
+def meet(solids: Solids, numbers: Tensor, origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Depth [m] and normal [3, m] where ray m meets solid `numbers[m]`; see `meet_shape`."""
     depths = torch.full_like(origins[0], torch.inf)
     normals = torch.zeros_like(origins)
-    for chosen, hits in by_shape(MEETINGS, solids, numbers, origins, directions):
-        depths[chosen] = hits.depths
-        normals[:, chosen] = turned(hits.normals, solids.turns[:, numbers[chosen]])
-    return Hits(depths, normals)
+    for chosen, (found, outwards) in by_shape(meet_shape, solids, numbers, origins, directions):
+        depths[chosen] = found
+        normals[:, chosen] = turned(outwards, solids.turns[:, numbers[chosen]])
+    return depths, normals
 
 
 T = TypeVar("T")
 
 
 def by_shape(
-    functions: Mapping[str, Callable[[Tensor, Tensor], T]],
+    function: Callable[[str, Tensor, Tensor], T],
     solids: Solids,
     numbers: Tensor,
     origins: Tensor,
     directions: Tensor,
 ) -> Iterator[tuple[Tensor, T]]:
-    """For each shape, which rays are about such a solid, and what its function says of them.
+    """For each shape, which rays are about such a solid, and what the function says of them.
 
-    The function is given the rays as seen from a solid that has no turn, radius one and is at the origin.
+    It is given the shape, and the rays as seen from a solid of radius one at the origin that is not turned.
     """
     for shape, name in enumerate(ATTRIBUTES["shape"]):
         chosen = (solids.shapes[numbers] == shape).nonzero()[:, 0]
@@ -179,7 +164,7 @@ def by_shape(
         back = solids.turns[:, which] * solids.turns.new_tensor([[1], [-1]])
         away = origins[:, chosen] - solids.centers[:, which]
         own = (turned(vectors, back) / solids.radii[which] for vectors in (away, directions[:, chosen]))
-        yield chosen, functions[name](*own)
+        yield chosen, function(name, *own)
 
 
 def turned(vectors: Tensor, turns: Tensor) -> Tensor:
@@ -192,84 +177,48 @@ def turned(vectors: Tensor, turns: Tensor) -> Tensor:
 # Solids of radius one around the origin
 
 
-def meet_sphere(origins: Tensor, directions: Tensor) -> Hits:
-    """|o + t d| = 1: the smaller root t of a quadratic equation."""
-    depths, leaves = inside_ball(origins, directions)
-    depths = torch.where((depths < leaves) & (depths > 0), depths, torch.inf)
-    return Hits(depths, origins + torch.where(depths.isfinite(), depths, 0) * directions)
+def meet_shape(shape: str, origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Depth [m], inf for none, and normal [3, m] where rays meet a solid of radius one around the origin.
+
+    They enter the sharp-edged solid; the rounded one is what is within its rounding r of a core of radius
+    1 - r. With |p_w| the length of a point over the axes of wall w, its distance
+
+        |max(|p_w| - core, 0)| - r
+
+    is a step along the ray that never goes too far (sphere tracing, Hart 1996).
+    """
+    core = 1 - ROUNDING[shape]
+    enters, leaves = crossings(shape, origins, directions)
+    enters, leaves = enters.amax(0), leaves.amin(0)
+    entered = (enters < leaves) & (enters > 0)
+    depths, speeds = torch.where(entered, enters, 0), length(directions)
+    for _ in range(STEPS):
+        parts = torch.split(origins + depths * directions, WALLS[shape])
+        squares = [(length(part) - core).clamp(min=0).square() for part in parts]
+        distances = torch.stack(squares).sum(0).sqrt() - ROUNDING[shape]
+        depths = depths + distances / speeds
+    parts = torch.split(origins + depths * directions, WALLS[shape])
+    outside = [part * (1 - core / length(part).clamp(min=core + TINY)) for part in parts]
+    return torch.where(entered & (distances < NEAR), depths, torch.inf), unit(torch.cat(outside))
 
 
-def meet_cube(origins: Tensor, directions: Tensor) -> Hits:
-    """The cube [-1, 1]^3 with rounded edges."""
-    core = 1 - ROUNDING["cube"]
-    enters, leaves = between_walls(origins, directions)
-    depths, points = _traced(
-        origins, directions, enters.amax(0), leaves.amin(0), ROUNDING["cube"], lambda p: p.abs() - core
-    )
-    return Hits(depths, unit((points.abs() - core).clamp(min=0) * points.sign()))
+def crossings(shape: str, origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """[wall, m]: the depths between which a ray is inside of each wall of the sharp-edged solid."""
+    parts = zip(*(torch.split(vectors, WALLS[shape]) for vectors in (origins, directions)), strict=True)
+    enters, leaves = zip(*(inside(*part) for part in parts), strict=True)
+    return torch.stack(enters), torch.stack(leaves)
 
 
-def meet_cylinder(origins: Tensor, directions: Tensor) -> Hits:
-    """The upright cylinder of radius 1 and height 2, with rounded rims."""
-    core = 1 - ROUNDING["cylinder"]
-    enters, leaves = inside_ball(origins[:2], directions[:2])
-    above, below = between_walls(origins[2], directions[2])
-    enters, leaves = torch.maximum(enters, above), torch.minimum(leaves, below)
-
-    def beyond(points: Tensor) -> Tensor:
-        return torch.stack([length(points[:2]) - core, points[2].abs() - core])
-
-    depths, points = _traced(origins, directions, enters, leaves, ROUNDING["cylinder"], beyond)
-    around, along = beyond(points).clamp(min=0)
-    sideways = points[:2] * (around / length(points[:2]).clamp(min=core))
-    return Hits(depths, unit(torch.cat([sideways, (along * points[2].sign())[None]])))
-
-
-MEETINGS: Mapping[str, Callable[[Tensor, Tensor], Hits]] = {
-    "cube": meet_cube,
-    "sphere": meet_sphere,
-    "cylinder": meet_cylinder,
-}
-
-
-def inside_ball(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """From where to where |o + t d| < 1, in as many dimensions as there are; (inf, -inf) for nowhere."""
+def inside(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Depths [m] between which |o + t d| < 1, of vectors of any dimension; twice the same for nowhere."""
+    if len(origins) == 1:
+        inverses = 1 / torch.where(directions[0].abs() < TINY, TINY, directions[0])
+        middles, halves = -origins[0] * inverses, inverses.abs()
+        return middles - halves, middles + halves
     a = directions.square().sum(0).clamp(min=TINY)
     b = (origins * directions).sum(0)
-    rest = b.square() - a * (origins.square().sum(0) - 1)
-    half = torch.where(rest > 0, rest.abs().sqrt(), -torch.inf)
+    half = (b.square() - a * (origins.square().sum(0) - 1)).clamp(min=0).sqrt()
     return (-b - half) / a, (-b + half) / a
-
-
-def between_walls(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """From where to where |o + t d| < 1, for each component by itself."""
-    inverses = 1 / torch.where(directions.abs() < TINY, TINY, directions)
-    middles, halves = -origins * inverses, inverses.abs()
-    return middles - halves, middles + halves
-
-
-def _traced(
-    origins: Tensor,
-    directions: Tensor,
-    enters: Tensor,
-    leaves: Tensor,
-    rounding: float,
-    beyond: Callable[[Tensor], Tensor],
-) -> tuple[Tensor, Tensor]:
-    """Depth (inf for none) and point at which rays that enter the sharp-edged solid meet the rounded one.
-
-    The rounded solid is what is within `rounding` of a core, and `beyond` says how far a point is outside
-    the core along each axis. Its distance |max(beyond, 0)| - rounding is a step that never goes too far
-    (sphere tracing, Hart 1996).
-    """
-    entered = (enters < leaves) & (enters > 0)
-    depths = torch.where(entered, enters, 0)
-    speeds = length(directions)
-    for _ in range(STEPS):
-        distances = length(beyond(origins + depths * directions).clamp(min=0)) - rounding
-        depths = depths + distances / speeds
-    points = origins + depths * directions
-    return torch.where(entered & (distances < NEAR), depths, torch.inf), points
 
 
 @cache
@@ -284,4 +233,4 @@ def unit(vectors: Tensor) -> Tensor:
 
 def length(vectors: Tensor) -> Tensor:
     """float [m], of vectors [k, m]: `norm` takes several times as long along the first axis."""
-    return vectors.square().sum(0).sqrt()
+    return vectors[0].abs() if len(vectors) == 1 else vectors.square().sum(0).sqrt()

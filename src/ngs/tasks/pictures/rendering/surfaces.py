@@ -177,7 +177,7 @@ def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) 
     sky = torch.sigmoid((-down - HORIZON) / HORIZON_WIDTH)
     total = ground_light(solids, seen.scenes, ground, lamps) * (1 - sky) + SKY * sky
     rays = Rays(seen.scenes, seen.points, directions)
-    found = nearest(solids, rays, near_rays(solids, rays, leave_out=seen.solids)[0])
+    found = nearest(solids, rays, *near_rays(solids, rays, leave_out=seen.solids)[:2])
     return seen_light(solids, rays, found, lamps, total, mirroring=False)
 
 
