@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +10,6 @@ import torch
 
 from ngs.errors import DataError
 from ngs.tasks.clevr import scene_sampling
-from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, pixels, view_from
 from ngs.tasks.pictures.camera import (
     axes,
@@ -23,7 +20,7 @@ from ngs.tasks.pictures.camera import (
     project,
     rays,
 )
-from tests.tasks.clevr.official_files import published
+from tests.tasks.pictures.picture_folders import released
 from tests.tasks.pictures.rendering.still_lifes import CPU, seeded
 
 
@@ -95,12 +92,8 @@ def test_the_camera_of_a_scene_is_found_from_its_rounded_pixels(seed: int) -> No
 
 
 def test_released_cameras_are_found() -> None:
-    folder = published()
-    scenes = json.loads(gzip.decompress((folder / "scenes_train.json.gz").read_bytes()))["scenes"][:60]
-    known = json.loads(gzip.decompress((folder / "objects_train.json.gz").read_bytes()))[:60]
-    for scene, other in zip(scenes, known, strict=True):
-        found = np.array(fitted_camera(as_scene(scene)))
-        assert np.abs(found - other["camera_location"]).max() < 0.03, scene["image_filename"]
+    for scene, known in released()[:60]:
+        assert fitted_camera(scene) == pytest.approx(known["camera_location"], abs=0.03), scene.name
 
 
 @pytest.mark.parametrize("seed", range(3))
