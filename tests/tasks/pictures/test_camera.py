@@ -12,7 +12,6 @@ from ngs.errors import DataError
 from ngs.tasks.clevr import scene_sampling
 from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, pixels, view_from
 from ngs.tasks.pictures.camera import (
-    axes,
     drawn_cameras,
     fitted_camera,
     lift,
@@ -62,12 +61,6 @@ def test_a_ray_goes_through_the_middle_of_its_pixel(height: int, width: int) -> 
     assert torch.allclose(seen[:, 0] * scale, torch.tensor(width // 4 + 0.5), atol=1e-3)
     assert torch.allclose((seen[:, 1] - 160) * scale + height / 2, torch.tensor(height // 3 + 0.5), atol=1e-3)
     assert torch.allclose(seen[:, 2], torch.tensor(9.0))
-
-
-def test_axes_are_at_right_angles() -> None:
-    found = torch.stack(axes(drawn_cameras(4, seeded(1))), 1)
-    assert torch.allclose(found @ found.transpose(1, 2), torch.eye(3).expand(4, 3, 3), atol=1e-5)
-    assert (found[:, 1, 2] < 0).all(), "down is down"
 
 
 def test_cameras_are_drawn_around_the_average_one() -> None:

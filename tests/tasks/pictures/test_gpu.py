@@ -1,6 +1,6 @@
 """Pictures of scenes on a GPU: rendering, augmentation, loss and decoding, against the CPU."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ import torch
 from ngs.experiments.record import read_rows
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.tasks.pictures.picture_augmentation import Lighting
-from ngs.tasks.pictures.picture_examples import PictureExamples
+from ngs.tasks.pictures.picture_examples import PictureBatch, PictureExamples
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
-from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
+from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
 from ngs.tasks.pictures.seen_scene import seen_objects
 from ngs.tasks.run_folder import METRICS
@@ -78,17 +78,10 @@ def test_the_loss_of_seeing(seed):
     maps = SceneMaps(*(torch.randn(each.shape, generator=random) for each in perfect_maps(truth)))
     there = SceneMaps(*(each.to(GPU) for each in maps))
     here, found = (
-        Seeing()(each, Judged(targets))
+        Seeing()(each, PictureBatch(torch.zeros(0), targets))
         for each, targets in ((maps, truth), (there, truth.to(torch.device(GPU))))
     )
     assert torch.allclose(here.value, found.value.cpu(), rtol=1e-4)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A batch of which only the truth counts."""
-
-    targets: SceneTargets
 
 
 @pytest.mark.parametrize("seed", range(3))
