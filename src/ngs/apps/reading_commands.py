@@ -20,7 +20,7 @@ from ngs.search.correction import Correction, Evaluated
 from ngs.search.one_step import one_step
 from ngs.tasks.finding import find
 from ngs.tasks.report.readings import Misread, Readings
-from ngs.tasks.run_folder import BEST, check_data, load_config
+from ngs.tasks.run_folder import BEST, load_config
 from ngs.tasks.task import Task
 
 FIRST = 10
@@ -106,9 +106,9 @@ def _test_part(run: Path, file: str | None) -> tuple[Task, Readings]:
             f"{run} is a run of {task.name}, whose examples are not read one by one; look at it with "
             f"`ngs report {run}`"
         )
-    parts = task.prepare(settings, torch.device("cpu")).parts
-    check_data(run / BEST, settings.data or parts.data.name, parts.data.digest)
-    return task, task.readings(run, BEST, settings, parts, "test", None)
+    prepared = task.prepare(settings, torch.device("cpu"))
+    prepared.check(run)
+    return task, prepared.readings(run, BEST, "test", None)
 
 
 def _number(example: int, readings: Readings) -> int:

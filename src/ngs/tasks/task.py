@@ -44,7 +44,6 @@ from ngs.search.back_search import Judge
 from ngs.search.edits import Edits, Substitute
 from ngs.search.judges import ReferenceJudge
 from ngs.search.reasoner import MakeJudge, Reasoner, autoregressive_reasoner, reasoner
-from ngs.tasks.report.gallery import Page, ReadAgain
 from ngs.tasks.report.readings import Readings, some_of
 from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.sections import as_picture
@@ -67,6 +66,15 @@ class PreparedAnswers(Prepared):
     @abstractmethod
     def reasoner(self) -> Reasoner:
         """Of the training examples."""
+
+    @abstractmethod
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> Readings:
+        """What a network of a run reads in at most `limit` examples of a part; the same ones each time."""
+
+    def check(self, run: Path) -> None:
+        """A DataError where these are not the data that a run was trained on."""
+        data = self.parts.data
+        check_data(run / BEST, self.settings.data or data.name, data.digest)
 
     def lessons(self) -> list[Lesson]:
         settings, reasons = self.settings, self.reasoner
@@ -209,28 +217,20 @@ class Task(Trainable):
             check_data(run / BEST, splits.name, splits.digest)
         return splits.name, measure(network.to(device), self.reasoner(splits.test.to(device), settings))
 
-    def page(self) -> Page:
-        return Page(AnswersReport, ReadAgain(self, AnswersReport, self.readings))
+    def report(self) -> type[AnswersReport]:
+        return AnswersReport
 
-    def readings(
-        self, run: Path, file: str, settings: Any, parts: Any, part: str, limit: int | None
-    ) -> Readings:
-        """What a network of a run reads in at most `limit` examples of a part; the same ones each time."""
-        every: Examples = getattr(parts, part).examples
-        chosen = some_of(len(every), limit)
-        reasons = self.reasoner(every.select(chosen), settings)
-        network, _ = self.trained(settings, run, file)
-        reading = read_all(network, reasons)
-        shown, valued = partial(self._shown, every), partial(_value, self.grammar, self.semantics)
-        return Readings(
-            self.grammar, reasons, network, reading, len(every), chosen, show=shown, evaluate=valued
-        )
-
-    def _shown(self, examples: Examples, number: int) -> str:
+    def shown(self, examples: Examples, number: int) -> str:
+        """What a report shows of the inputs of one of some examples."""
         inputs = examples.inputs
         if isinstance(inputs, Pool):
             return self.show(inputs.inputs[inputs.where[number, : examples.lengths[number]]])
         return self.show(inputs.batch(np.array([number]))[0])
+
+    def value(self, sentence: Sentence) -> Value:
+        """f(z)"""
+        tree = find_tree(self.grammar, sentence)
+        return UNDEFINED if tree is None else evaluate(tree, self.semantics)
 
     def digest(self, source: str) -> str:
         return self.splits(self.settings(data=source)).digest
@@ -287,12 +287,6 @@ def _check_lengths(constraint: Constraint[Any], examples: Examples) -> None:
             f"no sentence fits what is known of example {number}, which is to have "
             f"{examples.lengths[number]} symbols; change the lengths of the examples, or the grammar"
         )
-
-
-def _value(grammar: Grammar, semantics: Meaning, _: int, read: Sentence) -> Value:
-    """What a sentence comes to, for a report."""
-    tree = find_tree(grammar, read)
-    return UNDEFINED if tree is None else evaluate(tree, semantics)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
@@ -365,3 +359,13 @@ class PreparedTask(PreparedAnswers):
 
     def network_facts(self) -> dict[str, Any]:
         return self.task.network_facts()
+
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> Readings:
+        every: Examples = getattr(self.parts, part).examples
+        chosen = some_of(len(every), limit)
+        reasons = self.task.reasoner(every.select(chosen), self.settings)
+        network, _ = self.task.trained(self.settings, run, file)
+        shown, valued = partial(self.task.shown, every), lambda _, read: self.task.value(read)
+        return Readings(
+            self.task.grammar, reasons, network, read_all(network, reasons), len(every), chosen, shown, valued
+        )

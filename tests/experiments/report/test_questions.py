@@ -11,7 +11,7 @@ from ngs.experiments.report.outcome import read_run
 from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import spoken, trace
-from ngs.tasks.clevr.preparation import load_reader, parts_of, readings
+from ngs.tasks.clevr.preparation import PreparedQuestions, load_reader
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.run_folder import BEST
@@ -53,8 +53,8 @@ def test_the_mistakes_are_those_of_the_network(questions: Reported) -> None:
 def test_a_sample_has_the_scenes_of_its_questions(questions: Reported) -> None:
     config, data = read_run(questions.run).config, questions.data
     assert isinstance(config, TrainCLEVR)
-    parts = parts_of(config, torch.device("cpu"))
-    few = readings(questions.run, BEST, config, parts, "test", 7)
+    prepared = PreparedQuestions(config, torch.device("cpu"))
+    few = prepared.readings(questions.run, BEST, "test", 7)
     assert (len(few), few.of) == (7, 100)
     place = {number: k for k, number in enumerate(data.validation.numbers.tolist())}
     for k, number in enumerate(few.questions.numbers.tolist()):

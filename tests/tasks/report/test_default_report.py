@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -28,6 +29,7 @@ from ngs.tasks.trainable import MetricsView
 from tests.documents import Document, said
 
 SUMS = arithmetic()
+TASK: Any = SimpleNamespace(metrics=MetricsView())
 CONFIG = SimpleNamespace(data="sums", method="1-bs", steps=9, walk_steps=3, validation=0.1)
 WRITTEN = ("1 + 2", "3", "2 + 2")
 READ = ("1 + 1", "3", "3 + 1")
@@ -55,7 +57,7 @@ def gallery(*, labelled: bool, shown: bool) -> Gallery:
 
 def words(shown: Gallery) -> str:
     shares = Shares.of(shown.scores.as_facts(), MetricsView())
-    report = AnswersReport(CONFIG, shown, {TEST: shares})
+    report = AnswersReport(TASK, CONFIG, shown, {TEST: shares})
     accuracy = report.section("accuracy", "Accuracy", now=shares, differs=False)
     return said("".join(section.body for section in (accuracy, *report.more())))
 
@@ -96,7 +98,7 @@ def test_symbols_that_depend_on_each_other_have_one_probability() -> None:
 
 def test_markup_of_a_task_is_escaped() -> None:
     shown = gallery(shown=True, labelled=True)
-    report = AnswersReport(CONFIG, shown, {})
+    report = AnswersReport(TASK, CONFIG, shown, {})
     text = "".join(section.body for section in report.more())
     assert "&lt;seen 0&gt;" in text
     assert Document(text).tags["seen"] == 0

@@ -30,7 +30,7 @@ def write_report(folder: Path, *, out: Path | None = None, task: Trainable | Non
     run, shown = read_run(folder, task), None
     if (folder / BEST).exists():
         check_there(folder, run.config)
-        shown = run.task.page().read(folder, run.config)
+        shown = run.task.report().read(run.task, folder, run.config)
     text = page(run, shown)
     path = folder / REPORT if out is None else out
     with replacing(path) as stage:
@@ -46,7 +46,7 @@ def page(run: Run, shown: Any) -> str:
         parts = (
             {TEST: now} if run.result is None else {TEST: run.result.test, VALIDATION: run.result.validation}
         )
-    report = run.task.page().report(run.config, shown, parts)
+    report = run.task.report()(run.task, run.config, shown, parts)
     return render(
         "experiments/report/page.html",
         run=run,

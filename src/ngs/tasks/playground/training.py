@@ -13,7 +13,6 @@ from ngs.errors import NGSError
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import View
 from ngs.tasks.run_folder import METRICS, read_rows
-from ngs.tasks.trainable import Trainable
 
 FOLDER = "playground"
 """Of the run, inside the folder of runs."""
@@ -37,8 +36,8 @@ class AlreadyThere(NGSError):
 class FirstTraining:
     """At most one training at a time, of a task's default configuration; its view loads what was learned."""
 
-    def __init__(self, task: Trainable, view: View) -> None:
-        self.task, self.view = task, view
+    def __init__(self, view: View) -> None:
+        self.task, self.view = view.task, view
         self.folder = view.server.runs_root / FOLDER
         self.failure: str | None = None
         """why the last training ended without a network"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice, zip_longest
 from random import Random
@@ -63,9 +63,9 @@ class Readings:
     """how many examples the part has that can be read"""
     chosen: Sequence[int]
     """[example]: which of the part"""
-    show: Callable[[int], str] | None = field(default=None, kw_only=True)
+    show: Callable[[int], str] | None = None
     """what the network saw of one of `chosen`: text or markup"""
-    evaluate: Callable[[int, Sentence], Value] | None = field(default=None, kw_only=True)
+    evaluate: Callable[[int, Sentence], Value] | None = None
     """what a sentence comes to in one of `chosen`; by default only the judge knows"""
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ from ngs.errors import NGSError
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.finding import find
-from ngs.tasks.report.gallery import ReadAgain
+from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import Searches
 from ngs.tasks.results.experiment import Cell, Experiment, Means
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
@@ -26,6 +26,7 @@ from ngs.tasks.results.outcome import Outcome
 from ngs.tasks.results.tables import Section, rows_of
 from ngs.tasks.run_folder import EARLY, step_of
 from ngs.tasks.settings import RunSettings
+from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Source
 
 
@@ -53,13 +54,6 @@ class Corrections(Measurement):
     @property
     def noun(self) -> str:
         return find(self.run.task).metrics.examples
-
-    @property
-    def again(self) -> ReadAgain:
-        """How its run is read again."""
-        again = find(self.run.task).page().read
-        assert isinstance(again, ReadAgain), "a job is about a task that is learned from answers"
-        return again
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -94,9 +88,11 @@ class Corrections(Measurement):
         }
 
     def corrected(self, run: Path) -> Searches[Any]:
-        parts = find(self.run.task).prepare(self.run.settings, torch.device("cpu")).parts
-        readings = self.again.readings(run, EARLY, self.run.settings, parts, "train", self.number)
-        return self.again.report.searches.of(readings, self.chain, self.run.settings.seed)
+        task, settings = find(self.run.task), self.run.settings
+        prepared, report = task.prepare(settings, torch.device("cpu")), task.report()
+        assert isinstance(prepared, PreparedAnswers) and issubclass(report, AnswersReport)
+        readings = prepared.readings(run, EARLY, "train", self.number)
+        return report.searches.of(readings, self.chain, settings.seed)
 
 
 def kinds_of(found: Searches[Any]) -> list[str]:

@@ -33,7 +33,7 @@ from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS
 from ngs.tasks.hwf.settings import SHARES
 from ngs.tasks.report.readings import Readings
-from ngs.tasks.report.report import AnswersReport, Names
+from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import MORE_STEPS, Corrected, Fate, Searches
 from ngs.tasks.report.sections import Section, address_of, confusion_table, sign
 
@@ -195,11 +195,8 @@ class FormulaReport(AnswersReport):
     """Adds images, which symbols are confused, the posterior, and one correction step by step."""
 
     folder: ClassVar[str] = "tasks/hwf/report"
-    examples: ClassVar[str] = "formulas"
     sentence: ClassVar[str] = "formula"
     true: ClassVar[str] = "written"
-    labels: ClassVar[Names] = {"formula": "whole formulas right", "symbol": "symbols right"}
-    curves: ClassVar[Names] = {"calculation": "answers", "formula": "formulas", "symbol": "symbols"}
     examined: ClassVar[int | None] = None
     pretrain_steps: ClassVar[int] = PRETRAIN_STEPS
     searches: ClassVar[type[Searches[Any]]] = FormulaSearches
