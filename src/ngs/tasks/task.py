@@ -17,7 +17,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from ngs.grammar.constraint import Constraint
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.grammar.prefix_constraint import Automaton
-from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, Pool
 from ngs.learning.fit import check_labels, check_network
 from ngs.learning.loop import Augmentation, Lesson
@@ -38,7 +37,6 @@ from ngs.learning.methods import Objective
 from ngs.learning.metrics import SHARES, Scores, measure, read_all
 from ngs.parsing.sentence import find_tree
 from ngs.processes import own_seed
-from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
 from ngs.search.back_search import Judge
 from ngs.search.edits import Edits, Substitute
@@ -220,18 +218,6 @@ class Task(Trainable):
     def report(self) -> type[AnswersReport]:
         return AnswersReport
 
-    def shown(self, examples: Examples, number: int) -> str:
-        """What a report shows of the inputs of one of some examples."""
-        inputs = examples.inputs
-        if isinstance(inputs, Pool):
-            return self.show(inputs.inputs[inputs.where[number, : examples.lengths[number]]])
-        return self.show(inputs.batch(np.array([number]))[0])
-
-    def value(self, sentence: Sentence) -> Value:
-        """f(z)"""
-        tree = find_tree(self.grammar, sentence)
-        return UNDEFINED if tree is None else evaluate(tree, self.semantics)
-
     def digest(self, source: str) -> str:
         return self.splits(self.settings(data=source)).digest
 
@@ -365,7 +351,8 @@ class PreparedTask(PreparedAnswers):
         chosen = some_of(len(every), limit)
         reasons = self.task.reasoner(every.select(chosen), self.settings)
         network, _ = self.task.trained(self.settings, run, file)
-        shown, valued = partial(self.task.shown, every), lambda _, read: self.task.value(read)
+        reading = read_all(network, reasons)
+        task = self.task
         return Readings(
-            self.task.grammar, reasons, network, read_all(network, reasons), len(every), chosen, shown, valued
+            task.grammar, reasons, network, reading, len(every), chosen, task.semantics, task.show
         )

@@ -77,7 +77,7 @@ def test_shown_corrections_are_those_of_the_reference(formulas: Reported) -> Non
         each = found.corrected(k)
         log_probs = found.readings.distribution(torch.tensor([number])).log_probs[0, : len(each.misread.read)]
         fix = one_step(GRAMMAR, Arithmetic, log_probs, each.misread.answer).sentence
-        assert fix == each.correction == found.readings.one_step(number).sentence
+        assert fix == each.correction == found.readings.correction(number).sentence
         fate = Fate.NONE if fix is None else Fate.TRUE if fix == each.misread.true else Fate.SPURIOUS
         assert fate is each.fate
 

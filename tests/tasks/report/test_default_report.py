@@ -12,12 +12,10 @@ import torch
 from torch import nn
 
 from ngs.grammar.library import arithmetic
-from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples
 from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import ChainSettings
 from ngs.search.reasoner import reasoner
@@ -36,10 +34,6 @@ READ = ("1 + 1", "3", "3 + 1")
 """one wrong answer, one right, one right by luck"""
 
 
-def value(_: int, read: Sentence) -> Value:
-    return evaluate(parse(SUMS, read), Arithmetic)
-
-
 def gallery(*, labelled: bool, shown: bool) -> Gallery:
     """By a network whose inputs are what it says: 2 is next likely after 1, 1 after everything else."""
     written, read = ([SUMS.encode(each.split()) for each in some] for some in (WRITTEN, READ))
@@ -49,8 +43,8 @@ def gallery(*, labelled: bool, shown: bool) -> Gallery:
     examples = Examples.of(inputs, answers, written if labelled else None)
     task, network = reasoner(SUMS, Arithmetic, examples), nn.Identity()
     of = len(WRITTEN)
-    more = {"show": lambda number: f"<seen {number}>", "evaluate": value} if shown else {}
-    found = Readings(SUMS, task, network, read_all(network, task), of, range(of), **more)
+    more = (Arithmetic, lambda seen: f"<seen {len(seen)}>") if shown else ()
+    found = Readings(SUMS, task, network, read_all(network, task), of, range(of), *more)
     searches = Searches.of(found, ChainSettings(), 0)
     return Gallery("sums", 1, found, *found.mistakes(24, 6), 1, found, searches)
 
@@ -65,10 +59,10 @@ def words(shown: Gallery) -> str:
 def test_mistakes_and_corrections_are_told() -> None:
     told = words(gallery(shown=True, labelled=True))
     assert "Wrong answers: 1. 1 more are misread, but have the right answer." in told
-    assert "example 1 <seen 0> true 1 + 2 = 3 read 1 + 1 = 2 p(read)" in told
-    assert "right answer by luck example 3 <seen 2> true 2 + 2 = 4 read 3 + 1 = 4" in told
+    assert "example 1 <seen 3> true 1 + 2 = 3 read 1 + 1 = 2 p(read)" in told
+    assert "right answer by luck example 3 <seen 3> true 2 + 2 = 4 read 3 + 1 = 4" in told
     assert "What becomes of 1 wrong answers" in told
-    assert "answer 3 <seen 0> read 1 + 1 = 2 1-BS" in told
+    assert "answer 3 <seen 3> read 1 + 1 = 2 1-BS" in told
 
 
 def test_nobody_judges_without_labels() -> None:
@@ -100,5 +94,5 @@ def test_markup_of_a_task_is_escaped() -> None:
     shown = gallery(shown=True, labelled=True)
     report = AnswersReport(TASK, CONFIG, shown, {})
     text = "".join(section.body for section in report.more())
-    assert "&lt;seen 0&gt;" in text
+    assert "&lt;seen 3&gt;" in text
     assert Document(text).tags["seen"] == 0

@@ -26,6 +26,7 @@ from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.report.report import FormulaReadings
 from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.report.readings import some_of
+from ngs.tasks.report.sections import as_picture
 from ngs.tasks.run_folder import BEST, check_data, read_network
 from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
@@ -118,7 +119,8 @@ class PreparedFormulas(PreparedAnswers):
         reasoner, network = reasoner_of(every.select(chosen)), load_network(run, file)
         names = [self.parts.data.test.names[k] for k in chosen] if part == "test" else ()
         reading = read_all(network, reasoner)
-        return FormulaReadings(GRAMMAR, reasoner, network, reading, len(every), chosen, names=names)
+        of = len(every)
+        return FormulaReadings(GRAMMAR, reasoner, network, reading, of, chosen, Arithmetic, as_picture, names)
 
 
 def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
