@@ -17,8 +17,8 @@ from ngs.apps import reproduce_commands
 from ngs.apps.cli import app
 from ngs.errors import NGSError
 from ngs.experiments.catalogue import index, page
-from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.sweep.attempt import Event
+from ngs.experiments.catalogue.page import EXPERIMENTS
+from ngs.experiments.sweep.driver import Event
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.tasks.hwf.trainable import FORMULAS
 from ngs.tasks.results.experiment import Cell, Experiment, Means

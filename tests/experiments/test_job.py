@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.settings import TrainCLEVR

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.catalogue.page import PAGE, RECORDS, findings, records, write_page
+from ngs.experiments.catalogue.page import EXPERIMENTS, PAGE, RECORDS, findings, records, write_page
 
 DOCS = Path(__file__).parents[3] / "docs"
 

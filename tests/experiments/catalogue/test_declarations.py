@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.catalogue.index import EXPERIMENTS, SOURCES, experiment
+from ngs.experiments.catalogue.page import EXPERIMENTS, SOURCES, experiment
 from ngs.tasks.clevr.paper import tables as clevr_tables
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.clevr.trainable import QUESTIONS, ReadingQuestions

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ngs.experiments.catalogue.gathering import gathered
-from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.catalogue.page import IMAGES, records, write_page
+from ngs.experiments.catalogue.page import EXPERIMENTS, IMAGES, records, write_page
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.networks.pointer import SIZES

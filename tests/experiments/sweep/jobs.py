@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
 from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, RESULT, read_facts
 

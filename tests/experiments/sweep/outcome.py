@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ngs.experiments.sweep.attempt import Event
+from ngs.experiments.sweep.driver import Event
 from ngs.experiments.sweep.store import LOCKS, Store
 from ngs.tasks.run_folder import RESULT
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ngs.experiments.sweep.attempt import Event
-from ngs.experiments.sweep.driver import drive
+from ngs.experiments.sweep.driver import Event, drive
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.tasks.results.job import Job
 from tests.experiments.sweep.jobs import Sum

@@ -12,7 +12,7 @@ import pytest
 from filelock import Timeout
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import Event, attempt
+from ngs.experiments.sweep.driver import Event, attempt
 from ngs.experiments.sweep.local import ThisProcess, gpus, run_here
 from ngs.experiments.sweep.store import ERROR, Store, addressed
 from ngs.tasks.results.job import Measuring, address
@@ -81,7 +81,7 @@ def test_a_failing_job_stops_only_what_needs_it(store: Store, log: str) -> None:
 def test_a_job_that_leaves_no_result_has_failed(
     store: Store, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ngs.experiments.sweep.attempt.do", lambda job, folder, needed: iter(()))
+    monkeypatch.setattr("ngs.experiments.sweep.driver.do", lambda job, folder, needed: iter(()))
     assert RESULT in why(run_here([Sum(1, log)], store, workers=1))[1]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ngs.errors import NGSError
-from ngs.tasks.costs.power_law import power_law
+from ngs.tasks.costs.step_cost import power_law
 
 
 @pytest.mark.parametrize("exponent", [-1.5, 0.0, 1.0, 3.0])

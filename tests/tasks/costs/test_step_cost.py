@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.tasks.clevr import packed

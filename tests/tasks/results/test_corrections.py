@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.grammar.padding import PAD
 from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.paper.long import LongTest
