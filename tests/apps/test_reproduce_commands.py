@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from ngs.apps import reproduce_commands
 from ngs.apps.cli import app
 from ngs.errors import NGSError
-from ngs.experiments.catalogue import index, page
+from ngs.experiments.catalogue import page
 from ngs.experiments.catalogue.page import EXPERIMENTS
 from ngs.experiments.sweep.driver import Event
 from ngs.experiments.sweep.store import Store, addressed
@@ -74,7 +74,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, where the tiny experiment is in the catalogue."""
     monkeypatch.chdir(tmp_path)
     known = {"tiny": tiny(tmp_path), "cost": EXPERIMENTS["cost"]}
-    for module in (index, page, reproduce_commands):
+    for module in (page, reproduce_commands):
         monkeypatch.setattr(module, "EXPERIMENTS", known)
     return tmp_path
 
