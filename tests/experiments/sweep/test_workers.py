@@ -18,10 +18,9 @@ from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import Trained
 from ngs.tasks.run_folder import CHECKPOINT, RESULT
-from tests.experiments.finished_runs import facts_of, finished
-from tests.experiments.sweep.jobs import BEFORE, Mortal, Sum, attempts, ends
+from tests.experiments.sweep.jobs import BEFORE, Mortal, Sum, attempts, ends, of, unfinished, why
 from tests.experiments.sweep.one_sweep import start
-from tests.experiments.sweep.outcome import of, unfinished, why
+from tests.experiments.training import facts_of, finished
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from ngs.grammar.library import arithmetic
@@ -22,7 +24,7 @@ from ngs.search.reasoner import reasoner
 from ngs.tasks.report.readings import Readings
 from ngs.tasks.report.report import TEST, AnswersReport, Gallery
 from ngs.tasks.report.searches import Searches
-from ngs.tasks.report.shares import Shares
+from ngs.tasks.report.shares import Shares, wilson
 from ngs.tasks.trainable import MetricsView
 from tests.documents import Document, said
 
@@ -96,3 +98,17 @@ def test_markup_of_a_task_is_escaped() -> None:
     text = "".join(section.body for section in report.more())
     assert "&lt;seen 3&gt;" in text
     assert Document(text).tags["seen"] == 0
+
+
+# Intervals
+
+
+@given(st.integers(1, 1000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
+def test_the_interval_ends_where_the_share_is_z_errors_away(counts: tuple[int, int]) -> None:
+    right, of = counts
+    low, high = wilson(right, of)
+    assert 0 <= low <= right / of + 1e-12 and right / of - 1e-12 <= high <= 1
+    for end in (low, high):
+        if 1e-9 < end < 1 - 1e-9:
+            error = (end * (1 - end) / of) ** 0.5
+            assert abs(right / of - end) == pytest.approx(1.959964 * error, abs=1e-9)

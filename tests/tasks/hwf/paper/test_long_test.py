@@ -17,8 +17,7 @@ from ngs.tasks.hwf.paper.long import LongTest
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT
-from tests.experiments.finished_runs import finished
-from tests.experiments.training import trained
+from tests.experiments.training import finished, trained
 
 LENGTHS = (1, 7, 15)
 
