@@ -96,8 +96,7 @@ class Readings:
     @cached_property
     def wrong(self) -> list[int]:
         """Examples with a wrong answer."""
-        numbers: list[int] = (~self.reading.right).nonzero()[:, 0].tolist()
-        return numbers
+        return (~self.reading.right).nonzero()[:, 0].tolist()
 
     @cached_property
     def lucky(self) -> list[int]:
@@ -117,8 +116,7 @@ class Readings:
         """Whether sentences [number, time] mean what the true ones mean; None where nobody knows."""
         if not self.labelled:
             return [None] * len(numbers)
-        same: list[bool] = (z == self.labels[numbers]).all(1).tolist()
-        return same
+        return (z == self.labels[numbers]).all(1).tolist()
 
     def turn(self, number: int) -> tuple[Any, ...]:
         """What examples are told apart by where some of each kind are shown: longest first."""

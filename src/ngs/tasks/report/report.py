@@ -139,7 +139,7 @@ class AnswersReport(Report):
     """mistakes that are shown, at most; and places among them for right answers"""
     few: ClassVar[int] = 6
     """corrections that are shown for each fate, at most"""
-    searches: ClassVar[type[Searches[Any]]] = Searches
+    searches: ClassVar[type[Searches]] = Searches
 
     @classmethod
     def read(cls, task: Trainable, folder: Path, settings: Any) -> Gallery:

@@ -87,7 +87,7 @@ class Corrections(Measurement):
             "examples": list(examples_of(found, self.examples, folder)),
         }
 
-    def corrected(self, run: Path) -> Searches[Any]:
+    def corrected(self, run: Path) -> Searches:
         task, settings = find(self.run.task), self.run.settings
         prepared, report = task.prepare(settings, torch.device("cpu")), task.report()
         assert isinstance(prepared, PreparedAnswers) and issubclass(report, AnswersReport)
@@ -95,7 +95,7 @@ class Corrections(Measurement):
         return report.searches.of(readings, self.chain, settings.seed)
 
 
-def kinds_of(found: Searches[Any]) -> list[str]:
+def kinds_of(found: Searches) -> list[str]:
     """[wrong]"""
     return list(map(found.kind, range(len(found.readings.wrong))))
 

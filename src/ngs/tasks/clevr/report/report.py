@@ -141,8 +141,10 @@ class QuestionReadings(Readings):
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionSearches(Searches[QuestionReadings]):
+class QuestionSearches(Searches):
     """The wrongly answered questions after both searches."""
+
+    readings: QuestionReadings
 
     def corrected(self, k: int) -> CorrectedQuestion:
         number, fate, z = self.readings.wrong[k], self.fates[ONE_STEP][k], self.one.z[k]
@@ -200,4 +202,4 @@ class QuestionReport(AnswersReport):
     cards: ClassVar[str] = "questions"
     places: ClassVar[tuple[int, int]] = (12, 4)
     few: ClassVar[int] = 3
-    searches: ClassVar[type[Searches[Any]]] = QuestionSearches
+    searches: ClassVar[type[Searches]] = QuestionSearches

@@ -85,7 +85,7 @@ class CorrectedFormula(Corrected):
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaSearches(Searches[FormulaReadings]):
+class FormulaSearches(Searches):
     """The misread formulas after both searches, and by the posterior."""
 
     kinds: ClassVar[Sequence[str]] = ("digit", "operator", MORE_STEPS, "none", "spurious")
@@ -171,7 +171,7 @@ class FormulaReport(AnswersReport):
     true: ClassVar[str] = "written"
     examined: ClassVar[int | None] = None
     pretrain_steps: ClassVar[int] = PRETRAIN_STEPS
-    searches: ClassVar[type[Searches[Any]]] = FormulaSearches
+    searches: ClassVar[type[Searches]] = FormulaSearches
 
     @property
     def planned(self) -> str:
