@@ -31,14 +31,7 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.clevr.scores import ProgramScores, measure
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf import preparation as hwf
-from ngs.tasks.run_folder import (
-    BEST,
-    CHECKPOINT,
-    EARLY,
-    METRICS,
-    RESULT,
-    load_config,
-)
+from ngs.tasks.run_folder import BEST, CHECKPOINT, EARLY, METRICS, RESULT, load_config
 from tests.experiments.short_runs import CPU, Short, Straight, asked, few_questions, same_tensors, weights
 from tests.experiments.training import finished
 from tests.tasks.clevr.programs import encoded
@@ -187,9 +180,7 @@ def test_questions_that_nobody_understands_count_as_wrong(
 ) -> None:
     half = set(range(0, 20, 2))
     mixed = replace(
-        few,
-        train=not_understood(few.train, {1, 2, 3}),
-        validation=not_understood(few.validation, half),
+        few, train=not_understood(few.train, {1, 2, 3}), validation=not_understood(few.validation, half)
     )
     path = saved(mixed, tmp_path / "mixed.ngs")
     result = finished(replace(config, data=path), tmp_path / "run")
