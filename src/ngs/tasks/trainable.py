@@ -40,20 +40,12 @@ class Metrics(Protocol):
         """All of it, for JSON: `examples`, shares by name, and the same for groups of examples."""
 
 
-def _nothing(facts: Mapping[str, Any]) -> Iterable[str]:
-    return ()
-
-
 @dataclass(frozen=True)
 class MetricsView:
     """What the facts of a task's metrics hold, and how they are shown."""
 
     shares: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "answers": "answers right",
-            "sentences": "sentences right",
-            "symbols": "symbols right",
-        }
+        default_factory=lambda: {name: f"{name} right" for name in ("answers", "sentences", "symbols")}
     )
     """the name of each share -> its heading; first the right answers, by which networks are compared"""
     groups: Mapping[str, str] = field(default_factory=lambda: {"by_length": "length"})
@@ -66,7 +58,7 @@ class MetricsView:
     """the shares that a line of progress tells -> of what"""
     compared: Mapping[str, str] = field(default_factory=lambda: {"answers": "answers", "symbols": "symbols"})
     """the shares that `ngs compare` shows -> their headings"""
-    below: Callable[[Mapping[str, Any]], Iterable[str]] = _nothing
+    below: Callable[[Mapping[str, Any]], Iterable[str]] = lambda facts: ()
     """lines below a table: numbers that are no shares of its rows"""
 
     def __post_init__(self) -> None:

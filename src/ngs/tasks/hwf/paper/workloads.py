@@ -27,11 +27,8 @@ WALKING = ("supervised", "m-bs")
 class OnFormulas(Workload):
     """Training steps on formulas that all have one length."""
 
-    grows: ClassVar[str]
-    """the setting whose value is the size; the others are fields"""
-
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        given = {**vars(self), self.grows: value}
+        given = self.settings(value)
         batch_size = given["batch_size"]
         data = embedded(train=BATCHES * batch_size, test=1, lengths={given["length"]: 1})
         reasoner = reasoner_of(data.examples(data.train).to(device))
