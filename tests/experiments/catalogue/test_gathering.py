@@ -107,10 +107,6 @@ def of_bytes(path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
 
 
-def deleted(path: Path) -> None:
-    path.unlink()
-
-
 @pytest.mark.parametrize("spoil", [emptied, a_list, of_bytes])
 @pytest.mark.parametrize("name", [RESULT, ENVIRONMENT])
 def test_a_damaged_folder_is_named(spoil: Callable[[Path], None], name: str, tmp_path: Path) -> None:
@@ -123,7 +119,7 @@ def test_a_damaged_folder_is_named(spoil: Callable[[Path], None], name: str, tmp
 def test_an_environment_that_says_too_little_is_named(tmp_path: Path) -> None:
     store = run([Known(0.1)], tmp_path)
     path = store.folder(Known(0.1)) / ENVIRONMENT
-    deleted(path)
+    path.unlink()
     with pytest.raises(DataError, match=rf"{address(Known(0.1))}/{ENVIRONMENT} cannot be read"):
         outcome_of(store)
     path.write_text('{"device": "cpu"}')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import spoken, trace
 from ngs.tasks.clevr.preparation import PreparedQuestions, load_reader
 from ngs.tasks.clevr.program import Program
-from ngs.tasks.clevr.report.report import QuestionReadings, QuestionSearches
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.report.searches import MULTI_STEP, ONE_STEP, Fate
 from ngs.tasks.run_folder import BEST, EARLY
@@ -97,22 +95,3 @@ def test_every_wrong_answer_has_a_fate(questions: Reported) -> None:
         assert len(fates) == len(found.readings.wrong) and Fate.UNJUDGED not in fates
     for fate, some in found.shown(3).items():
         assert len(some) == min(3, found.fates[ONE_STEP].count(fate))
-
-
-def test_without_programs_nothing_is_judged(questions: Reported) -> None:
-    config, judged, readings = (
-        read_run(questions.run).config,
-        questions.shown.corrections,
-        questions.shown.practice,
-    )
-    assert isinstance(readings, QuestionReadings)
-    nothing = torch.zeros_like(readings.questions.programs.offsets)
-    programs = replace(
-        readings.questions.programs, flat=readings.questions.programs.flat[:0], offsets=nothing
-    )
-    bare = replace(readings.part, questions=replace(readings.questions, programs=programs))
-    found = QuestionSearches.of(replace(readings, part=bare), config.chain, config.seed)
-    assert found.readings.lucky == []
-    for name, fates in found.fates.items():
-        assert fates == [Fate.NONE if each is Fate.NONE else Fate.UNJUDGED for each in judged.fates[name]]
-    assert found.shown(1)[Fate.UNJUDGED][0].true is None

@@ -53,11 +53,9 @@ class FirstTraining:
             self.failure = None
             self.folder = self._free_folder()
             try:
+                silent = subprocess.DEVNULL
                 self._child = subprocess.Popen(
-                    self.command(),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
+                    self.command(), stdin=silent, stdout=silent, stderr=subprocess.PIPE
                 )
             except OSError as error:
                 raise NGSError(f"no training can be started here: {error.strerror or error}") from None
@@ -86,8 +84,7 @@ class FirstTraining:
 
     def stop(self) -> None:
         """End what is running, for good: the server ends."""
-        child = self._child
-        if child is not None:
+        if (child := self._child) is not None:
             child.terminate()
             try:
                 child.wait(STOP_SECONDS)

@@ -73,17 +73,15 @@ class Corrections(Measurement):
         (run,) = needed
         yield Progress(0, 1, {})
         found = self.corrected(run)
-        readings = found.readings
-        possible = [fate.value for fate in found.possible]
+        readings, possible = found.readings, [fate.value for fate in found.possible]
+        worth = {name: [fate.value for fate in fates] for name, fates in found.fates.items()}
         return {
             "step": step_of(run / EARLY, self.run.task),
             self.noun: len(readings),
             "wrong": len(readings.wrong),
             "lucky": len(readings.lucky),
             "kinds": counted(found.kinds, kinds_of(found)),
-            "searches": {
-                name: counted(possible, [fate.value for fate in fates]) for name, fates in found.fates.items()
-            },
+            "searches": {name: counted(possible, fates) for name, fates in worth.items()},
             "examples": list(examples_of(found, self.examples, folder)),
         }
 
@@ -135,17 +133,11 @@ def corrections(
     A quick run reads only this `number` of examples.
     """
 
-    def cells(settings: RunSettings, **options: Any) -> list[Cell]:
-        return [Cell(*PLACE, (Corrections(Trained(task, settings), **options),))]
+    def full(means: Means) -> list[Cell]:
+        return [Cell(*PLACE, (Corrections(Trained(task, early(means))),))]
 
-    return Experiment(
-        f"{task}-examples",
-        title,
-        needs,
-        lambda means: cells(early(means)),
-        lambda means: cells(quick, number=number),
-        show,
-    )
+    fewer = [Cell(*PLACE, (Corrections(Trained(task, quick), number),))]
+    return Experiment(f"{task}-examples", title, needs, full, lambda means: fewer, show)
 
 
 def show(outcome: Outcome) -> Section:
@@ -157,13 +149,12 @@ def show(outcome: Outcome) -> Section:
         [kind, str(found["count"]), "" if found["share"] is None else f"{100 * found['share']:.1f}%"]
         for kind, found in counted.items()
     ]
+    first = {each["kind"]: each for each in reversed(result["examples"])}
     shown, drawings = [], {}
-    for kind in counted:
-        example = next((each for each in result["examples"] if each["kind"] == kind), None)
-        if example is not None:
-            stem = example["drawing"].removesuffix(".svg")
-            drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
-            shown.append(f"**{kind}**: {_told(example)}\n\n![{kind}]({{{name}-{stem}}})")
+    for kind in filter(first.__contains__, counted):
+        stem = first[kind]["drawing"].removesuffix(".svg")
+        drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
+        shown.append(f"**{kind}**: {_told(first[kind])}\n\n![{kind}]({{{name}-{stem}}})")
     noun = find(run.facts["run"]["task"]).metrics.examples
     wrong = f"{result['wrong']} were wrong"
     head = f"Of {result[noun]} {noun} read by the network of step {result['step']}, {wrong}."
