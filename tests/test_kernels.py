@@ -6,6 +6,7 @@ that are too early or too late, rounding) is for tests/test_gpu.py and its like,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,8 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.grammar.constraint import Counting
 from ngs.grammar.padding import PAD
-from ngs.networks.pointer import Encoded, PointerNetwork, Size
-from ngs.networks.pointer_kernels import kernel_decoder
+from ngs.networks.pointer import Encoded, PointerNetwork, Size, kernel_decoder
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.tasks.clevr import batched_execution as batched_programs
 from ngs.tasks.clevr import language as language_module
@@ -79,43 +79,39 @@ def in_single_precision(p: Autoregressive) -> Decoder:
 )
 @torch.no_grad()
 def test_decoding(name: str, layers: int, copies: bool) -> None:
-    from ngs.kernels.choices import greedy, sampling
     from ngs.kernels.decoder import MOST_ROWS
 
     rng = random_source()
     programs = random_programs(rng, 10, 8)
-    z, every = encoded(programs), torch.arange(10)
+    z = encoded(programs)
     time = z.shape[1]
     torch.manual_seed(rng.randrange(2**32))
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(32, 12, layers), copies=copies)
     p = asking.distribution(network, asking.questions(rng, programs), programs, name)
     decoder = in_single_precision(p)
 
-    best, log_p = decoder.decode(every, time, greedy(every))
+    best, log_p = decoder.best(time)
     assert torch.equal(best, p.best().symbols)
     assert torch.allclose(log_p, p.best().log_probs, atol=1e-4)
     rows = torch.tensor([3, 3, 0, 9, 1])
-    drawn, log_p = decoder.decode(rows, time, sampling(rows, time, len(MODULES), torch.Generator()))
+    drawn, log_p = replace(decoder, rows=rows).sample(time, torch.Generator())
     assert torch.allclose(log_p.double(), p.score(rows, drawn), atol=1e-4)
     assert torch.equal(drawn.sort(1).values, z[rows].sort(1).values)
-    nobody, _ = decoder.decode(rows[:0], time, greedy(rows[:0]))
+    nobody, _ = replace(decoder, rows=rows[:0]).best(time)
     assert nobody.shape == (0, time)
     with pytest.raises(ValueError, match="at most"):
-        decoder.decode(rows[:1].expand(MOST_ROWS + 1), time, greedy(rows))
+        replace(decoder, rows=rows[:1].expand(MOST_ROWS + 1)).best(time)
 
 
 @torch.no_grad()
 def test_a_decoder_that_has_diverged_chooses_something() -> None:
-    from ngs.kernels.choices import greedy, sampling
-
-    rng, rows = random_source(), torch.arange(5)
+    rng = random_source()
     programs = random_programs(rng, 5, 8)
     network = PointerNetwork(asking.WORDS, len(MODULES), size=Size(16, 12, 1))
     network.score.bias.fill_(torch.nan)
     p = asking.distribution(network, asking.questions(rng, programs), programs, "grammar")
     decoder = in_single_precision(p)
-    for choice in (greedy(rows), sampling(rows, 8, len(MODULES), torch.Generator())):
-        z, _ = decoder.decode(rows, 8, choice)
+    for z, _ in (decoder.best(8), decoder.sample(8, torch.Generator())):
         assert z.min() >= PAD and z.max() < len(MODULES) and (z[:, 0] >= 0).all()
 
 

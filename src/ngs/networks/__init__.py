@@ -7,7 +7,6 @@ sequences.
     augmentation.py     random affine and elastic changes of such images
     pointer.py          the pointer network, an encoder and a decoder with attention
     sequence.py         from words to symbols: the pointer network with nothing to copy
-    pointer_kernels.py  its decoder by GPU kernels, where there are any
 
 Losses belong to `learning`. A network that only one task can use lies with the task.
 """

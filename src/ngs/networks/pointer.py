@@ -13,7 +13,7 @@ state, m_w the encoder's at word w. The last term, the copy score, is ours: look
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import ngs.kernels
 from ngs.gpu import products_are_rounded
-from ngs.grammar.constraint import Constraint, Given
+from ngs.grammar.constraint import Constraint, Counting, Given, KernelRule
 from ngs.grammar.padding import PAD
 
 if TYPE_CHECKING:
-    from ngs.networks.pointer_kernels import PointerKernels
-
+    from ngs.kernels.decoder import Decoder
 
 Recurrent = tuple[Tensor, Tensor]
 """The state of an LSTM: twice [layer, row, hidden]."""
@@ -96,11 +95,27 @@ class Encoded:
         scores, state = self.reader.follow(self.memory, self.state, before)
         return scores, replace(self, state=state)
 
-    def accelerated(self, constraint: Constraint[Any], given: Given) -> PointerKernels | None:
-        """The same on a GPU in one launch; None where there is no kernel for it."""
-        from ngs.networks.pointer_kernels import pointer_kernels
+    def accelerated(self, constraint: Constraint[Any], given: Given) -> Decoder | None:
+        """The same on a GPU, a whole sentence in one launch; None where there is no kernel for it.
 
-        return pointer_kernels(self, constraint, given)
+        It rounds products, and knows neither dropout nor gradients. Weights are those of this moment.
+        """
+        rule = constraint.rule() if isinstance(constraint, Counting) else None
+        if rule is None or given.multiset is None or not self._has_kernel():
+            return None
+        return kernel_decoder(self, given.multiset, rule)
+
+    def _has_kernel(self) -> bool:
+        """Whether a kernel can decode: in single precision with rounded products, and without dropout."""
+        network, keys = self.reader, self.memory.keys
+        single = keys.dtype == network.key.weight.dtype == torch.float32
+        drops = network.training and network.dropout.p > 0
+        there = keys.device.type in ngs.kernels.DEVICES["decoder"]
+        if drops or not (single and there and products_are_rounded()):
+            return False
+        from ngs.kernels.tiles import fits
+
+        return fits(network.decoder.hidden_size, keys.device)
 
 
 class PointerNetwork(nn.Module):
@@ -153,6 +168,47 @@ class PointerNetwork(nn.Module):
         if self.copy_gain is not None:
             scores = scores + self.copy_gain * (attention @ memory.keywords)
         return scores, state
+
+
+@torch.no_grad()
+def kernel_decoder(
+    encoded: Encoded, multiset: Tensor, rule: KernelRule, dtype: torch.dtype = torch.float16
+) -> Decoder:
+    """What a network has read, as the kernel takes it.
+
+    Products are made of numbers of this `dtype`: half precision has as many digits as TF32.
+    """
+    from ngs.kernels.decoder import Decoder, Read
+
+    network, memory = encoded.reader, encoded.memory
+    of_input, of_own, bias_input, bias_own = zip(*network.decoder.all_weights, strict=True)
+    biases = torch.stack(bias_input) + torch.stack(bias_own)
+    read = Read(
+        first_states=encoded.state[0].contiguous(),
+        first_cells=encoded.state[1].contiguous(),
+        keys=memory.keys.to(dtype).contiguous(),
+        values=memory.values.to(dtype).contiguous(),
+        padding=memory.padding.contiguous(),
+        keywords=memory.keywords.contiguous(),
+        modules=multiset.contiguous(),
+        inputs=torch.addmm(biases[0], network.module_embedding.weight, of_input[0].T),
+        of_below=_turned(of_input[1:] or of_own[:1], dtype),  # a single layer has none below it
+        of_own=_turned(of_own, dtype),
+        biases=biases[1:],
+        combine=_turned([network.combine.weight], dtype)[0],
+        combine_bias=network.combine.bias,
+        score=network.score.weight.to(dtype),
+        score_bias=network.score.bias,
+        gain=network.score.bias if network.copy_gain is None else network.copy_gain,
+        facts=rule.facts,
+    )
+    rows = torch.arange(len(multiset), device=multiset.device)
+    return Decoder(read, rows, rule.function, copies=network.copy_gain is not None)
+
+
+def _turned(weights: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
+    """[weight, input, output], of weights [output, input]: what is added up lies side by side."""
+    return torch.stack([weight.T for weight in weights]).to(dtype)
 
 
 def of_rows(state: Recurrent, rows: Tensor) -> Recurrent:
