@@ -161,14 +161,12 @@ class MultiStep(Method):
 class Baseline(nn.Module):
     """b = decay * b + (1 - decay) * mean reward: what a reward has to beat."""
 
-    value: Tensor
-
     def __init__(self, decay: float, device: torch.device) -> None:
         super().__init__()
         if not 0 <= decay < 1:
             raise NGSError(f"the baseline's decay is {decay}; it must be in [0, 1)")
         self.decay = decay
-        self.register_buffer("value", torch.zeros((), device=device))
+        self.value = nn.Buffer(torch.zeros((), device=device))
 
     def advantage(self, rewards: Tensor) -> Tensor:
         """r - b, with b of the steps before, which do not depend on this sample; then b moves on."""

@@ -192,15 +192,6 @@ class ListPlan(nn.Module):
         log p(y|x) = log of the sum over meanings with f(z) = y of max p(z|x)
     """
 
-    listed: Tensor
-    """int16 [sentence, time]: right sentences, those of one example after those of another"""
-    begins: Tensor
-    """[example + 1]: where the sentences of an example begin"""
-    exact: Tensor
-    """bool [example]: whether all its right sentences are summed"""
-    slots: Tensor
-    """[example]: its row of the memory; those that are not searched share the last, which stays empty"""
-
     def __init__(
         self,
         constraint: Constraint[Any],
@@ -215,9 +206,14 @@ class ListPlan(nn.Module):
         listed, begins, complete = _right_sentences(constraint, given, judge, effort.enumerated)
         exact = complete & (begins.diff() <= effort.few)
         searched = int((~exact).sum())
-        slots = torch.where(exact, searched, (~exact).cumsum(0) - 1)
-        for name, buffer in {"listed": listed, "begins": begins, "exact": exact, "slots": slots}.items():
-            self.register_buffer(name, buffer, persistent=False)
+        self.listed = nn.Buffer(listed, persistent=False)
+        """int16 [sentence, time]: right sentences, those of one example after those of another"""
+        self.begins = nn.Buffer(begins, persistent=False)
+        """[example + 1]: where the sentences of an example begin"""
+        self.exact = nn.Buffer(exact, persistent=False)
+        """bool [example]: whether all its right sentences are summed"""
+        self.slots = nn.Buffer(torch.where(exact, searched, (~exact).cumsum(0) - 1), persistent=False)
+        """[example]: its row of the memory; those that are not searched share the last, which stays empty"""
         self.memory = Memory(searched + 1, effort.memory, listed.shape[1], listed.device)
 
     def posterior(self, p: Autoregressive, examples: Tensor, generator: torch.Generator) -> Listed:
