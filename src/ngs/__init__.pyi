@@ -74,7 +74,7 @@ from ngs.learning.loop import Lesson as Lesson
 from ngs.learning.loop import Settings as Settings
 from ngs.learning.loop import Step as Step
 from ngs.learning.loop import Trainer as Trainer
-from ngs.learning.loss import Loss as Loss
+from ngs.learning.loop import Loss as Loss
 from ngs.learning.methods import Method as Method
 from ngs.learning.methods import Objective as Objective
 from ngs.learning.metrics import Score as Score

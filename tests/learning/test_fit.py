@@ -143,7 +143,7 @@ def test_what_is_no_method_is_refused(method) -> None:  # type: ignore[no-untype
 def test_settings_are_settings() -> None:
     with pytest.raises(NGSError, match=r"the settings are .*; give ngs\.Settings"):
         fit(network(), GRAMMAR, Arithmetic, tiny(10), settings={"batch_size": 3})  # type: ignore[arg-type]
-    with pytest.raises(NGSError, match="the schedule is 'constant'; give a function"):
+    with pytest.raises(NGSError, match="the schedule is 'constant'; it must be a function"):
         Settings(schedule="constant")  # type: ignore[arg-type]
 
 

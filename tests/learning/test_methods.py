@@ -219,10 +219,10 @@ def test_settings_reach_the_methods() -> None:
     "make, message",
     [
         (k_best(0), "k is 0"),
-        (reinforce(samples=0), "0 samples"),
+        (reinforce(samples=0), "samples is 0"),
         (reinforce(decay=1.0), "decay is 1.0"),
-        (mapo(clip=1.5), "clipped to 1.5"),
-        (mapo(size=0), "a memory of 0"),
+        (mapo(clip=1.5), "clip is 1.5"),
+        (mapo(size=0), "the size of a memory is 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make: MakeMethod, message: str) -> None:

@@ -222,7 +222,7 @@ def test_empty_batches(time: int) -> None:
 
 
 def test_beams_and_ranks_without_room() -> None:
-    with pytest.raises(NGSError, match="beam is 0; keep at least one value of each span"):
+    with pytest.raises(NGSError, match="beam is 0; it must be at least one value of each span"):
         posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1], budget=1, beam=0)
     with pytest.raises(NGSError, match="k is 0; ask for at least one sentence"):
         posterior(SMALL_ARITHMETIC, Arithmetic, uniform(1), None, [1]).topk(0)

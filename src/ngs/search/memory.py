@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ngs.errors import NGSError
+from ngs.errors import check_setting
 from ngs.grammar.padding import PAD
 from ngs.processes import all_gather
 
@@ -19,8 +19,7 @@ class Memory(nn.Module):
 
     def __init__(self, examples: int, size: int, time: int, device: torch.device) -> None:
         super().__init__()
-        if size < 1:
-            raise NGSError(f"a memory of {size} sentences for each example; keep at least one")
+        check_setting("the size of a memory", size, size >= 1, "at least one sentence for each example")
         self.time = time
         self.stored = nn.Buffer(torch.full((examples, size, time), PAD, dtype=torch.int16, device=device))
         """[example, size, time]: PAD throughout where a place is empty"""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ngs.errors import NGSError
+from ngs.errors import check_setting
 from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.constraint import Constraint, Given, enumerate_sentences
 from ngs.grammar.grammar import Grammar
@@ -66,8 +66,7 @@ class TablePlan(nn.Module):
         beam: int = BEAM,
     ) -> None:
         super().__init__()
-        if beam < 1:
-            raise NGSError(f"beam is {beam}; keep at least one value of each span")
+        check_setting("beam", beam, beam >= 1, "at least one value of each span")
         self.grammar, self.semantics, self.beam = grammar, semantics, beam
         self.lengths, self.answers, self.budget = tuple(lengths), answers, budget
         longest = max(self.lengths, default=0)
@@ -180,8 +179,7 @@ class Effort:
 
     def __post_init__(self) -> None:
         for name, number in vars(self).items():
-            if number < 1:
-                raise NGSError(f"{name} is {number}; it must be at least 1")
+            check_setting(name, number, number >= 1, "at least 1")
 
 
 class ListPlan(nn.Module):

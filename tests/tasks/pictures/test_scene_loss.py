@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.learning.loss import Loss
+from ngs.learning.loop import Loss
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures import scene_loss
 from ngs.tasks.pictures.scene_loss import SPREAD, UNASKED, SceneTargets, Seeing, focal_loss
