@@ -219,7 +219,8 @@ def of_rows(state: Recurrent, rows: Tensor) -> Recurrent:
 def recurrent(lstm: nn.LSTM, inputs: Tensor, state: Recurrent) -> tuple[Tensor, Recurrent]:
     """Outputs [row, time, hidden] and the last state, from `inputs` [row, time, number] and the first."""
     if _by_kernels(lstm, inputs):
-        return _in_layers(lstm, inputs, state, None)
+        everywhere = torch.full((len(inputs),), inputs.shape[1], device=inputs.device)
+        return _in_layers(lstm, inputs, state, everywhere)
     outputs, state = lstm(inputs, state)
     return outputs, state
 
@@ -250,9 +251,7 @@ def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
     return takes(lstm)
 
 
-def _in_layers(
-    lstm: nn.LSTM, inputs: Tensor, state: Recurrent, counts: Tensor | None
-) -> tuple[Tensor, Recurrent]:
+def _in_layers(lstm: nn.LSTM, inputs: Tensor, state: Recurrent, counts: Tensor) -> tuple[Tensor, Recurrent]:
     from ngs.kernels.lstm import Layer
 
     outputs, rounded = inputs.transpose(0, 1), products_are_rounded()

@@ -63,17 +63,16 @@ def value_circuit(
 @cached_result
 def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> int:
     """The greatest length up to `longest` whose tables stay within the budget; 0 if none does."""
-    lengths = normal_form(grammar).lengths(longest)
-    if not lengths:
+    lengths = [0, *normal_form(grammar).lengths(longest)]
+    if len(lengths) == 1:
         return 0
-    if len(lengths) > 1:
-        shorter = exact_length(grammar, semantics, lengths[-2], budget)
-        if shorter < lengths[-2]:
-            return shorter  # what is too long for a shorter sentence is not tried again
+    shorter = exact_length(grammar, semantics, lengths[-2], budget)
+    if shorter < lengths[-2]:
+        return shorter  # what is too long for a shorter sentence is not tried again
     try:
         value_tables(grammar, semantics, lengths[-1], budget)
     except BudgetError:
-        return lengths[-2] if len(lengths) > 1 else 0
+        return shorter
     return lengths[-1]
 
 

@@ -38,7 +38,6 @@ from ngs.search.correction import (
     Event,
     Part,
     Path,
-    distinct,
     name_of,
     reasoning_parts,
 )
@@ -93,7 +92,11 @@ def one_step_among(
     read = Evaluated.of(grammar, algebra, tuple(sentence))
     if read.value == target:
         return Correction(read, target, read)
-    near = distinct(edits, read.sentence)
+    made: dict[Sentence, Edit] = {}
+    for edit in edits:
+        if edit.sentence != read.sentence:
+            made.setdefault(edit.sentence, edit)
+    near = list(made.values())
     here, *there = log_p([read.sentence, *(edit.sentence for edit in near)])
     root, trace = "" if read.tree is None else name_of(read.tree), list[Event]()
 
@@ -105,10 +108,10 @@ def one_step_among(
         log(Action.PUSH, number)
     for _, number in queue:
         log(Action.POP, number)
-        made = Evaluated.of(grammar, algebra, near[number].sentence)
-        if made.value == target:
+        tried = Evaluated.of(grammar, algebra, near[number].sentence)
+        if tried.value == target:
             log(Action.ACCEPT, number)
-            return Correction(read, target, made, near[number], tuple(trace))
+            return Correction(read, target, tried, near[number], tuple(trace))
         log(Action.REFUSE, number)
     return Correction(read, target, None, None, tuple(trace))
 

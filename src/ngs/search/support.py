@@ -29,7 +29,7 @@ from ngs.parsing.distribution import Listed
 from ngs.parsing.independent import Group, Independent, normalised
 from ngs.parsing.scores import Lengths
 from ngs.reasoning.operation import Value, check_answers
-from ngs.reasoning.semantics import Interpretation, Meaning, interpret
+from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.back_search import Judge
 from ngs.search.beam import beam_circuit
 from ngs.search.compiled import BUDGET, exact_length, value_circuit
@@ -74,24 +74,27 @@ class TablePlan(nn.Module):
         for length in sorted(set(self.lengths)):
             if length not in known:
                 raise no_such_length(length, known, longest)
-        self._checked: set[int] = set()
 
     def posterior(self, p: Independent, examples: Tensor, _: torch.Generator | None = None) -> Independent:
-        each = examples.tolist()
-        self._refuse_ambiguity({self.lengths[k] for k in each})
-        short = [row for row, k in enumerate(each) if self.lengths[k] <= self.fitting]
-        groups, exact, device = [], [True] * len(each), p.log_probs.device
+        lengths = [self.lengths[k] for k in examples.tolist()]
+        answers = [self.answers[k] for k in examples.tolist()]
+        for length in sorted(set(lengths)):
+            refuse_ambiguity(self.grammar, length)
+        every, exact, groups = range(len(lengths)), [True] * len(lengths), list[Group]()
+        short = [row for row in every if lengths[row] <= self.fitting]
         if short:
-            circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget, device)
-            known = [each[row] for row in short]
-            lengths, answers = [self.lengths[k] for k in known], [self.answers[k] for k in known]
-            groups.append(Group.of(None if len(short) == len(each) else short, circuit, lengths, answers))
-        for row in sorted(set(range(len(each))).difference(short)):
-            length, answer = self.lengths[each[row]], self.answers[each[row]]
-            scores = p.log_probs[row, :length].detach()
-            circuit, exact[row] = beam_circuit(self.grammar, self._algebra, scores, answer, self.beam)
-            groups.append(Group.of([row], circuit, [length], [answer]))
-        flags = torch.tensor(exact, dtype=torch.bool, device=device)
+            device = p.log_probs.device
+            circuit = value_circuit(self.grammar, self.semantics, self.fitting, self.budget, device)
+            known = [lengths[row] for row in short], [answers[row] for row in short]
+            groups.append(Group.of(None if len(short) == len(every) else short, circuit, *known))
+        for row in sorted(set(every).difference(short)):
+            algebra, scores = (
+                interpret(self.grammar, self.semantics),
+                p.log_probs[row, : lengths[row]].detach(),
+            )
+            circuit, exact[row] = beam_circuit(self.grammar, algebra, scores, answers[row], self.beam)
+            groups.append(Group.of([row], circuit, [lengths[row]], [answers[row]]))
+        flags = torch.tensor(exact, dtype=torch.bool, device=p.log_probs.device)
         return replace(p, support=tuple(groups), exact=flags)
 
     def describe(self) -> str:
@@ -105,21 +108,9 @@ class TablePlan(nn.Module):
 
     @cached_property
     def fitting(self) -> int:
-        """The greatest length whose tables fit: found out when a posterior is first asked for."""
-        return exact_length(self.grammar, self.semantics, max(self.lengths, default=0), self.budget)
-
-    @property
-    def _longest_fitting(self) -> int:
-        return max(length for length in self.lengths if length <= self.fitting)
-
-    @property
-    def _algebra(self) -> Interpretation:
-        return interpret(self.grammar, self.semantics)
-
-    def _refuse_ambiguity(self, lengths: set[int]) -> None:
-        for length in sorted(lengths - self._checked):
-            refuse_ambiguity(self.grammar, length)
-        self._checked |= lengths
+        """The longest example whose tables fit: found out when a posterior is first asked for."""
+        fitting = exact_length(self.grammar, self.semantics, max(self.lengths, default=0), self.budget)
+        return max((length for length in self.lengths if length <= fitting), default=0)
 
 
 def posterior(
