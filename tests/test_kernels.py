@@ -49,7 +49,7 @@ def test_programs_are_executed_and_judged(unique: Unique) -> None:
         want = execute_batch(tables, each, scenes[questions], unique)
         assert torch.equal(executed(tables.all, each, scenes[questions], *told), want)
         answers = want[torch.searchsorted(questions.sort().values, torch.arange(50)).clamp(max=199)]
-        right = judged(tables.all, each, questions, scenes, answers, *told)
+        right = judged(tables.all, each, (questions, scenes, answers), *told)
         assert torch.equal(right, want == answers[questions])
     assert 0 < right.sum() < 200
     unknown = torch.full((2, 3), 99)

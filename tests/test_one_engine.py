@@ -54,7 +54,6 @@ OF_ONE_TASK = {
     "ListPlan": "programs: a list of sentences",
     "exact_length": "part of the plan for formulas",
     "value_circuit": "the same",
-    "cached_result": "the same",
     "Memory": "part of the plan for programs; formulas have one only under MAPO",
     # what the network is shown
     "Pool": "one image for each symbol",

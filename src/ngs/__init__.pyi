@@ -83,7 +83,7 @@ from ngs.learning.metrics import Scores as Scores
 # A task of your own
 from ngs.experiments.run import train as train
 from ngs.networks.lenet import LeNet as LeNet
-from ngs.networks.sequence import SequenceNetwork as SequenceNetwork
+from ngs.networks.pointer import SequenceNetwork as SequenceNetwork
 from ngs.tasks.hwf.digits import embedded_digits as embedded_digits
 from ngs.tasks.settings import TaskSettings as TaskSettings
 from ngs.tasks.settings import WriterSettings as WriterSettings

@@ -95,55 +95,51 @@ def executed(
 
     `unique` says which action is taken to be which other.
     """
-    result = torch.empty(len(columns), dtype=torch.int64, device=columns.device)
-    _launch(tables, columns, (scenes, scenes, scenes), result, unique, constants, judges=False)
-    return result
+    return _launched(tables, columns, (scenes, scenes, scenes), torch.int64, *unique, constants)
 
 
 def judged(
     tables: Tables,
     columns: Tensor,
-    questions: Tensor,
-    scenes: Tensor,
-    answers: Tensor,
+    asked: tuple[Tensor, Tensor, Tensor],
     unique: tuple[int, int],
     constants: dict[str, int],
 ) -> Tensor:
-    """bool [program]: whether programs [program, time] give the answers to their questions [program].
+    """bool [program]: whether programs [program, time] give the answers to their questions.
 
-    `scenes` [question] and `answers` [question] are those of every question.
+    `asked` are the questions [program], and the scene and the answer of every question [question].
     """
-    result = torch.empty(len(columns), dtype=torch.bool, device=columns.device)
-    _launch(tables, columns, (questions, scenes, answers), result, unique, constants, judges=True)
-    return result
+    return _launched(tables, columns, asked, torch.bool, *unique, constants)
 
 
-def _launch(
+def _launched(
     tables: Tables,
     columns: Tensor,
     asked: tuple[Tensor, Tensor, Tensor],
-    result: Tensor,
-    unique: tuple[int, int],
+    dtype: torch.dtype,
+    unique: int,
+    instead: int,
     constants: dict[str, int],
-    judges: bool,
-) -> None:
+) -> Tensor:
     programs, time = columns.shape
+    result = torch.empty(programs, dtype=dtype, device=columns.device)
     if not programs:
-        return
+        return result
     # As many rows up and down from the bottom as a program has modules: none gets past the ends.
     stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
     with torch.cuda.device_of(columns):
         _execute[triton.cdiv(programs, BLOCK),](
             columns.contiguous(),
-            *(each.contiguous() for each in asked),
-            *(table.contiguous() for table in tables),
+            *(each.contiguous() for each in (*asked, *tables)),
             stack,
             result,
             programs,
             time,
-            *unique,
+            unique,
+            instead,
             **constants,
-            JUDGES=judges,
+            JUDGES=dtype == torch.bool,
             B=BLOCK,
             num_warps=BLOCK // 32,
         )
+    return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from math import inf
@@ -273,9 +272,11 @@ class Trainer:
 
     def _learn(self, lesson: Lesson, batch: Batch, rate: float) -> dict[str, Tensor]:
         """One step of the optimizer; the loss, and what else was measured."""
+        device = self.accelerator.device
         inputs = batch.inputs if self.augment is None else self.augment(batch.inputs, self.generator)
         self.network.train()
-        with self._autocast():
+        precision = self.settings.precision
+        with torch.autocast(device.type, precision, enabled=precision != torch.float32):
             output = self.network(inputs)
         loss: Loss = lesson.objective(output, batch)
         self.optimizer.zero_grad()
@@ -290,11 +291,6 @@ class Trainer:
         # NaN looks impossible to a chart and to back-search, which would report no loss at all: say it here.
         value = loss.value.detach() + sum(0 * part.detach().float().sum() for part in _tensors(output))
         return {"loss": value, **loss.measures}
-
-    def _autocast(self) -> Any:
-        if self.settings.precision == torch.float32:
-            return nullcontext()
-        return torch.autocast(self.accelerator.device.type, self.settings.precision)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the next step depends on: tensors, and where we are.

@@ -85,7 +85,8 @@ class Encoded:
     """who has read them"""
 
     def select(self, rows: Tensor) -> Encoded:
-        return replace(self, memory=self.memory.select(rows), state=of_rows(self.state, rows))
+        states, cells = (part[:, rows].contiguous() for part in self.state)
+        return replace(self, memory=self.memory.select(rows), state=(states, cells))
 
     def follow(self, before: Tensor) -> tuple[Tensor, Encoded]:
         """Scores of the next module [row, time, module] after each of `before` [row, time], and what follows.
@@ -170,6 +171,32 @@ class PointerNetwork(nn.Module):
         return scores, state
 
 
+class SequenceNetwork(nn.Module):
+    """Reads words, and gives the decoder that writes symbols: two LSTMs with attention (Luong et al. 2015).
+
+    Inputs are word numbers [example, word] from 0 to `words` - 1, with `ngs.PAD` after the end.
+
+    >>> import torch, ngs
+    >>> grammar = ngs.arithmetic_grammar()
+    >>> network = SequenceNetwork(words=5, symbols=len(grammar.symbols))
+    >>> decoder = network(torch.tensor([[4, 0, 2], [1, ngs.PAD, ngs.PAD]]))
+    >>> scores, _ = decoder.follow(torch.tensor([[ngs.PAD], [ngs.PAD]]))
+    >>> scores.shape  # of the first symbol
+    torch.Size([2, 1, 14])
+    """
+
+    def __init__(
+        self, words: int, symbols: int, *, size: Size = SIZES["small"], dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.network = PointerNetwork(words, symbols, size=size, copies=False, dropout=dropout)
+
+    def forward(self, words: Tensor) -> Encoded:
+        nothing_named = words.new_zeros((*words.shape, self.network.beginning)).float()
+        read: Encoded = self.network(Asked(words, nothing_named))
+        return read
+
+
 @torch.no_grad()
 def kernel_decoder(
     encoded: Encoded, multiset: Tensor, rule: KernelRule, dtype: torch.dtype = torch.float16
@@ -211,11 +238,6 @@ def _turned(weights: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
     return torch.stack([weight.T for weight in weights]).to(dtype)
 
 
-def of_rows(state: Recurrent, rows: Tensor) -> Recurrent:
-    """The recurrent states of some rows."""
-    return state[0][:, rows].contiguous(), state[1][:, rows].contiguous()
-
-
 def recurrent(lstm: nn.LSTM, inputs: Tensor, state: Recurrent) -> tuple[Tensor, Recurrent]:
     """Outputs [row, time, hidden] and the last state, from `inputs` [row, time, number] and the first."""
     if _by_kernels(lstm, inputs):
@@ -240,11 +262,9 @@ def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[T
 
 
 def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
-    if inputs.device.type not in ngs.kernels.DEVICES["lstm"]:
-        return False
-    if inputs.dtype != torch.float32 or inputs.dim() != 3:
-        return False
-    if torch.is_autocast_enabled("cuda") or not inputs.shape[1]:
+    there = inputs.device.type in ngs.kernels.DEVICES["lstm"]
+    single = inputs.dtype == torch.float32 and not torch.is_autocast_enabled("cuda")
+    if not (there and single and inputs.dim() == 3 and inputs.shape[1]):
         return False
     from ngs.kernels.lstm import takes
 

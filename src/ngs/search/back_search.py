@@ -103,18 +103,6 @@ def sample_corrections(
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
     of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
     `visit` is called with the states of all chains, first and after every step.
-
-    >>> from ngs import Arithmetic, Examples, arithmetic_grammar, independent, reasoner
-    >>> grammar = arithmetic_grammar()
-    >>> log_probs = torch.full((1, 3, 14), 0.01)
-    >>> log_probs[0, [0, 1, 2], grammar.encode("1+2")] = 0.87
-    >>> p = independent(grammar, log_probs.log())
-    >>> task = reasoner(grammar, Arithmetic, Examples.of([torch.zeros(3, 1)], [-1]))  # answer: -1
-    >>> generator = torch.Generator().manual_seed(0)
-    >>> z = p.best().symbols
-    >>> found = sample_corrections(z, p.score, task.edits, task.judge, ChainSettings(), generator)
-    >>> found.z.shape, bool(found.found)
-    (torch.Size([1, 3]), True)
     """
     now = State.of(z, score, edits, judge)
     visit(now)

@@ -29,7 +29,7 @@ from ngs.parsing.scores import check_normalised, check_scores
 from ngs.parsing.sentence import parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
-from ngs.search.compiled import BUDGET, exact_length, value_tables
+from ngs.search.compiled import BUDGET, check_cacheable, exact_length, value_tables
 from ngs.search.correction import (
     Action,
     Correction,
@@ -246,6 +246,7 @@ class Search:
 
     def _domain(self, part: Part) -> Sequence[Value] | None:
         """The values `part` could have at its length: the automatic inverse. None where unknown."""
+        check_cacheable(self.semantics)
         longest = len(self.log_probs)
         if not isinstance(part.symbol, Nonterminal):
             return None

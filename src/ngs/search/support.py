@@ -32,7 +32,7 @@ from ngs.reasoning.operation import Value, check_answers
 from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.back_search import Judge
 from ngs.search.beam import beam_circuit
-from ngs.search.compiled import BUDGET, exact_length, value_circuit
+from ngs.search.compiled import BUDGET, check_cacheable, exact_length, value_circuit
 from ngs.search.edits import Edits
 from ngs.search.memory import Memory
 
@@ -53,24 +53,22 @@ class Plan(Protocol):
         """What it does, and whether it is exact."""
 
 
-class TablePlan(nn.Module):
+@dataclass(frozen=True, eq=False)
+class TablePlan:
     """Tables where they fit the budget, and a beam of values for sentences that are too long for them."""
 
-    def __init__(
-        self,
-        grammar: Grammar,
-        semantics: Meaning,
-        lengths: Sequence[int],
-        answers: Sequence[Value],
-        budget: int = BUDGET,
-        beam: int = BEAM,
-    ) -> None:
-        super().__init__()
-        check_setting("beam", beam, beam >= 1, "at least one value of each span")
-        self.grammar, self.semantics, self.beam = grammar, semantics, beam
-        self.lengths, self.answers, self.budget = tuple(lengths), answers, budget
+    grammar: Grammar
+    semantics: Meaning
+    lengths: Sequence[int]
+    answers: Sequence[Value]
+    budget: int = BUDGET
+    beam: int = BEAM
+
+    def __post_init__(self) -> None:
+        check_setting("beam", self.beam, self.beam >= 1, "at least one value of each span")
+        check_cacheable(self.semantics)
         longest = max(self.lengths, default=0)
-        known = normal_form(grammar).lengths(longest)
+        known = normal_form(self.grammar).lengths(longest)
         for length in sorted(set(self.lengths)):
             if length not in known:
                 raise no_such_length(length, known, longest)

@@ -307,7 +307,7 @@ class SceneJudge:
 
         _check_shapes("questions", programs, questions)
         asked = questions, self.scenes, self.answers
-        return judged(self.tables.all, programs, *asked, _renamed(self.unique), _CONSTANTS)
+        return judged(self.tables.all, programs, asked, _renamed(self.unique), _CONSTANTS)
 
 
 _CONSTANTS = {
