@@ -6,6 +6,7 @@ that are too early or too late, rounding) is for tests/test_gpu.py and its like,
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ngs.grammar.constraint import Counting
 from ngs.grammar.padding import PAD
+from ngs.kernels import HAS_TRITON
 from ngs.networks.pointer import Encoded, PointerNetwork, Size, kernel_decoder
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.tasks.clevr import batched_execution as batched_programs
@@ -23,7 +25,6 @@ from ngs.tasks.clevr import language as language_module
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
-from tests.kernels import needs_the_interpreter, needs_triton, on_any_device, without_warnings
 from tests.networks import asked as asking
 from tests.tasks.clevr.programs import encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source
@@ -31,7 +32,16 @@ from tests.tasks.clevr.test_execution import random_scene, random_source
 if TYPE_CHECKING:
     from ngs.kernels.decoder import Decoder
 
-pytestmark = [needs_triton, needs_the_interpreter, on_any_device, without_warnings]
+pytestmark = [
+    pytest.mark.skipif(
+        not HAS_TRITON and os.environ.get("NGS_TRITON") != "required",
+        reason="needs Triton, which comes with PyTorch for GPUs; NGS_TRITON=required to fail without it",
+    ),
+    pytest.mark.skipif(torch.cuda.is_available(), reason="here the kernels are compiled"),
+    pytest.mark.usefixtures("kernels_on_any_device"),
+    # NumPy's, of what lanes that are masked or have no example compute.
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+]
 CPU = torch.device("cpu")
 
 

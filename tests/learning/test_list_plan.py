@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples
 from ngs.learning.methods import Posterior
 from ngs.search import support
-from ngs.search.support import Effort, ListPlan
+from ngs.search.support import ListPlan
 from tests.learning.tasks import IN_TURN, Case, decoded, language, objective
 
 NUMBER = 10
@@ -155,9 +154,3 @@ def test_it_says_what_it_does() -> None:
     exact, searching = (make(examples_of(0), **effort) for effort in ({}, {"enumerated": 1}))
     assert "summed for 100% of the examples, exact" in plan_of(exact).describe()
     assert "summed for 0% of the examples" in plan_of(searching).describe()
-
-
-@pytest.mark.parametrize("what", ["enumerated", "few", "samples", "fresh", "memory"])
-def test_each_number_is_at_least_one(what: str) -> None:
-    with pytest.raises(NGSError, match=f"{what} is 0; it must be at least 1"):
-        Effort(**{what: 0})

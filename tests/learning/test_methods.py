@@ -215,21 +215,6 @@ def test_settings_reach_the_methods() -> None:
     assert one.start is many.start is a_sample and many.chain is CHAIN and best.k == 7
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (k_best(0), "k is 0"),
-        (reinforce(samples=0), "samples is 0"),
-        (reinforce(decay=1.0), "decay is 1.0"),
-        (mapo(clip=1.5), "clip is 1.5"),
-        (mapo(size=0), "the size of a memory is 0"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(make: MakeMethod, message: str) -> None:
-    with pytest.raises(NGSError, match=message):
-        make(ONE_BY_ONE.examples(2))
-
-
 # In training
 
 

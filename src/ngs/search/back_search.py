@@ -103,6 +103,13 @@ def sample_corrections(
     A step proposes 1-BS(z) with probability lambda (never where there is none), and otherwise a random walk
     of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
     `visit` is called with the states of all chains, first and after every step.
+
+    >>> from ngs import Arithmetic, ReferenceJudge, Substitute, arithmetic_grammar
+    >>> grammar = arithmetic_grammar()
+    >>> z, judge = torch.tensor([grammar.encode("1+2")]), ReferenceJudge(grammar, Arithmetic, answers=[-1])
+    >>> generator, alike = torch.Generator().manual_seed(0), lambda rows, z: torch.zeros(len(z))
+    >>> sample_corrections(z, alike, Substitute(grammar, 3), judge, ChainSettings(), generator).found
+    tensor([True])
     """
     now = State.of(z, score, edits, judge)
     visit(now)

@@ -59,6 +59,9 @@ class Edit:
         """Whether one symbol takes the place of another."""
         return len(self.new) == 1 and self.old == self.new
 
+    def __str__(self) -> str:
+        return self.text
+
 
 def switches(sentence: Sentence, classes: Mapping[str, int]) -> Iterator[Edit]:
     """Every switch of two different symbols of one class: the reference of `edits.Switch`."""
