@@ -30,28 +30,17 @@ def of_method(make: Callable[..., Any]) -> Callable[..., Any]:
     "make, setting, value, message",
     [
         (Settings, "batch_size", 0, "the batch size is 0; it must be at least 1"),
-        *(
-            (Settings, "learning_rate", bad, f"the learning rate is {bad}; it must be")
-            for bad in (0.0, nan, inf)
-        ),
+        *((Settings, "learning_rate", bad, f"the learning rate is {bad};") for bad in (0.0, nan, inf)),
         (Settings, "weight_decay", -0.1, "the weight decay is -0.1"),
         (Settings, "averaging", 1.0, "averaging is 1.0"),
         (Settings, "seed", -1, "the seed is -1"),
         (Settings, "schedule", "constant", "the schedule is 'constant'; it must be a function"),
         (lesson, "steps", -1, "a: steps is -1"),
         (ChainSettings, "steps", -1, "steps is -1; it must be 0 or more"),
-        (
-            ChainSettings,
-            "back_search",
-            1.0,
-            r"back_search is 1.0; .* in \[0, 1\), or the chain cannot move on",
-        ),
+        (ChainSettings, "back_search", 1.0, r"it must be in \[0, 1\), or the chain cannot move on"),
         (ChainSettings, "back_search", -0.1, r"back_search is -0.1; it must be in \[0, 1\)"),
-        *(
-            (ChainSettings, "distance", bad, f"distance is {bad}; it must be positive")
-            for bad in (0.0, nan, inf)
-        ),
-        (ChainSettings, "epsilon", 0.0, "epsilon is 0.0; .* positive, or wrong states could not be left"),
+        *((ChainSettings, "distance", bad, f"distance is {bad}; .* positive") for bad in (0.0, nan, inf)),
+        (ChainSettings, "epsilon", 0.0, "it must be positive, or wrong states could not be left"),
         (ChainSettings, "epsilon", -1e-9, "epsilon is -1e-09; it must be positive"),
         *((Effort, name, 0, f"{name} is 0; it must be at least 1") for name in vars(Effort())),
         (of_method(k_best), "k", 0, "k is 0"),
