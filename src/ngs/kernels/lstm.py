@@ -54,10 +54,9 @@ def _advance(
     them; `weight` is W_hh transposed [H, 4H]. Behind the end of a row its state stays and its outputs are 0.
 
     Threads hand each other the state by `handed` [program, 2, R, H], one half of which is read while the
-    other is written: the first barrier of a step stands between the writing of a state and its reading, and
-    also between the reading of gates and what is written over them. The sums go by `summed` [program, R, 4H],
-    with a barrier of their own: to be read anew they need not stay with the threads that added them up, or
-    all that is computed from them would be moved to those threads and back.
+    other is written. The first barrier of a step separates the writing of a state from its reading, and the
+    reading of gates from what is written over them. The sums go by `summed` [program, R, 4H], with a barrier
+    of their own, so that they need not stay with the threads that added them up.
     """
     own = tl.arange(0, R)
     row = tl.program_id(0) * R + own

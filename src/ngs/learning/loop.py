@@ -125,12 +125,10 @@ def batch_taken(batch_size: int, examples: int, processes: int = 1) -> int:
 class Order:
     """Which examples each step sees: every epoch a new order, told by seed and epoch alone.
 
-    The position in it is the number of the step, so there is nothing else to keep for a resumed run. Every
-    batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and the network
-    meets few different numbers of inputs, for each of which a GPU library prepares itself anew. What is left
-    at the end of an epoch, less than a batch, is dropped: no example is in a batch twice. A batch is a
-    multiple of the processes that share it. It may begin with the longest: kernels that take some rows from
-    the first symbol to the last then end with them, where one long row would have kept short ones waiting.
+    Every batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and few
+    different numbers of inputs, for each of which a GPU library prepares itself anew. What is left at the end
+    of an epoch, less than a batch, is dropped. A batch is a multiple of the processes that share it. It may
+    begin with the longest: a kernel then takes long rows together, and no short one waits for them.
     """
 
     def __init__(
@@ -205,17 +203,13 @@ class Trainer:
             fused=device.type == "cuda",
         )
         self.network, self.optimizer = self.accelerator.prepare(network, adam)
-        self.average = (
-            AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(settings.averaging), use_buffers=True)  # type: ignore[no-untyped-call]
-            if settings.averaging
-            else None
-        )
-        if self.average is not None:
+        self.average: AveragedModel | None = None
+        if settings.averaging:
+            moving = get_ema_multi_avg_fn(settings.averaging)  # type: ignore[no-untyped-call]
+            self.average = AveragedModel(network, multi_avg_fn=moving, use_buffers=True)
             for module in self.average.modules():
-                if isinstance(
-                    module, nn.RNNBase
-                ):  # a copy's weights lie apart; cuDNN wants them side by side
-                    module.flatten_parameters()
+                if isinstance(module, nn.RNNBase):
+                    module.flatten_parameters()  # a copy's weights lie apart; cuDNN wants them side by side
         # Each process changes its own examples in its own way; dropout uses the global numbers.
         self.generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "augmentation"))
         torch.manual_seed(own_seed(settings.seed, "dropout"))

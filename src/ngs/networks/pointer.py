@@ -89,10 +89,7 @@ class Encoded:
         return replace(self, memory=self.memory.select(rows), state=(states, cells))
 
     def follow(self, before: Tensor) -> tuple[Tensor, Encoded]:
-        """Scores of the next module [row, time, module] after each of `before` [row, time], and what follows.
-
-        PAD in `before` stands for the beginning.
-        """
+        """As `PointerNetwork.follow`: scores, and the decoder of what follows."""
         scores, state = self.reader.follow(self.memory, self.state, before)
         return scores, replace(self, state=state)
 

@@ -166,12 +166,11 @@ class Phrases(nn.Module):
         return Candidates(row, self.in_order(z[row], changed))
 
     def turns(self, z: Tensor) -> Candidates:
-        """What turning a chain of linked phrases round makes.
+        """What turning a chain of linked phrases round makes, for each pair of phrases a and b.
 
         "A left of B behind C" becomes "C behind B left of A": the modifiers of the phrases a to b and the
-        links between them are put in the opposite order. Which end of a chain is which is the easiest
-        thing to get wrong consistently, and often no single switch or move puts it right. There is one turn
-        for each pair of phrases. A pair that no chain connects leaves the sentence as it is.
+        links between them are put in the opposite order, which often no single switch or move can do. A pair
+        that no chain connects leaves the sentence as it is.
         """
         ends = self._heads(z)
         phrase = ends.long().cumsum(1) - ends.long()  # of a modifier and of its head
