@@ -48,7 +48,6 @@ OF_ONE_TASK = {
     "lengths_of": "used by substitutions and by tables",
     "TableJudge": "judges formulas",
     "TableValues": "the same",
-    "_Layer": "the same",
     # the reasoner's plan
     "TablePlan": "formulas: a chart of values",
     "ListPlan": "programs: a list of sentences",

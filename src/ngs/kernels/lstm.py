@@ -265,7 +265,7 @@ class Layer(torch.autograd.Function):
                     H=hidden,
                     R=PLACES,
                     K=_chunk(turned, 32),
-                    num_warps=_warps(hidden),
+                    num_warps=max(1, hidden // UNITS_OF_A_WARP),
                     num_stages=3,
                 )
         ctx.save_for_backward(flat, input_weight, turned, gates, states, cells, counts)
@@ -305,7 +305,7 @@ class Layer(torch.autograd.Function):
                     H=hidden,
                     R=PLACES,
                     K=_chunk(turned, 64),
-                    num_warps=_warps(hidden),
+                    num_warps=max(1, hidden // UNITS_OF_A_WARP),
                     num_stages=4,
                 )
         d_inputs = None
@@ -326,7 +326,3 @@ def takes(lstm: nn.LSTM) -> bool:
 def _chunk(weight: Tensor, halves: int) -> int:
     """Of the numbers that a product adds up, how many are read at once: as many bytes of either kind."""
     return max(16, min(weight.shape[0], halves * 2 // weight.element_size()))
-
-
-def _warps(hidden: int) -> int:
-    return max(1, hidden // UNITS_OF_A_WARP)

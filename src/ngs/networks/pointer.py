@@ -58,27 +58,16 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What the decoder looks back at, for each of some rows."""
+class Encoded:
+    """Texts as the network has read them: the decoder of a distribution over programs, for some rows."""
 
     keys: Tensor
-    """[row, word, hidden]"""
     values: Tensor
     """[row, word, hidden]"""
     padding: Tensor
     """bool [row, word]"""
     keywords: Tensor
     """[row, word, module]"""
-
-    def select(self, rows: Tensor) -> Memory:
-        return Memory(self.keys[rows], self.values[rows], self.padding[rows], self.keywords[rows])
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """Questions as the network has read them: the decoder of a distribution over programs."""
-
-    memory: Memory
     state: Recurrent
     """of the LSTM that writes"""
     reader: PointerNetwork
@@ -86,11 +75,13 @@ class Encoded:
 
     def select(self, rows: Tensor) -> Encoded:
         states, cells = (part[:, rows].contiguous() for part in self.state)
-        return replace(self, memory=self.memory.select(rows), state=(states, cells))
+        words = (self.keys, self.values, self.padding, self.keywords)
+        keys, values, padding, keywords = (part[rows] for part in words)
+        return Encoded(keys, values, padding, keywords, (states, cells), self.reader)
 
     def follow(self, before: Tensor) -> tuple[Tensor, Encoded]:
         """As `PointerNetwork.follow`: scores, and the decoder of what follows."""
-        scores, state = self.reader.follow(self.memory, self.state, before)
+        scores, state = self.reader.follow(self, before)
         return scores, replace(self, state=state)
 
     def accelerated(self, constraint: Constraint[Any], given: Given) -> Decoder | None:
@@ -105,7 +96,7 @@ class Encoded:
 
     def _has_kernel(self) -> bool:
         """Whether a kernel can decode: in single precision with rounded products, and without dropout."""
-        network, keys = self.reader, self.memory.keys
+        network, keys = self.reader, self.keys
         single = keys.dtype == network.key.weight.dtype == torch.float32
         drops = network.training and network.dropout.p > 0
         there = keys.device.type in ngs.kernels.DEVICES["decoder"]
@@ -148,23 +139,24 @@ class PointerNetwork(nn.Module):
         values, state = recurrent_to_ends(self.encoder, embedded, padding)
         # Mixed precision ends here: the decoder is called later, with weights as they are.
         own = self.key.weight.dtype
-        memory = Memory(self.key(values).to(own), values.to(own), padding, asked.keywords)
-        return Encoded(memory, (state[0].to(own), state[1].to(own)), self)
+        states, cells = (part.to(own) for part in state)
+        keys, values = self.key(values).to(own), values.to(own)
+        return Encoded(keys, values, padding, asked.keywords, (states, cells), self)
 
-    def follow(self, memory: Memory, state: Recurrent, before: Tensor) -> tuple[Tensor, Recurrent]:
+    def follow(self, read: Encoded, before: Tensor) -> tuple[Tensor, Recurrent]:
         """Scores of the next module [row, time, module] after each of `before` [row, time].
 
-        PAD in `before` stands for the beginning. `memory` and `state` have one row for each of `before`.
+        PAD in `before` stands for the beginning.
         """
         inputs = self.module_embedding(torch.where(before == PAD, self.beginning, before))
-        hidden, state = recurrent(self.decoder, self.dropout(inputs), state)
-        attention = hidden @ memory.keys.transpose(1, 2)
-        attention = attention.masked_fill(memory.padding[:, None], -torch.inf).softmax(-1)
-        context = attention @ memory.values
+        hidden, state = recurrent(self.decoder, self.dropout(inputs), read.state)
+        attention = hidden @ read.keys.transpose(1, 2)
+        attention = attention.masked_fill(read.padding[:, None], -torch.inf).softmax(-1)
+        context = attention @ read.values
         combined = torch.tanh(self.combine(self.dropout(torch.cat([hidden, context], -1))))
         scores: Tensor = self.score(combined)
         if self.copy_gain is not None:
-            scores = scores + self.copy_gain * (attention @ memory.keywords)
+            scores = scores + self.copy_gain * (attention @ read.keywords)
         return scores, state
 
 
@@ -204,16 +196,16 @@ def kernel_decoder(
     """
     from ngs.kernels.decoder import Decoder, Read
 
-    network, memory = encoded.reader, encoded.memory
+    network = encoded.reader
     of_input, of_own, bias_input, bias_own = zip(*network.decoder.all_weights, strict=True)
     biases = torch.stack(bias_input) + torch.stack(bias_own)
     read = Read(
         first_states=encoded.state[0].contiguous(),
         first_cells=encoded.state[1].contiguous(),
-        keys=memory.keys.to(dtype).contiguous(),
-        values=memory.values.to(dtype).contiguous(),
-        padding=memory.padding.contiguous(),
-        keywords=memory.keywords.contiguous(),
+        keys=encoded.keys.to(dtype).contiguous(),
+        values=encoded.values.to(dtype).contiguous(),
+        padding=encoded.padding.contiguous(),
+        keywords=encoded.keywords.contiguous(),
         modules=multiset.contiguous(),
         inputs=torch.addmm(biases[0], network.module_embedding.weight, of_input[0].T),
         of_below=_turned(of_input[1:] or of_own[:1], dtype),  # a single layer has none below it

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, zip_longest
 
 import numpy as np
 import torch
@@ -101,7 +101,14 @@ class TableValues(nn.Module):
         places, table = _one_after_another(tables)
         levels = [list(level) for _, level in groupby(needed, key=lambda cell: cell[2])]
         words = levels.pop(0) if levels and levels[0][0][2] == 1 else []
-        self.layers = nn.ModuleList(_Layer(form, places, row, level) for level in levels)
+        edges = [_edges(form, places, row, level) for level in levels]
+        self.levels = [(len(level), len(some)) for level, some in zip(levels, edges, strict=True)]
+        """cells and edges of each length"""
+        flat = torch.tensor([*chain(*edges)], dtype=torch.long).view(-1, 4).T
+        self.parts = nn.Buffer(flat[:2].contiguous(), persistent=False)
+        """[2, edge]: the rows of the left and the right part"""
+        self.places = nn.Buffer(flat[2:, :, None].int().contiguous(), persistent=False)
+        """[2, edge, 1]: where the edge's table begins, and the length of its rows"""
         root_row = torch.full((self.time + 1,), self.rows)  # of no such length: a row that stays ABSENT
         for length in lengths:
             root_row[length] = row[form.start, 0, length]
@@ -130,51 +137,42 @@ class TableValues(nn.Module):
         rows[: len(self.word_position)] = self.word_value.gather(
             1, z.index_select(0, self.word_position).clamp_(min=0)
         )
-        for layer in self.layers:
-            layer(rows, self.table, self.ambiguous)
+        first, counts = len(self.word_position), [edges for _, edges in self.levels]
+        parts, places = torch.split(self.parts, counts, 1), torch.split(self.places, counts, 1)
+        for (number, _), (left, right), (offset, stride) in zip(self.levels, parts, places, strict=True):
+            entry = torch.addcmul(offset, rows.index_select(0, left), stride)
+            entry += rows.index_select(0, right)
+            made = self.table.index_select(0, entry.view(-1)).view_as(entry)
+            made = made.view(len(made) // number, number, -1)
+            if self.ambiguous:
+                made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
+            # At most one edge of a cell is left that is not ABSENT, which is zero.
+            torch.amax(made, 0, out=rows[first : first + number])
+            first += number
         return rows
-
-
-class _Layer(nn.Module):
-    """The edges into all cells of one length: the first of each cell, then the second of each, and so on.
-
-    A cell's edges are in the order of its steps. One that has fewer than others is given ABSENT edges.
-    """
-
-    def __init__(self, form: NormalForm, places: _Places, row: Mapping[Cell, int], level: list[Cell]) -> None:
-        super().__init__()
-        self.first, self.cells = row[level[0]], len(level)
-        absent = (len(row), len(row), 0, 0)
-        into = [
-            [
-                (row[left], row[right[0]], *places[cell[0], cell[2], number])
-                for number, (_, (left, *right)) in enumerate(splits(form, cell))
-            ]
-            for cell in level
-        ]
-        edges = [edge for rank in zip_longest(*into, fillvalue=absent) for edge in rank]
-        left_row, right_row, offset, stride = torch.tensor(edges).T.contiguous()
-        self.left = nn.Buffer(left_row, persistent=False)
-        self.right = nn.Buffer(right_row, persistent=False)
-        """[edge]: rows"""
-        self.offset = nn.Buffer(offset[:, None].int(), persistent=False)
-        self.stride = nn.Buffer(stride[:, None].int(), persistent=False)
-        """[edge, 1]: where the edge's table begins, and the length of its rows"""
-
-    def forward(self, rows: Tensor, table: Tensor, ambiguous: bool) -> None:
-        """Fill in the rows of this length, from those of shorter ones [row, sentence]."""
-        entry = torch.addcmul(self.offset, rows.index_select(0, self.left), self.stride)
-        entry += rows.index_select(0, self.right)
-        made = table.index_select(0, entry.view(-1)).view_as(entry)
-        made = made.view(len(made) // self.cells, self.cells, -1)
-        if ambiguous:
-            made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
-        # At most one edge of a cell is left that is not ABSENT, which is zero.
-        torch.amax(made, 0, out=rows[self.first : self.first + self.cells])
 
 
 _Places = dict[tuple[NormalSymbol, int, int], tuple[int, int]]
 """Where the table of each (symbol, length, step) begins, and the length of its rows."""
+
+
+_Edge = tuple[int, int, int, int]
+"""The rows of its two parts, where its table begins, and the length of the table's rows."""
+
+
+def _edges(form: NormalForm, places: _Places, row: Mapping[Cell, int], level: list[Cell]) -> list[_Edge]:
+    """The edges into all cells of one length: the first of each cell, then the second of each, and so on.
+
+    A cell's edges are in the order of its steps. One that has fewer than others is given ABSENT edges.
+    """
+    into = [
+        [
+            (row[left], row[right[0]], *places[cell[0], cell[2], number])
+            for number, (_, (left, *right)) in enumerate(splits(form, cell))
+        ]
+        for cell in level
+    ]
+    return [edge for rank in zip_longest(*into, fillvalue=(len(row), len(row), 0, 0)) for edge in rank]
 
 
 def _one_after_another(tables: Tables) -> tuple[_Places, Tensor]:

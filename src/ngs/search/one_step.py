@@ -98,21 +98,20 @@ def one_step_among(
             made.setdefault(edit.sentence, edit)
     near = list(made.values())
     here, *there = log_p([read.sentence, *(edit.sentence for edit in near)])
-    root, trace = "" if read.tree is None else name_of(read.tree), list[Event]()
+    root = "" if read.tree is None else name_of(read.tree)
 
-    def log(action: Action, number: int) -> None:
-        trace.append(Event(action, (), root, frozenset([target]), there[number] - here, near[number]))
+    def event(action: Action, number: int) -> Event:
+        return Event(action, (), root, frozenset([target]), there[number] - here, near[number])
 
-    queue = sorted((-log_prob, number) for number, log_prob in enumerate(there) if log_prob > -inf)
-    for _, number in queue:
-        log(Action.PUSH, number)
-    for _, number in queue:
-        log(Action.POP, number)
+    queue = [number for number, log_prob in enumerate(there) if log_prob > -inf]
+    queue.sort(key=lambda number: -there[number])
+    trace = [event(Action.PUSH, number) for number in queue]
+    for number in queue:
         tried = Evaluated.of(grammar, algebra, near[number].sentence)
-        if tried.value == target:
-            log(Action.ACCEPT, number)
+        right = tried.value == target
+        trace += [event(Action.POP, number), event(Action.ACCEPT if right else Action.REFUSE, number)]
+        if right:
             return Correction(read, target, tried, near[number], tuple(trace))
-        log(Action.REFUSE, number)
     return Correction(read, target, None, None, tuple(trace))
 
 
