@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples
 from ngs.learning.methods import Posterior
 from ngs.search import support
 from ngs.search.support import ListPlan
-from tests.learning.tasks import IN_TURN, Case, decoded, language, objective
+from tests.learning.tasks import IN_TURN, Case, decoded, language
 
 NUMBER = 10
 EXHAUSTIVE = {"enumerated": 1, "samples": 60, "fresh": 1000, "memory": 60}
@@ -112,20 +111,6 @@ def test_what_is_kept_is_used_and_not_forgotten(seed: int) -> None:
     for example in range(NUMBER):
         found = stored(case, example)
         assert len(found) == len(set(found)) and set(found) <= set(case.right(example))
-
-
-def test_it_goes_on_where_it_was(seed: int) -> None:
-    cases = [make(examples_of(seed), seed, enumerated=1, samples=2, fresh=2, memory=2) for _ in range(2)]
-    first, second = (objective(Posterior(), case.reasoner, number) for number, case in enumerate(cases))
-    output = cases[0].network(cases[0].batch.inputs.double())
-    for _ in range(3):
-        first(output, cases[0].batch)
-    assert (plan_of(cases[0]).memory.stored != PAD).any()
-    second.load_state_dict(first.state_dict())
-    second.generator.set_state(first.generator.get_state())
-    losses = [[each(output, cases[0].batch).value.item() for _ in range(4)] for each in (first, second)]
-    assert losses[0] == losses[1]
-    assert torch.equal(plan_of(cases[0]).memory.stored, plan_of(cases[1]).memory.stored)
 
 
 def test_examples_are_enumerated_in_parts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
