@@ -127,6 +127,8 @@ def _task_of(name: Any, file: Any, origin: Path) -> Trainable:
 def read_facts(path: Path) -> Any:
     """The JSON of a run's file; a DataError naming it where there is none."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            raise DataError(f"{path} is no file; give the folder of a run, as `ngs train` makes it")
         if path.is_file() and path.stat().st_size > MOST_BYTES:
             raise DataError(f"{path} has more than {MOST_BYTES:,} bytes, which no run writes; train anew")
         return json.loads(path.read_text(encoding="utf-8"))
