@@ -8,7 +8,7 @@ import torch
 
 from ngs.experiments.report.outcome import read_run
 from ngs.tasks.clevr.correction import correct
-from ngs.tasks.clevr.equivalence import equivalent
+from ngs.tasks.clevr.noun_phrases import equivalent
 from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.report.report import QuestionReadings, QuestionSearches
 from ngs.tasks.report.searches import MULTI_STEP, ONE_STEP, Fate

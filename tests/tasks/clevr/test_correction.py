@@ -19,11 +19,10 @@ from ngs.search.correction import Action, distinct
 from ngs.search.edits import Edits
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms, correct, tidy_edits
-from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import execute, spoken, trace
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.language import Programs
-from ngs.tasks.clevr.noun_phrases import rearrangements, switches
+from ngs.tasks.clevr.noun_phrases import equivalent, rearrangements, switches
 from ngs.tasks.clevr.program import MODULES, Program
 from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, steps_of, why_undefined
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, program_of

@@ -27,9 +27,9 @@ from ngs.reasoning.operation import Value
 from ngs.search import correction
 from ngs.search.correction import Action, Correction, Edit, Event
 from ngs.search.one_step import one_step_among
-from ngs.tasks.clevr.equivalence import Form, normal
 from ngs.tasks.clevr.execution import Type, modules, spoken
 from ngs.tasks.clevr.language import CLOSES, RANK, TidyPrograms
+from ngs.tasks.clevr.noun_phrases import Form, normal
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading

@@ -12,7 +12,7 @@ from ngs.tasks.trainable import MetricsView, Source, Trainable
 if TYPE_CHECKING:
     import torch
 
-    from ngs.tasks.clevr.playground.view import AskingView
+    from ngs.tasks.clevr.playground.asking_api import AskingView
     from ngs.tasks.clevr.preparation import PreparedQuestions
     from ngs.tasks.clevr.scores import ProgramScores
     from ngs.tasks.costs.step_cost import StepCost
@@ -91,7 +91,7 @@ class ReadingQuestions(Trainable):
         return QUICK if quick else FULL
 
     def playground(self, server: Server) -> AskingView:
-        from ngs.tasks.clevr.playground.view import AskingView
+        from ngs.tasks.clevr.playground.asking_api import AskingView
 
         return AskingView(server)
 

@@ -1,13 +1,15 @@
-"""Questions about scenes: the scenes, the program and the answer of a question, and its correction."""
+"""The tab to ask about scenes in: scenes, the program and the answer of a question, and its correction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
 from math import exp
+from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, HTTPException, Response
+from fastapi import Path as InPath
 
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
 from ngs.tasks.clevr.execution import Step
@@ -19,11 +21,13 @@ from ngs.tasks.clevr.playground.asked_scenes import (
     SceneView,
     asked_scenes,
 )
+from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program_text import Executed, answer_facts, objects_of, shown_value
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.playground.limits import Slots
 from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.playground.view import View
 
 ALTERNATIVES = 5
 """Other programs of a question that are shown."""
@@ -41,7 +45,7 @@ UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no su
 UNREAD: dict[int | str, dict[str, Any]] = {409: {"description": "No network reads questions yet."}}
 
 
-SceneId = Annotated[int, Path(ge=0, description="Of the scene.", examples=[0])]
+SceneId = Annotated[int, InPath(ge=0, description="Of the scene.", examples=[0])]
 
 
 class Question(Message):
@@ -138,6 +142,24 @@ class QuestionCorrected(Outcome):
     evidence: float = part("p(answer | question), or what is known of it at least.")
     exact: bool = part("Whether all programs were looked at, not only likely ones.")
     looked_at: int = part("How many programs were looked at.")
+
+
+class AskingView(View):
+    """Answers questions, and corrects their programs."""
+
+    tab = "ask"
+    otherwise = "questions cannot be asked"
+    reader: QuestionReader | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.reader is not None
+
+    def load(self, run: Path) -> None:
+        self.reader = load_reader(run)
+
+    def router(self) -> APIRouter:
+        return asking_router(lambda: self.reader, self.server.jobs)
 
 
 def asking_router(reader: Callable[[], QuestionReader | None], jobs: Slots) -> APIRouter:
