@@ -99,21 +99,21 @@ def ask(
         given = GivenScene(f"seen in {image}", seen.scene)
     reader = _reader(run, lenient)
     reading = reader.read(question, top)
-    answers = [Executed.of(each.program, given.scene, reader.unique) for each in reading.programs]
+    likeliest, *others = [Executed.of(each.program, given.scene, reader.unique) for each in reading.programs]
     if svg is not None:
-        write_drawing(svg, drawn_program(question, answers[0]))
+        write_drawing(svg, drawn_program(question, likeliest))
     if picture is not None and seen is not None:
-        write_annotated(picture, seen, about_objects(answers[0].steps))
+        write_annotated(picture, seen, about_objects(likeliest.steps))
     if as_json:
-        print_json(_facts(reading, given, answers))
+        print_json(_facts(reading, given, [likeliest, *others]))
         return
     console = plain_console()
     _tell_scene(console, given)
-    tell(console, f"answer: {answers[0].told}\n")
-    tell(console, f"program ({reading.programs[0].probability:.1%})\n{program_tree(answers[0])}")
-    if len(answers) > 1:
+    tell(console, f"answer: {likeliest.told}\n")
+    tell(console, f"program ({reading.programs[0].probability:.1%})\n{program_tree(likeliest)}")
+    if others:
         tell(console, "\nless likely programs")
-    for each, executed in zip(reading.programs[1:], answers[1:], strict=True):
+    for each, executed in zip(reading.programs[1:], others, strict=True):
         tell(console, f"  {each.probability:6.1%}  {' '.join(each.program)} = {executed.told}")
     _tell_unseen(console, reading)
     for path in (svg, picture):
@@ -175,9 +175,6 @@ def _reader(run: Path, is_lenient: bool) -> QuestionReader:
     return replace(reader, unique=lenient) if is_lenient else reader
 
 
-# The scene
-
-
 @dataclass(frozen=True)
 class GivenScene:
     """The scene that is spoken of."""
@@ -204,9 +201,6 @@ def scene_given(path: Path | None, image_index: int | None, number: int | None) 
 def _tell_scene(console: Console, given: GivenScene) -> None:
     things = "".join(f"\n  {description(thing)}" for thing in given.scene.things) or " no objects"
     tell(console, f"{given.title}{given.hint}:{things}\n")
-
-
-# What is told
 
 
 def _tell_unseen(console: Console, reading: QuestionReading) -> None:

@@ -65,7 +65,8 @@ class RightPrograms:
     @property
     def shares(self) -> list[float]:
         """p(z|x,y) of each"""
-        return [exp(each.log_prob - self.log_evidence) for each in self.programs]
+        log_evidence = self.log_evidence
+        return [exp(each.log_prob - log_evidence) for each in self.programs]
 
     def place(self, program: Program) -> int:
         """Which of them means the same as a right program."""
@@ -235,9 +236,6 @@ _RANK = dict(zip(MODULES, RANK.tolist(), strict=True))
 _CLOSES = dict(zip(MODULES, CLOSES.tolist(), strict=True))
 """Whether a module ends a noun phrase."""
 _GROUP = dict(zip(MODULES, symbol_classes(GRAMMAR), strict=True))
-
-
-# All that give the answer
 
 
 def _right_programs(

@@ -48,6 +48,9 @@ class QuestionRecord:
     """what the source calls it"""
 
 
+Records = Iterable[QuestionRecord]
+
+
 @dataclass(frozen=True)
 class NotUnderstood:
     """A question that the dictionary has no modules for."""
@@ -86,7 +89,7 @@ class Questions:
     """int32 [question]: what its source calls it"""
 
     @classmethod
-    def of(cls, records: Iterable[QuestionRecord], vocabulary: Sequence[str] | None = None) -> Questions:
+    def of(cls, records: Records, vocabulary: Sequence[str] | None = None) -> Questions:
         """The records as arrays. Those that the dictionary refuses stay, without modules.
 
         The vocabulary is made of the records' own words where none is given.
@@ -192,13 +195,7 @@ class VisualQuestions:
     """its words are numbered by the vocabulary of `train`"""
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        scenes: Sequence[Scene],
-        train: Iterable[QuestionRecord],
-        validation: Iterable[QuestionRecord],
-    ) -> VisualQuestions:
+    def of(cls, name: str, scenes: Sequence[Scene], train: Records, validation: Records) -> VisualQuestions:
         learned = Questions.of(train)
         return cls(name, tuple(scenes), learned, Questions.of(validation, learned.vocabulary))
 

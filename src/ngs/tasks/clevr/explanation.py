@@ -94,9 +94,6 @@ def program_box(executed: Executed) -> Box:
     return text.stacked(executed.program) if executed.steps is None else box(executed.steps)
 
 
-# What gives the answer
-
-
 def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
     found, answer = correction.alternatives, correction.answer
     looked_at = f"all {found.of:,} programs" if found.exact else f"the {found.of:,} programs that were tried"
@@ -116,9 +113,6 @@ def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
             f"{place} likelier program{'s give' if place > 1 else ' gives'} {answer} as well: "
             f"this correction may be right for the wrong reason"
         )
-
-
-# Objects
 
 
 def _draw_objects(chosen: Collection[int], scene: Scene, group: ElementTree.Element, y: float) -> None:

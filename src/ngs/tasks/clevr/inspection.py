@@ -93,9 +93,6 @@ def inspect(data: VisualQuestions) -> Inspection:
     )
 
 
-# The questions of one part
-
-
 def _part(questions: Questions, tables: SceneTables) -> PartInspection:
     programmed, answered = questions.programs.lengths > 0, questions.answers != NO_ANSWER
     comparable, checkable = programmed & questions.understood, programmed & answered
@@ -117,9 +114,6 @@ def _part(questions: Questions, tables: SceneTables) -> PartInspection:
         right_answers=int((checkable & right).sum()),
         wrong_answers=numbers(checkable & ~right),
     )
-
-
-# Counts
 
 
 def _counts(parts: Iterable[Iterable[str]], order: Sequence[str] | None = None) -> tuple[Count, ...]:
@@ -150,9 +144,6 @@ def _new_words(questions: Questions) -> dict[str, int]:
     flat = questions.spelling.flat
     counted = Counter(flat[flat >= questions.known].tolist())
     return {questions.lexicon[number]: count for number, count in counted.most_common()}
-
-
-# Repetitions
 
 
 def _repeated(data: VisualQuestions) -> tuple[int, ...]:

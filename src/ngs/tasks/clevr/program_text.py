@@ -27,9 +27,6 @@ _RELATED = {
 }
 
 
-# Values
-
-
 def description(thing: Thing) -> str:
     """`small red rubber cube`"""
     return " ".join(thing.attributes.values())
@@ -70,9 +67,6 @@ def shown_answer(value: str | Special) -> str:
 
 def _counted(number: int) -> str:
     return f"{number} object{'s' if number != 1 else ''}"
-
-
-# Undefined
 
 
 def steps_of(step: Step) -> Iterator[Step]:
@@ -117,9 +111,6 @@ def noun_phrase(step: Step) -> str:
     one, other = map(noun_phrase, step.arguments)
     both = f"either {one} or {other}" if step.module == "union" else f"both {one} and {other}"
     return f"{noun} that is {both}"
-
-
-# Whole programs
 
 
 @dataclass(frozen=True)
