@@ -190,7 +190,7 @@ def test_without_grammar_a_program_need_not_type_check() -> None:
     wrong = [each for each in found if each.first.steps is None]
     assert wrong
     for correction in wrong:
-        assert correction.first.answer is UNDEFINED and correction.first.fault is not None
+        assert correction.first.answer is None and correction.first.fault is not None
         assert correction.first.fault.startswith("the program does not type-check: position")
         assert all(module in as_text(correction) for module in correction.first.program)
         ElementTree.fromstring(drawn_correction(correction))

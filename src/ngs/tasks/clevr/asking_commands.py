@@ -20,7 +20,7 @@ from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.preparation import load_reader
-from ngs.tasks.clevr.program_text import Executed, answer_facts, description
+from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
@@ -216,14 +216,14 @@ def _facts(reading: QuestionReading, given: GivenScene, answers: list[Executed])
         "question": reading.text,
         "scene": given.title,
         "objects": [description(thing) for thing in given.scene.things],
-        "answer": answer_facts(answers[0].answer),
+        "answer": answers[0].answer,
         "modules": [{"module": module, "phrase": phrase} for module, phrase in reading.understood.reading],
         "unseen": list(reading.unseen),
         "programs": [
             {
                 "program": list(each.program),
                 "probability": each.probability,
-                "answer": answer_facts(executed.answer),
+                "answer": executed.answer,
                 "fault": executed.fault,
                 "steps": executed.steps and step_facts(executed.steps),
             }
@@ -238,6 +238,6 @@ def step_facts(step: Step) -> dict[str, Any]:
     if value is not UNDEFINED and gives is Type.OBJECTS:
         value = sorted(value)
     elif gives is not Type.OBJECT:
-        value = answer_facts(spoken(value))
+        value = spoken(value)
     arguments = [step_facts(argument) for argument in step.arguments]
     return {"module": step.module, "value": None if value is UNDEFINED else value, "arguments": arguments}

@@ -43,8 +43,6 @@ BEAM = 64
 AT_ONCE = 256
 """Programs whose probabilities are computed together."""
 
-Edits = Callable[[Program], Iterator[Edit]]
-
 
 @dataclass(frozen=True)
 class RightPrograms:
@@ -152,7 +150,7 @@ def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
 # Edits
 
 
-def edits_of(reader: QuestionReader) -> Edits:
+def edits_of(reader: QuestionReader) -> Callable[[Program], Iterator[Edit]]:
     """What one step of back-search could change in training: in the tidy language more than the paper's."""
     tidy = isinstance(reader.language, TidyPrograms)
     return partial(tidy_edits, moves=reader.moves) if tidy else switches

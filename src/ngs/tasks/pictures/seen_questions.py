@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from ngs.errors import DataError, NGSError, ParseError
-from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.dataset import QuestionRecord
 from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program import Program
@@ -144,5 +143,4 @@ def _answer(program: Program | None, scene: Scene | None, unique: Unique) -> str
     """None where it is undefined."""
     if program is None or scene is None:
         return None
-    answer = Executed.of(program, scene, unique).answer
-    return None if isinstance(answer, Special) else answer
+    return Executed.of(program, scene, unique).answer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from math import exp
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +21,7 @@ from ngs.tasks.clevr.playground.asked_scenes import (
     asked_scenes,
 )
 from ngs.tasks.clevr.preparation import load_reader
-from ngs.tasks.clevr.program_text import Executed, answer_facts, objects_of, shown_value
+from ngs.tasks.clevr.program_text import Executed, objects_of, shown_value
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.playground.limits import Slots
@@ -279,26 +278,24 @@ def _neighbours(correction: ProgramCorrection) -> Iterator[NeighbourLine]:
 
 def _line(executed: Executed, log_prob: float) -> dict[str, Any]:
     """The parts of a `ProgramLine`."""
-    answer = answer_facts(executed.answer)
-    return {"program": " ".join(executed.program), "probability": exp(log_prob), "answer": answer}
+    program = " ".join(executed.program)
+    return {"program": program, "probability": exp(log_prob), "answer": executed.answer}
 
 
 def _outcome(executed: Executed) -> dict[str, Any]:
     """The parts of an `Outcome`."""
-    return {"answer": answer_facts(executed.answer), "fault": executed.fault, "program": _tree(executed)}
+    return {"answer": executed.answer, "fault": executed.fault, "program": _tree(executed)}
 
 
 def _tree(executed: Executed) -> StepNode | None:
-    numbers = count()
-
     def node(step: Step) -> StepNode:
-        number, objects = next(numbers), objects_of(step)
+        objects = objects_of(step)
         return StepNode(
-            id=number,
+            id=step.position,
             module=step.module,
             value=shown_value(step, executed.scene),
             objects=None if objects is None else sorted(objects),
-            arguments=[node(argument) for argument in step.arguments],
+            arguments=list(map(node, step.arguments)),
         )
 
     return None if executed.steps is None else node(executed.steps)
