@@ -87,52 +87,46 @@ Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 def executed(tables: Tables, columns: Tensor, scenes: Tensor, constants: dict[str, int]) -> Tensor:
     """Answers int64 [program] to programs [program, time] about scenes [program]."""
-    result = torch.empty(len(columns), dtype=torch.int64, device=columns.device)
-    _launch(tables, columns, (scenes, scenes, scenes), result, constants, judges=False)
-    return result
+    return _launched(tables, columns, (scenes, scenes, scenes), torch.int64, constants)
 
 
 def judged(
     tables: Tables,
     columns: Tensor,
-    questions: Tensor,
-    scenes: Tensor,
-    answers: Tensor,
+    asked: tuple[Tensor, Tensor, Tensor],
     constants: dict[str, int],
 ) -> Tensor:
-    """bool [program]: whether programs [program, time] give the answers to their questions [program].
+    """bool [program]: whether programs [program, time] give the answers to their questions.
 
-    `scenes` [question] and `answers` [question] are those of every question.
+    `asked` are the questions [program], and the scene and the answer of every question [question].
     """
-    result = torch.empty(len(columns), dtype=torch.bool, device=columns.device)
-    _launch(tables, columns, (questions, scenes, answers), result, constants, judges=True)
-    return result
+    return _launched(tables, columns, asked, torch.bool, constants)
 
 
-def _launch(
+def _launched(
     tables: Tables,
     columns: Tensor,
     asked: tuple[Tensor, Tensor, Tensor],
-    result: Tensor,
+    dtype: torch.dtype,
     constants: dict[str, int],
-    judges: bool,
-) -> None:
+) -> Tensor:
     programs, time = columns.shape
+    result = torch.empty(programs, dtype=dtype, device=columns.device)
     if not programs:
-        return
+        return result
     # As many rows up and down from the bottom as a program has modules: none gets past the ends.
     stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
     with torch.cuda.device_of(columns):
         _execute[triton.cdiv(programs, BLOCK),](
             columns.contiguous(),
-            *(each.contiguous() for each in asked),
-            *(table.contiguous() for table in tables),
+            *(each.contiguous() for each in (*asked, *tables)),
             stack,
             result,
             programs,
             time,
             **constants,
-            JUDGES=judges,
+            JUDGES=dtype == torch.bool,
             B=BLOCK,
             num_warps=BLOCK // 32,
         )
+    return result

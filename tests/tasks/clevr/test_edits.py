@@ -19,7 +19,6 @@ from ngs.reasoning.operation import Special
 from ngs.search.back_search import ChainSettings, back_search
 from ngs.search.correction import Edit
 from ngs.search.edits import Edits
-from ngs.search.multi_step import ListedEdits
 from ngs.search.one_step import one_step_among
 from ngs.tasks.clevr import correction
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
@@ -31,6 +30,7 @@ from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.semantics import lenient
 from tests.search.edits_contract import (
     Language,
+    ListedEdits,
     chains,
     check_chain,
     check_reference,

@@ -285,7 +285,8 @@ class SceneJudge:
         from ngs.kernels.program_execution import judged
 
         _check_shapes("questions", programs, questions)
-        return judged(self.tables, programs, questions, self.scenes, self.answers, _CONSTANTS)
+        asked = questions, self.scenes, self.answers
+        return judged(self.tables, programs, asked, _CONSTANTS)
 
 
 _CONSTANTS = {

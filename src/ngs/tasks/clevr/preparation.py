@@ -85,6 +85,26 @@ class PreparedQuestions(PreparedAnswers):
     def result_facts(self) -> dict[str, Any]:
         return {"not_understood": len(self.parts.train.not_understood)}
 
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> QuestionReadings:
+        every: Part = getattr(self.parts, part)
+        of, scenes, unread = len(every.questions), self.parts.data.scenes, len(every.not_understood)
+        chosen = some_of(of, limit)
+        reader = load_reader(run, file)
+        made = Part.of(every.questions.select(chosen), every.judge.tables.to("cpu"), reader.language)
+        reasoner = made.reasoner(self.settings.edits)
+        return QuestionReadings(
+            GRAMMAR,
+            reasoner,
+            reader.network,
+            read_all(reader.network, reasoner),
+            of,
+            chosen,
+            reader=reader,
+            part=made,
+            scenes=scenes,
+            not_understood=unread,
+        )
+
 
 def evaluate(
     settings: TrainCLEVR, run: Path, data: str | None, device: torch.device
@@ -106,22 +126,6 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     vocabulary = tuple(facts["vocabulary"])
     language, unique = LANGUAGES[settings.grammar](), UNIQUE[settings.unique]
     return QuestionReader(network, vocabulary, language, unique, settings.moves)
-
-
-def readings(
-    run: Path, file: str, settings: TrainCLEVR, parts: Parts[Any, Any], part: str, limit: int | None
-) -> QuestionReadings:
-    """What a network of a run makes of at most `limit` questions of a part; the same ones each time."""
-    every: Part = getattr(parts, part)
-    chosen = some_of(len(every.questions), limit)
-    reader = load_reader(run, file)
-    made = Part.of(every.questions.select(chosen), every.judge.tables.to("cpu"), reader.language)
-    reasoner = made.reasoner(settings.edits)
-    reading, scenes, unread = read_all(reader.network, reasoner), parts.data.scenes, len(every.not_understood)
-    of = len(every.questions)
-    return QuestionReadings(
-        GRAMMAR, reasoner, reader.network, reading, of, chosen, reader, made, scenes, unread
-    )
 
 
 def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:

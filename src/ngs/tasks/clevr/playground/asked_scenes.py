@@ -149,10 +149,10 @@ def _rendered(asked: AskedScene) -> tuple[bytes, list[PictureBox | None]]:
     """From where the scene was looked at."""
     camera = torch.tensor([fitted_camera(asked.scene)])
     rendering = render([asked.scene], camera, torch.Generator().manual_seed(asked.number))
-    edges, seen = boxes(rendering.instances, len(asked.scene.things))
+    edges, seen = (each[0, : len(asked.scene.things)] for each in boxes(rendering.instances))
     file = BytesIO()
     Image.fromarray(rendering.images[0].permute(1, 2, 0).contiguous().numpy()).save(file, "PNG")
-    shown = zip((edges[0] / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen[0].tolist(), strict=True)
+    shown = zip((edges / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen.tolist(), strict=True)
     return file.getvalue(), [
         None if pixels < LEAST_SEEN else PictureBox(left=x, top=y, width=right - x, height=bottom - y)
         for (x, y, right, bottom), pixels in shown
