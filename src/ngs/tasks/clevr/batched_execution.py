@@ -102,8 +102,10 @@ def _payloads(taken: Type) -> int:
 
 
 def _values(name: str, unique: Unique) -> tuple[int, ...]:
-    """By the payload of the first argument, which filters, set operations and comparisons hand on; none where
-    they depend on the scene."""
+    """By the payload of the first argument, which filters, set operations and comparisons hand on.
+
+    Empty where they depend on the scene.
+    """
     module = modules()[name]
     kind = _Kind[module.gives.name]
     if name in _OF_SCENE:

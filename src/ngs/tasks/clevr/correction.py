@@ -217,7 +217,7 @@ def _turns(program: Program, phrases: _Phrases) -> Iterator[Edit]:
 
 
 def _arranged(program: Program, phrases: _Phrases, old: tuple[int, ...], text: str) -> Edit:
-    """The modules as noun phrases have them, filters in their order; `old` are those to be followed."""
+    """The program in the order of the phrases, filters sorted; `old` are the positions to follow."""
     tidied = ((*sorted(filters, key=lambda k: _RANK[program[k]]), end) for filters, end in phrases)
     origin = [k for phrase in tidied for k in phrase]
     return Edit(tuple(program[k] for k in origin), old, tuple(map(origin.index, old)), text)

@@ -219,8 +219,8 @@ class Balance:
     """How often each form of question has been asked, and each answer been given to it.
 
     Forms are asked by their weights. Within a form, yes and no, the values of an attribute, and the numbers
-    by SHARES are wanted equally often. An answer with too large a part of all answers is not to be had until
-    others have caught up.
+    by SHARES are wanted equally often. An answer that has too large a share of all
+    answers waits until others have caught up.
     """
 
     def __init__(self, random: Random) -> None:
@@ -229,11 +229,11 @@ class Balance:
         self.answers: defaultdict[Form, Counter[int]] = defaultdict(Counter)
 
     def form(self, forms: Iterable[Form]) -> Form | None:
-        """That of the forms which is most behind, nearly; None if there is none."""
+        """The form that is most behind, nearly; None if there are no forms."""
         return min(forms, key=lambda form: self._jittered(self.forms[form]) / form.weight, default=None)
 
     def answer(self, form: Form, answers: Iterable[int]) -> int | None:
-        """That of the answers which is most behind, nearly; None if none is due."""
+        """The answer that is most behind, nearly; None if none is due."""
         used = self.answers[form]
         total = used.total() + 1
         due = [answer for answer in answers if used[answer] < START + _SHARES[answer][1] * total]
