@@ -219,8 +219,8 @@ class Balance:
     """How often each form of question has been asked, and each answer been given to it.
 
     Forms are asked by their weights. Within a form, yes and no, the values of an attribute, and the numbers
-    by SHARES are wanted equally often. An answer that has too large a share of all
-    answers waits until others have caught up.
+    by SHARES are wanted equally often. An answer that has too large a share of all answers waits until others
+    have caught up.
     """
 
     def __init__(self, random: Random) -> None:
