@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ngs.errors import DataError
 from ngs.tasks.hwf.dataset import value_of
-from ngs.tasks.hwf.listing import LONGEST, Entry, Place, Problem, as_entry, faults, label, objects
+from ngs.tasks.hwf.listing import LONGEST, Entry, Place, as_entry, faults, label, objects
 
 HERE = Place("list.json", 3, 2)
 ENTRIES = st.dictionaries(st.text(max_size=4), st.none() | st.integers() | st.text(max_size=4), max_size=3)
@@ -145,8 +145,3 @@ def test_the_longest_formula_is_read() -> None:
 )
 def test_the_folder_of_an_image_is_its_label(image, symbol) -> None:
     assert label(image) == symbol
-
-
-def test_a_problem_names_file_line_entry_and_formula() -> None:
-    assert str(Problem(HERE, "is wrong", "train_1")) == "list.json, line 3, entry 2 (train_1): is wrong"
-    assert str(Problem(HERE, "is wrong")) == "list.json, line 3, entry 2: is wrong"

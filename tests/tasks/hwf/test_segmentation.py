@@ -133,28 +133,25 @@ def test_wide_runs_have_no_advantage() -> None:
 # Refusals
 
 
-def test_paper_alone_is_refused(network) -> None:
-    grain = np.random.default_rng(0).normal(230, 6, (80, 200)).astype(np.uint8)
-    for page in (page_with(), np.zeros((50, 90), dtype=np.uint8), grain):
-        with pytest.raises(DataError, match="there is no ink in it"):
-            read_line(page, network)
+NO_INK, MANY_PIECES = "there is no ink in it", r"its ink falls into [0-9,]+ pieces"
+RANDOM = np.random.default_rng(0)
 
 
-def test_two_lines_are_refused(network) -> None:
-    page = np.concatenate([written_line("6-2*3"), written_line("4+8-1")])
-    with pytest.raises(DataError, match="it shows 2 lines of writing"):
+@pytest.mark.parametrize(
+    "page, why",
+    [
+        (page_with(), NO_INK),
+        (np.zeros((50, 90), dtype=np.uint8), NO_INK),
+        (RANDOM.normal(230, 6, (80, 200)).astype(np.uint8), NO_INK),
+        (RANDOM.integers(0, 256, (300, 300), dtype=np.uint8), MANY_PIECES),
+        (np.concatenate([written_line("6-2*3"), written_line("4+8-1")]), "it shows 2 lines of writing"),
+        (page_with((20, 40, 22, 44), (30, 41, 34, 43)), "its strokes are 4 pixels long, and at least 8"),
+    ],
+    ids=["white", "black", "paper", "noise", "two lines", "tiny"],
+)
+def test_what_is_no_line_of_symbols_is_refused(page, why, network) -> None:
+    with pytest.raises(DataError, match=why):
         read_line(page, network)
-
-
-def test_noise_is_refused(network) -> None:
-    noise = np.random.default_rng(0).integers(0, 256, (300, 300), dtype=np.uint8)
-    with pytest.raises(DataError, match=r"its ink falls into [0-9,]+ pieces"):
-        read_line(noise, network)
-
-
-def test_too_small_writing_is_refused(network) -> None:
-    with pytest.raises(DataError, match="its strokes are 4 pixels long, and at least 8 are needed"):
-        read_line(page_with((20, 40, 22, 44), (30, 41, 34, 43)), network)
 
 
 def test_a_network_that_gives_no_numbers_is_refused() -> None:

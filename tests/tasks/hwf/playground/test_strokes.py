@@ -101,15 +101,13 @@ def test_a_large_canvas_costs_nothing() -> None:
     assert far.size <= 1.2 * MOST_PIXELS
 
 
-@pytest.mark.parametrize("strokes", [[], [[]]])
-def test_an_empty_canvas_is_refused(strokes, network) -> None:
-    with pytest.raises(DataError, match="nothing is drawn"):
+@pytest.mark.parametrize(
+    ("strokes", "why"),
+    [([], "nothing is drawn"), ([[]], "nothing is drawn"), ([[(5, 5)], [(8, 9), (10, 11)]], "write larger")],
+)
+def test_what_cannot_be_read_is_refused(strokes, why, network) -> None:
+    with pytest.raises(DataError, match=why):
         seen_in(strokes, network)
-
-
-def test_what_is_too_small_is_refused(network) -> None:
-    with pytest.raises(DataError, match="write larger"):
-        seen_in([[(5, 5)], [(8, 9), (10, 11)]], network)
 
 
 coordinates = st.floats(-4096, 8192, allow_nan=False)
