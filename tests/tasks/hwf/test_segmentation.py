@@ -13,7 +13,6 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image
 
 from ngs.errors import DataError, ShapeError
-from ngs.parsing.independent import independent
 from ngs.parsing.sentence import recognises
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.formula_reading import Seen
@@ -31,14 +30,9 @@ from ngs.tasks.hwf.segmentation import (
     read_page,
     thinned,
 )
-from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
+from tests.tasks.hwf.written_lines import formula_in, written_line, written_symbols
 
 FORMULAS = ("7", "3/8", "6-2", "9*4+1", "5/1-0*2", "8+3-6/4*7")
-
-
-@pytest.fixture(scope="module")
-def network() -> KnownHand:
-    return KnownHand()
 
 
 def read_line(page: Grey, network) -> Seen:
@@ -46,7 +40,7 @@ def read_line(page: Grey, network) -> Seen:
 
 
 def read(page: Grey, network) -> str:
-    return "".join(independent(GRAMMAR, read_line(page, network).log_probs[None]).best()[0])
+    return formula_in(read_line(page, network))
 
 
 def page_with(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (100, 300)) -> Grey:

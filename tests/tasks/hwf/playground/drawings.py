@@ -18,6 +18,7 @@ from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.formula_reading import Box, Seen
 from ngs.tasks.hwf.handwriting import chances, outlines, writer, written
+from ngs.tasks.hwf.playground.drawing_api import EXAMPLE
 
 Strokes = list[list[tuple[float, float]]]
 
@@ -29,12 +30,7 @@ BY_HAND: dict[str, Strokes] = {
         [(190, 20), (175, 65), (230, 63)],
         [(215, 40), (212, 100)],
     ],
-    "7+1": [
-        [(20, 25), (65, 23), (40, 98)],
-        [(110, 40), (110, 85)],
-        [(88, 62), (132, 62)],
-        [(170, 22), (170, 98)],
-    ],
+    "7+1": [[(x, y) for x, y in stroke] for stroke in EXAMPLE],
     "6/2": [
         [(60, 20), (35, 45), (25, 75), (40, 98), (62, 88), (58, 65), (35, 62), (26, 75)],
         [(95, 60), (140, 60)],

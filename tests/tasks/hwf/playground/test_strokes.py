@@ -9,23 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import DataError
-from ngs.parsing.independent import independent
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.playground.strokes import DOT, MOST_PIXELS, UNIT, inked, seen_in
 from ngs.tasks.hwf.segmentation import connected, log_probs_of
 from tests.tasks.hwf.playground.drawings import BY_HAND, Strokes, strokes_of, trained
-from tests.tasks.hwf.written_lines import KnownHand
+from tests.tasks.hwf.written_lines import formula_in
 
 FORMULAS = ("7", "3/8", "6-2", "9*4+1", "5/1-0*2", "8+3-6/4*7", "1+2*3-4/5+6*7")
 
 
-@pytest.fixture(scope="module")
-def network() -> KnownHand:
-    return KnownHand()
-
-
 def read(strokes: Strokes, network) -> str:
-    return "".join(independent(GRAMMAR, seen_in(strokes, network).log_probs[None]).best()[0])
+    return formula_in(seen_in(strokes, network))
 
 
 def moved(strokes: Strokes, scale: float, x: float, y: float) -> Strokes:
