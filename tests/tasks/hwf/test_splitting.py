@@ -19,7 +19,7 @@ from tests.tasks.hwf.datasets import dataset, datasets, parts_of, same
 
 def lacks_images(data: HandwrittenFormulas) -> bool:
     """Whether a symbol that stands in both parts has only one image to itself, or one in use has none."""
-    written = [{int(row) for row in part.where.flatten() if row != PAD} for part in (data.train, data.test)]
+    written = [set(part.images.tolist()) for part in (data.train, data.test)]
     labels: dict[int, set[int]] = {}
     for row in written[0] | written[1]:
         labels.setdefault(int(data.images[row, 0, 0]), set()).add(int(data.columns[row]))
