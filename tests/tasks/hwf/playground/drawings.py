@@ -45,9 +45,9 @@ def strokes_of(sentence: Sequence[str], seed: int = 0, hand: int = 5, size: floa
     """A line in the hand `hand` (5 is that of `written_lines`), its symbols at different heights."""
     generator, chance = torch.Generator().manual_seed(seed), random.Random(seed)
     pen, columns = writer(torch.Generator().manual_seed(hand)), torch.tensor(GRAMMAR.encode(sentence))
-    ink = written(pen, columns, chances(len(columns), generator))
+    centres, _, _ = written(pen, columns, chances(len(columns), generator))
     strokes, right = [], 30.0
-    for dabs, shape in zip(ink.centres * size / SIDE, pen.shapes[columns].tolist(), strict=True):
+    for dabs, shape in zip(centres * size / SIDE, pen.shapes[columns].tolist(), strict=True):
         table = outlines()
         of_dab = table.stroke[shape][table.neighbours[shape][:, 1]]
         place = torch.tensor([right - float(dabs[:, 0].min()), 60 + chance.uniform(-8, 8)])
