@@ -120,7 +120,7 @@ class Outlines:
     stroke: Tensor
     """int64 [shape, POINTS]: the number of the stroke that each point is on"""
     neighbours: Tensor
-    """int64 [shape, DABS, 4]: P0 P1 P2 P3; at an end or a corner the point itself stands for the next"""
+    """int64 [shape, DABS, 4]: P0 P1 P2 P3; at an end or a corner the point itself is taken for the next"""
     hermite: Tensor
     """[shape, DABS, 4]: h00 h01 h10 h11"""
 
@@ -249,7 +249,7 @@ TILT, TURN, STRETCH, PEN = 0.05, 0.045, 0.06, 0.04
 SMALLEST = 0.86
 """The least of the box that a symbol fills."""
 SHIFT = 1.0
-"""How far, in pixels, a symbol stands from the middle where there is room."""
+"""The distance in pixels of a symbol from the middle, where there is room."""
 
 
 def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
