@@ -20,7 +20,7 @@ from ngs.grammar.library import arithmetic
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
 from ngs.networks.lenet import NETWORKS
-from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
+from ngs.networks.pointer import Encoded, PointerNetwork, Size
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import back_search, sample_corrections
 from ngs.search.judges import TableJudge
@@ -156,9 +156,9 @@ def test_a_decoder_in_double_precision() -> None:
 
 def on_cpu(p: Autoregressive, name: str) -> Autoregressive:
     """The same probabilities, by the plain engine."""
-    memory, state, reader = p.decoder.memory, p.decoder.state, deepcopy(p.decoder.reader).cpu()
-    parts = Memory(*(part.cpu() for part in vars(memory).values()))
-    decoder = Encoded(parts, (state[0].cpu(), state[1].cpu()), reader)
+    *words, (states, cells), reader = vars(p.decoder).values()
+    state = states.cpu(), cells.cpu()
+    decoder = Encoded(*(part.cpu() for part in words), state, deepcopy(reader).cpu())
     return replace(p, decoder=decoder, constraint=LANGUAGES[name], given=p.given.to(torch.device("cpu")))
 
 

@@ -173,6 +173,15 @@ def _shared(number: int, weights: Sequence[float]) -> list[int]:
     return [b - a for a, b in pairwise(round(number * weight / reached[-1]) for weight in reached)]
 
 
+def neat(symbol: str) -> list[Tensor]:
+    """[dab, 2] of each stroke of a symbol in its first shape, in a box of side 1 around the origin."""
+    table = outlines()
+    k = table.first[GRAMMAR.encode(symbol)[0]]
+    dabs = _spline(table.points[[k]], table.neighbours[[k]], table.hermite[[k]], 0.5)[0]
+    strokes = table.stroke[k][table.neighbours[k, :, 1]]
+    return [dabs[strokes == number] for number in range(int(strokes.max()) + 1)]
+
+
 # Writers
 
 

@@ -26,6 +26,7 @@ from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.report.report import FormulaReadings
 from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.report.readings import some_of
+from ngs.tasks.report.sections import as_picture
 from ngs.tasks.run_folder import BEST, check_data, read_network
 from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
@@ -110,6 +111,15 @@ class PreparedFormulas(PreparedAnswers):
         # of results on import; what is read is compared exactly
         return {"tolerance": 0.0 if self.settings.data == EMBEDDED else float(TOLERANCE)}
 
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> FormulaReadings:
+        every: Examples = getattr(self.parts, part).examples
+        chosen = some_of(len(every), limit)
+        reasoner, network = reasoner_of(every.select(chosen)), load_network(run, file)
+        names = [self.parts.data.test.names[k] for k in chosen] if part == "test" else ()
+        reading = read_all(network, reasoner)
+        of = len(every)
+        return FormulaReadings(GRAMMAR, reasoner, network, reading, of, chosen, Arithmetic, as_picture, names)
+
 
 def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
     """The name of the data and the scores of a run's network on the test part of its data or of other."""
@@ -123,18 +133,6 @@ def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.devi
 def load_network(folder: Path, name: str = BEST) -> nn.Module:
     """The network that was best on the validation part (or the EARLY one), ready to read images."""
     return read_network(folder / name, "hwf", SYMBOLS, lambda facts: _made(facts["network"]))[0]
-
-
-def readings(
-    run: Path, file: str, settings: TrainHWF, parts: Parts[Any, Any], part: str, limit: int | None
-) -> FormulaReadings:
-    """What a network of a run reads in at most `limit` formulas of a part; the same ones each time."""
-    every: Examples = getattr(parts, part).examples
-    chosen = some_of(len(every), limit)
-    reasoner, network = reasoner_of(every.select(chosen)), load_network(run, file)
-    names = [parts.data.test.names[k] for k in chosen] if part == "test" else ()
-    reading = read_all(network, reasoner)
-    return FormulaReadings(GRAMMAR, reasoner, network, reading, len(every), chosen, names)
 
 
 def _made(network: str) -> nn.Module:

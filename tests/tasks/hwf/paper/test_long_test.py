@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.paper.long import LongTest
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT
-from tests.experiments.finished_runs import finished
-from tests.experiments.training import trained
+from tests.experiments.training import finished, trained
 
 LENGTHS = (1, 7, 15)
 

@@ -14,7 +14,7 @@ from ngs.tasks.hwf.playground.learning import drawn_of, learn, own_copy
 from ngs.tasks.hwf.playground.networks import HALF, Networks, symbols_read, weakened
 from ngs.tasks.hwf.playground.strokes import seen_in
 from ngs.tasks.run_folder import BEST, CONFIG, RESULT
-from tests.apps.serve.small_run import write_run
+from tests.apps.serve.made_runs import write_run
 from tests.tasks.hwf.playground.drawings import BY_HAND
 from tests.tasks.hwf.playground.drawings import trained as good_network
 

@@ -25,11 +25,8 @@ WALKING = ("supervised", "m-bs")
 class OnFormulas(Workload):
     """Training steps on formulas that all have one length."""
 
-    grows: ClassVar[str]
-    """the setting whose value is the size; the others are fields"""
-
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        given = {**vars(self), self.grows: value}
+        given = self.settings(value)
         length = given.pop("length")
         config = TrainHWF(learning_rate=STILL, **given)
         data = embedded(train=BATCHES * config.batch_size, test=1, lengths={length: 1})

@@ -1,4 +1,5 @@
-"""A drawing by its strokes: the ink they leave, small enough to be read while somebody writes.
+"""A drawing by its strokes: those of a formula that the page writes, and the ink that strokes leave, small
+enough to be read while somebody writes.
 
 A picture has to be searched for ink and paper; of strokes it is known where the pen went. They are drawn
 by a thin pen, in one size whatever the canvas, and cropped to the ink, so that a large canvas costs nothing.
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from PIL import Image, ImageDraw
 
 from ngs.errors import DataError
 from ngs.tasks.hwf.formula_reading import Seen
+from ngs.tasks.hwf.handwriting import neat
 from ngs.tasks.hwf.segmentation import LEAST_SIZE, Mask, Network, Points, page_of, read_page
 
 Stroke = Sequence[Sequence[float]]
@@ -26,6 +29,29 @@ DOT = 7
 """Pixels of a dot there: what is much smaller is taken for a speck."""
 MOST_PIXELS = 250_000
 """Of the drawing that is read: thirty symbols side by side."""
+
+
+LINE, TALL, GAP = 0.76, 0.44, 0.38
+"""Of a written formula: the line it stands on and the most of a digit, as shares of the canvas's height; and
+the space between symbols, as a share of a digit."""
+EVERY = 4
+"""Of a neat symbol's dabs, that a pen goes through."""
+
+
+def written(formula: Sequence[str], width: float, height: float) -> list[list[list[float]]]:
+    """The strokes of a formula in the middle of a canvas, in a neat hand."""
+    boxes = [(0.62, 0.62) if symbol in "+-*/" else (0.66, 1.0) for symbol in formula]
+    units = sum(across for across, _ in boxes) + GAP * (len(boxes) - 1)
+    tall = min(TALL * height, 0.9 * width / units)
+    left, middle = (width - tall * units) / 2, LINE * height - tall / 2
+    strokes = []
+    for symbol, box in zip(formula, boxes, strict=True):
+        size, place = torch.tensor(box) * tall, torch.tensor([left + box[0] * tall / 2, middle])
+        strokes += [
+            (line[::EVERY] * size + place).double().round(decimals=1).tolist() for line in neat(symbol)
+        ]
+        left += tall * (box[0] + GAP)
+    return strokes
 
 
 def seen_in(strokes: Sequence[Stroke], network: Network) -> Seen:

@@ -52,9 +52,9 @@ class DrawingView(View):
     otherwise = "the page offers to train one"
 
     def __init__(self, task: Trainable, server: Server) -> None:
-        super().__init__(server)
+        super().__init__(task, server)
         self.networks = Networks()
-        self.training = FirstTraining(task, self)
+        self.training = FirstTraining(self)
 
     @property
     def ready(self) -> bool:
