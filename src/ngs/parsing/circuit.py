@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import torch
@@ -119,10 +120,14 @@ class Circuit(nn.Module):
         inner = torch.cat([none, *(torch.stack(level.parts) for level in levels)], 1)
         self.register_buffer("inner", inner, persistent=False)
 
-    @property
+    @cached_property
     def levels(self) -> tuple[Edges, ...]:
         left, right, out = (each.split(self._counts) for each in self.inner)
         return tuple(map(Edges, left, right, out, self._segments))
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        self.__dict__.pop("levels", None)  # views of buffers that may move now
+        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
     @property
     def leaves(self) -> int:

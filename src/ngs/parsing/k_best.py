@@ -15,11 +15,9 @@ from ngs.parsing.chart import IMPOSSIBLE, Semiring, inside, segment_argmax, segm
 from ngs.parsing.circuit import FIRST_LEAF, Circuit, Edges
 
 
-def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> tuple[Tensor, Tensor]:
-    """Symbols [batch, k, time] and scores [batch, k] of each root's k best derivations, best first.
-
-    -inf where there are fewer than k with positive probability; their symbols mean nothing.
-    """
+def k_best_derivations(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> Tensor:
+    """The k best derivations under each example's root, best first, as symbol ids [batch, k, time]; PAD
+    throughout after the last with positive probability."""
     batch, time, symbols = scores.shape
     device = scores.device
     ranks = torch.tensor([(i, j) for i in range(k) for j in range(k // (i + 1))], device=device).T
@@ -47,7 +45,7 @@ def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> 
         return totals
 
     chart = inside(circuit, scores, roots, Semiring(plus, None, times, lift))
-    return spelled[-1].long(), chart.totals.masked_fill(~chart.possible, -torch.inf)
+    return spelled[-1].long().masked_fill(~chart.possible[..., None], PAD)
 
 
 def _top(scores: Tensor, edges: Edges, k: int) -> tuple[Tensor, Tensor]:
