@@ -233,7 +233,7 @@ class AnyOrder(Counting):
         return left > 0
 
     def rule(self) -> KernelRule:
-        from ngs.kernels.choices import any_order
+        from ngs.kernels.decoder import any_order
 
         return KernelRule(any_order, self.facts)
 
