@@ -111,5 +111,4 @@ def test_each_device_has_a_circuit_of_its_own(compiled: Callable[..., Circuit]) 
 
 def devices_of(circuit: Circuit) -> set[torch.device]:
     selected = circuit.select([circuit.root(3)])
-    parts = [part for edges in (*circuit.levels, selected) for part in edges.parts]
-    return {part.device for part in (circuit.inner, *parts)}
+    return {circuit.inner.device, *(edges.table.device for edges in (*circuit.levels, selected))}

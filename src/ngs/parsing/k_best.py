@@ -36,7 +36,7 @@ def k_best_derivations(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -
 
     def plus(scores: Tensor, edges: Edges) -> Tensor:
         out = edges.out.repeat_interleave(ranks.shape[1])
-        totals, winner = _top(scores, Edges(out, out, out, edges.segments), k)
+        totals, winner = _top(scores, Edges(out.expand(3, -1), edges.segments), k)
         edge, pair = winner.clamp(max=len(scores) - 1) // ranks.shape[1], winner % ranks.shape[1]
         example = examples[:, None] if scores.dim() == 1 else examples  # each root is of its own example
         rows = torch.cat(spelled)
