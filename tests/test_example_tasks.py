@@ -16,8 +16,7 @@ import pytest
 
 from tests.documents import facts, said
 
-ROOT = Path(__file__).parents[1]
-TASKS = sorted((ROOT / "examples" / "tasks").glob("*.py"))
+TASKS = sorted((Path(__file__).parents[1] / "examples" / "tasks").glob("*.py"))
 MOST_LINES = {"baskets": 40, "digit_sums": 40, "scan": 80}
 OPTIONS = {
     "baskets": ("--steps", "1000", "--validate-every", "20"),
@@ -43,32 +42,12 @@ for arguments in json.loads(sys.argv[2]):
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, installed by itself: what it needs is here."""
-    folder = tmp_path_factory.mktemp("installed")
-    build = [
-        sys.executable,
-        "-m",
-        "build",
-        "--wheel",
-        "--no-isolation",
-        f"--outdir={folder / 'wheel'}",
-        str(ROOT),
-    ]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = (folder / "wheel").glob("*.whl")
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--no-deps",
-        "--no-index",
-        "--target",
-        str(folder / "site"),
-    ]
-    subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
-    return folder / "site"
+    site = tmp_path_factory.mktemp("installed") / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", f"--target={site}", str(wheel)]
+    subprocess.run(pip, check=True, capture_output=True)
+    return site
 
 
 def environment(installed: Path) -> dict[str, str]:
