@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
-from math import hypot, inf
+from math import hypot
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +22,7 @@ from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.faults import listed, naming, shown
 from ngs.tasks.json_list import elements
-from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
+from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, misses
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
 from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of, files_of
 from ngs.tasks.pictures.rendering.renderer import boxes, instances
@@ -119,33 +120,22 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
     if "camera_location" not in value:
         return fitted_camera(scene)
     given = vector(value["camera_location"], "camera_location")
-    told = f"camera_location is {shown(value['camera_location'])}"
+    stated = f"camera_location is {shown(value['camera_location'])}"
     if max(map(abs, given)) > FARTHEST or given[2] <= 0:
-        raise DataError(f"{told}; numbers up to {FARTHEST:.0f} are needed, the last above 0")
+        raise DataError(f"{stated}; numbers up to {FARTHEST:.0f} are needed, the last above 0")
     if hypot(*given[:2]) < LEAST_ASIDE:
         raise DataError(
-            f"{told}, above the origin that it looks at; it must stand {LEAST_ASIDE:.0f} or more aside"
+            f"{stated}, above the origin that it looks at; it must stand {LEAST_ASIDE:.0f} or more aside"
         )
-    missed = _pixels_missed(given, scene)
-    if missed > TOLERANCE:
+    told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
+    with np.errstate(all="ignore"):
+        missed = np.abs(misses(np.array(given), told)[:, :2]).max() if told else 0.0
+    if not missed <= TOLERANCE:
         raise DataError(
-            f"{told}, and from there the objects of {scene.name!r} show {missed:.1f} pixels from where their "
-            f"pixel_coords say, where rounding explains less than {TOLERANCE:.0f}; leave one of them out"
+            f"{stated}, and from there the objects of {scene.name!r} show {missed:.1f} pixels from where "
+            f"their pixel_coords say, where rounding explains less than {TOLERANCE:.0f}; leave one of them out"
         )
     return given
-
-
-def _pixels_missed(camera: Camera, scene: Scene) -> float:
-    """How far objects show at most from where they are said to, along an axis of the picture."""
-    told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
-    if not told:
-        return 0.0
-    places, pixels, cameras = (
-        torch.tensor(rows, dtype=torch.float64)
-        for rows in ([thing.position for thing in told], [thing.pixel for thing in told], [camera])
-    )
-    missed = (project(cameras, places[None])[0] - pixels)[:, :2].abs()
-    return float(missed.nan_to_num(inf, posinf=inf).max())
 
 
 # Parts

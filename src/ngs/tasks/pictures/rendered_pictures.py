@@ -107,17 +107,14 @@ def _as_seen(scenes: Sequence[Scene], cameras: Tensor) -> Iterator[Scene]:
 
 def drawn_scenes(number: int, seed: int, purpose: Purpose) -> list[Scene]:
     """Sampled scenes, turned as released ones are."""
-    sampled = sample_scenes(number, np.random.default_rng(_source(purpose, _Drawn.SCENES, seed)))
+    random = np.random.default_rng([purpose, _Drawn.SCENES, seed])
+    sampled = sample_scenes(number, random)
     return [replace(as_released(each), name=f"{RENDERED}_{k:06d}.png") for k, each in enumerate(sampled)]
-
-
-def _source(purpose: Purpose, drawn: _Drawn, seed: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence([purpose, drawn, seed])
 
 
 def _generator(purpose: Purpose, drawn: _Drawn, seed: int) -> torch.Generator:
     """On the CPU; a seed for PyTorch has 63 bits."""
-    (state,) = _source(purpose, drawn, seed).generate_state(1, np.uint64)
+    (state,) = np.random.SeedSequence([purpose, drawn, seed]).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(state >> 1))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import dist
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,8 @@ class PictureOutcome:
     @cached_property
     def distances(self) -> list[float]:
         """How far each object that was found stands, on the ground, from where it is seen."""
-        places = self.seen.places[:, :2]
-        true = torch.tensor([thing.position[:2] for thing in self.scene.things]).view(-1, 2)
-        pairs = torch.tensor(list(self.matches.items()), dtype=torch.int64).view(-1, 2)
-        distances: list[float] = (places[pairs[:, 1]] - true[pairs[:, 0]]).norm(dim=1).tolist()
-        return distances
+        places, things = self.seen.places.tolist(), self.scene.things
+        return [dist(places[seen][:2], things[true].position[:2]) for true, seen in self.matches.items()]
 
     @cached_property
     def relations_right(self) -> int:

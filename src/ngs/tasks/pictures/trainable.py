@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.trainable import MetricsView, Trainable
 
@@ -45,17 +46,11 @@ class SeeingScenes(Trainable):
         examples="objects",
         shares={
             "objects_right": "all right",
-            "found": "found",
-            "precision": "precision",
-            "size": "size",
-            "color": "color",
-            "material": "material",
-            "shape": "shape",
-            "relations": "relations",
+            **{name: name for name in ("found", "precision", *ATTRIBUTES, "relations")},
             "pictures_right": "pictures wholly right",
         },
         groups={"by_objects": "in picture"},
-        columns=("objects_right", "found", "size", "color", "material", "shape", "relations"),
+        columns=("objects_right", "found", *ATTRIBUTES, "relations"),
         progress={"objects_right": "objects", "relations": "relations"},
         compared={"objects_right": "objects", "found": "found", "relations": "relations"},
         below=_below,
