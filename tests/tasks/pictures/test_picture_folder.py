@@ -25,7 +25,7 @@ from tests.tasks.clevr.official_files import published
 from tests.tasks.pictures.picture_folders import few, image_folder, released
 
 Spoiling = Callable[[Path], Any]
-NAMES = few().names
+NAMES = tuple(f"rendered_{k:06d}.png" for k in range(PICTURES))
 
 
 @pytest.fixture(scope="module")

@@ -133,7 +133,7 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
     if not missed <= TOLERANCE:
         raise DataError(
             f"{stated}, and from there the objects of {scene.name!r} show {missed:.1f} pixels from where "
-            f"their pixel_coords say, where rounding explains less than {TOLERANCE:.0f}; leave one of them out"
+            f"their pixel_coords say, more than the {TOLERANCE:.0f} of rounding; leave one of them out"
         )
     return given
 
