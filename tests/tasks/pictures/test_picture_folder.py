@@ -22,7 +22,7 @@ from ngs.tasks.pictures.picture_folder import held_out_names, images_in, read_fo
 from ngs.tasks.pictures.picture_packed import imported
 from ngs.tasks.pictures.pictures import PictureData, digest_of
 from tests.tasks.clevr.official_files import published
-from tests.tasks.pictures.picture_folders import few, image_folder, released
+from tests.tasks.pictures.picture_folders import PICTURES, few, image_folder, released
 
 Spoiling = Callable[[Path], Any]
 NAMES = tuple(f"rendered_{k:06d}.png" for k in range(PICTURES))
