@@ -13,7 +13,7 @@ from ngs.errors import NGSError
 from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
 from ngs.tasks.pictures import camera
-from ngs.tasks.pictures.rendering.lighting import drawn_lamps
+from ngs.tasks.pictures.rendering.lighting import drawn_lamps, ground_light, seen_light
 from ngs.tasks.pictures.rendering.solids import (
     NOTHING,
     TINY,
@@ -24,7 +24,6 @@ from ngs.tasks.pictures.rendering.solids import (
     nearest,
     turned,
 )
-from ngs.tasks.pictures.rendering.surfaces import ground_light, seen_light
 
 ON_CPU = 2
 """Images that are worked on together: they fit a processor's cache."""
