@@ -7,7 +7,7 @@ rays at the shapes of the scene, so nothing but images and scenes is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib.resources import files
 from math import hypot
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.official_scene import as_scene, vector
@@ -61,13 +60,13 @@ def read_folder(
             f"or take these out:\n{listed(missing)}"
         )
     kept_aside = _kept_aside(sorted(photographed), held_out)
-    train = [path for path in paths if path.stem not in kept_aside]
-    test = [path for path in paths if path.stem in kept_aside]
-    if not train:
+    paths.sort(key=lambda path: path.stem in kept_aside)
+    number = sum(path.stem not in kept_aside for path in paths)
+    if not number:
         raise DataError(f"all {len(paths)} images of {folder} are kept aside; some are needed to learn from")
-    learn = _part(folder, train, photographed, lambda done: progress(done, len(paths)))
-    judge = _part(folder, test, photographed, lambda done: progress(len(train) + done, len(paths)))
-    return PictureData(name, learn, judge, digest_of([learn, judge]))
+    pictures = _pictures(folder, paths, [photographed[path.stem] for path in paths], progress)
+    train, test = pictures.select(range(number)), pictures.select(range(number, len(paths)))
+    return PictureData(name, train, test, digest_of([train, test]))
 
 
 def images_in(folder: Path) -> list[Path]:
@@ -174,37 +173,26 @@ def _lines(text: str) -> list[str]:
 # What shows
 
 
-def _part(
+def _pictures(
     folder: Path,
     paths: Sequence[Path],
-    photographed: Mapping[str, tuple[Scene, Camera]],
-    told: Callable[[int], None],
+    photographed: Sequence[tuple[Scene, Camera]],
+    progress: Callable[[int, int], None],
 ) -> Pictures:
     images = files_of(read_encoded(path) for path in paths)
-    scenes, places = zip(*(photographed[path.stem] for path in paths), strict=True)
+    scenes, places = zip(*photographed, strict=True)
     cameras = torch.tensor(places, dtype=torch.float32)
     names = tuple(path.relative_to(folder).as_posix() for path in paths)
-    pictures = Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told))
-    blank = [name for k, name in enumerate(names) if scenes[k].things and not pictures.visible[k].any()]
+    found = []
+    for first in range(0, len(paths), AT_ONCE):
+        chosen = slice(first, first + AT_ONCE)
+        found.append(boxes(instances(scenes[chosen], cameras[chosen])))
+        progress(min(chosen.stop, len(paths)), len(paths))
+    around, visible = (torch.cat(parts) for parts in zip(*found, strict=True))
+    blank = [name for k, name in enumerate(names) if scenes[k].things and not visible[k].any()]
     if blank:
         raise DataError(
             f"{folder}: the scenes of {len(blank)} images have objects, and none of them shows from where "
             f"the camera stands; correct camera_location or 3d_coords, or take these out:\n{listed(blank)}"
         )
-    return pictures
-
-
-def shown_parts(
-    scenes: Sequence[Scene], cameras: Tensor, told: Callable[[int], None] = lambda done: None
-) -> tuple[Tensor, Tensor]:
-    """Where each object shows and how much of it, as `Pictures` has it: boxes and visible pixels.
-
-    `told` is told how many scenes are done.
-    """
-    found = []
-    for first in range(0, len(scenes), AT_ONCE):
-        chosen = slice(first, min(first + AT_ONCE, len(scenes)))
-        found.append(boxes(instances(scenes[chosen], cameras[chosen])))
-        told(chosen.stop)
-    around, visible = (torch.cat(parts) for parts in zip(*found, strict=True))
-    return around.cpu(), visible.cpu()
+    return Pictures(images, scenes, names, cameras, around, visible)
