@@ -33,7 +33,7 @@ def rendering(batch: int, device: torch.device) -> Callable[[], object]:
 
 
 def seeing(run: Path, batch: int, device: torch.device) -> Callable[[], object]:
-    pictures = rendered_pictures(batch, 0, torch.device("cpu")).images.decoded(np.arange(batch))
+    pictures = rendered_pictures(batch, 0, torch.device("cpu")).decoded(np.arange(batch))
     reader = load_scene_reader(run)
     reader.network.to(device).eval()
     return lambda: [scene_of(seen) for seen in reader.see(pictures)]

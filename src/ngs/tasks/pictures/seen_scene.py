@@ -161,8 +161,6 @@ def scene_of(seen: SeenObjects, name: str = "") -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class SeenPicture:
-    """What was seen in a picture."""
-
     picture: Tensor
     """uint8 [3, 320, 480]"""
     seen: SeenObjects

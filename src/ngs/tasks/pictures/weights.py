@@ -36,8 +36,6 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Written:
-    """Weights and their card."""
-
     path: Path
     card: Path
     bytes: int
@@ -45,7 +43,6 @@ class Written:
 
 
 def card_of(weights: Path) -> Path:
-    """Where the card of a file of weights is."""
     return weights.with_name(f"{weights.name}.md")
 
 

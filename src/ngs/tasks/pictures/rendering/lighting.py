@@ -133,7 +133,6 @@ def inside_outline(shape: str, origins: Tensor, directions: Tensor) -> Tensor:
 
 
 def color_of(name: str) -> tuple[float, float, float]:
-    """Linear red, green, blue of a colour."""
     red, green, blue = (int(COLORS[name][k : k + 2], 16) / 255 for k in (1, 3, 5))
     return red, green, blue
 
