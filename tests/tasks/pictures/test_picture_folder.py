@@ -127,7 +127,7 @@ def test_hidden_files_and_other_files_are_passed_over(folder: Path) -> None:
     (folder / "images" / ".cache").mkdir()
     for other in ("notes.txt", ".cache/x.png"):
         (folder / "images" / other).write_text("no picture")
-    assert len(images_in(folder / "images")) == 6
+    assert len(list(images_in(folder / "images"))) == 6
 
 
 # Parts
@@ -178,7 +178,7 @@ def turn_away(given: list[Any]) -> None:
 
 SPOILED: dict[str, tuple[Spoiling, tuple[str, ...]]] = {
     "no scene": (scenes(lambda given: given.pop(2)), ("has no scene for 1 of 6 images", f"even/{NAMES[2]}")),
-    "no images": (lambda folder: [path.unlink() for path in images_in(folder)], ("holds no images",)),
+    "no images": (lambda folder: [path.unlink() for path in [*images_in(folder)]], ("holds no images",)),
     "damaged": (
         lambda folder: image(folder).write_bytes(image(folder).read_bytes()[:2000]),
         (f"images/odd/{NAMES[1]}", "damaged"),

@@ -48,7 +48,9 @@ def read_folder(
 
     `progress` is told how many images of how many are done.
     """
-    paths = images_in(folder)
+    paths = sorted(images_in(folder))
+    if not paths:
+        raise DataError(f"{folder} holds no images ({' '.join(SUFFIXES)}); give the folder that has them")
     photographed = {
         Path(scene.name).stem: (scene, camera)
         for scene, camera in seen_scenes(scenes, {path.stem for path in paths})
@@ -69,20 +71,8 @@ def read_folder(
     return PictureData(name, train, test, digest_of([train, test]))
 
 
-def images_in(folder: Path) -> list[Path]:
-    """The image files in a folder and all folders inside, in order; hidden ones are passed over."""
-    seen = sorted(_images(folder))
-    if not seen:
-        raise DataError(f"{folder} holds no images ({' '.join(SUFFIXES)}); give the folder that has them")
-    return seen
-
-
-def holds_images(folder: Path) -> bool:
-    """Whether there is an image in a folder or any folder inside."""
-    return any(True for _ in _images(folder))
-
-
-def _images(folder: Path) -> Iterator[Path]:
+def images_in(folder: Path) -> Iterator[Path]:
+    """The image files in a folder and all folders inside; hidden ones are passed over."""
     for path in folder.rglob("*"):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.suffix.lower() in SUFFIXES and path.is_file() and not hidden:

@@ -87,13 +87,13 @@ class SeeingScenes(Trainable):
         """Folders of other tasks hold images as well; those have lists or questions beside them."""
         from ngs.tasks.clevr.official import is_official
         from ngs.tasks.hwf.archive import LISTS
-        from ngs.tasks.pictures.picture_folder import holds_images
+        from ngs.tasks.pictures.picture_folder import images_in
         from ngs.tasks.pictures.picture_packed import FORMAT
 
         if FORMAT.is_at(source) or any(each.startswith(("--scenes", "--held-out")) for each in options):
             return True
         others = is_official(source) or any(source.rglob(LISTS[0]))
-        return source.is_dir() and not others and holds_images(source)
+        return source.is_dir() and not others and any(images_in(source))
 
     def page(self) -> Page:
         from ngs.tasks.pictures.preparation import gallery
