@@ -42,7 +42,7 @@ COUNT = len(SEEN)
 
 
 def outcome(seen: SeenObjects) -> PictureOutcome:
-    (row,) = outcomes(ONE, [seen])
+    (row,) = outcomes(ONE.pictures, [seen])
     return row
 
 
@@ -62,6 +62,7 @@ class Remembers(nn.Module):
 
     def __init__(self, maps: SceneMaps) -> None:
         super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1))
         self.maps, self.calls = maps, list[tuple[int, bool]]()
 
     def forward(self, images: Tensor) -> SceneMaps:
@@ -72,7 +73,7 @@ class Remembers(nn.Module):
 def test_a_perfect_network_sees_everything() -> None:
     examples = examples_of(AT_ONCE + 3)
     network = Remembers(perfect_maps(examples.targets)).train()
-    found = outcomes(examples, see_all(network, examples))
+    found = outcomes(examples.pictures, see_all(network, examples.pictures))
     metrics, facts = SceneMetrics.of(found), facts_of(found)
     assert facts["objects"] == facts["examples"] == examples.lengths.sum()
     shares = ("objects_right", "found", "precision", *ATTRIBUTES, "relations", "pictures_right")
@@ -135,7 +136,7 @@ def test_two_objects_that_changed_places_are_related_wrongly() -> None:
 
 
 def test_an_empty_picture_is_right_if_nothing_is_seen() -> None:
-    empty = PictureExamples.of(pictures_of([Scene((), dict.fromkeys(RELATIONS, ()), {})]), CPU)
+    empty = pictures_of([Scene((), dict.fromkeys(RELATIONS, ()), {})])
     right, wrong = (facts_of(outcomes(empty, [seen])) for seen in (SEEN.select([]), SEEN))
     assert right["pictures_right"] == 1 and right["objects"] == 0
     assert wrong["pictures_right"] == 0 and wrong["false"] == 1
@@ -146,7 +147,7 @@ def test_an_empty_picture_is_right_if_nothing_is_seen() -> None:
 
 def test_an_object_alone_stands_in_no_relation() -> None:
     alone = PictureExamples.of(pictures_of([without_others(ONE.pictures.scenes[0], [0])]), CPU)
-    facts = facts_of(outcomes(alone, seen_objects(perfect_maps(alone.targets))))
+    facts = facts_of(outcomes(alone.pictures, seen_objects(perfect_maps(alone.targets))))
     assert facts["objects_right"] == facts["pictures_right"] == 1
     assert facts["relations"] is None and facts["relations_of_found"] is None
 
@@ -171,6 +172,5 @@ def test_the_closest_boxes_are_matched_first() -> None:
 
 
 def test_no_pictures_are_refused() -> None:
-    examples = PictureExamples.of(ONE.pictures.select([]), CPU)
     with pytest.raises(NGSError, match="no pictures to look at"):
-        see_all(nn.Identity(), examples)
+        see_all(nn.Identity(), ONE.pictures.select([]))

@@ -82,8 +82,7 @@ def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str,
 
 
 def measure(network: nn.Module, pictures: Pictures) -> SceneMetrics:
-    examples = PictureExamples.of(pictures, next(network.parameters()).device)
-    return SceneMetrics.of(outcomes(examples, see_all(network, examples)))
+    return SceneMetrics.of(outcomes(pictures, see_all(network, pictures)))
 
 
 class PreparedPictures(Prepared):

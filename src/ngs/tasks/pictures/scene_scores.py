@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
-from ngs.tasks.pictures.picture_examples import PictureExamples
+from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.seen_scene import SeenObjects, relations_of, seen_objects
 
 AT_ONCE = 16
@@ -82,27 +82,26 @@ def _statements(objects: int) -> int:
     return len(RELATIONS) * objects * (objects - 1)
 
 
-def see_all(network: nn.Module, examples: PictureExamples) -> list[SeenObjects]:
+def see_all(network: nn.Module, pictures: Pictures) -> list[SeenObjects]:
     """What the network sees in each picture, in evaluation mode."""
-    if not len(examples):
+    if not len(pictures):
         raise NGSError("there are no pictures to look at; give at least one")
-    was_training = network.training
+    was_training, device = network.training, next(network.parameters()).device
     network.eval()
     found = []
     with torch.inference_mode():
-        for first in range(0, len(examples), AT_ONCE):
-            batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
-            found += seen_objects(network(batch.inputs))
+        for first in range(0, len(pictures), AT_ONCE):
+            images = pictures.decoded(np.arange(first, min(first + AT_ONCE, len(pictures))))
+            found += seen_objects(network(images.to(device)))
     network.train(was_training)
     return found
 
 
-def outcomes(examples: PictureExamples, seen: Iterable[SeenObjects]) -> list[PictureOutcome]:
+def outcomes(pictures: Pictures, seen: Iterable[SeenObjects]) -> list[PictureOutcome]:
     """What became of each picture, given what is seen in it."""
-    pictures = zip(examples.pictures.scenes, examples.pictures.boxes, seen, strict=True)
     return [
         PictureOutcome(scene, each, matched(boxes[: len(scene.things)], each.boxes))
-        for scene, boxes, each in pictures
+        for scene, boxes, each in zip(pictures.scenes, pictures.boxes, seen, strict=True)
     ]
 
 

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scenes import ATTRIBUTES
-from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.rendered_pictures import RENDERED
@@ -105,8 +104,7 @@ class SceneGallery:
     @classmethod
     def of(cls, data: str, step: int, network: nn.Module, pictures: Pictures) -> SceneGallery:
         """What a network of some step sees in pictures of a data set, on the CPU."""
-        examples = PictureExamples.of(pictures, torch.device("cpu"))
-        found = outcomes(examples, see_all(network, examples))
+        found = outcomes(pictures, see_all(network, pictures))
         wrong = [k for k, each in enumerate(found) if not each.all_right]
         wrong.sort(key=lambda k: -faults(found[k]))
         return cls(
