@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.pictures.pictures import Pictures
-from ngs.tasks.pictures.seen_scene import SeenObjects, relations_of, seen_objects
+from ngs.tasks.pictures.seen_scene import SceneReader, SeenObjects, relations_of
 
 AT_ONCE = 16
 """Pictures looked at in one go."""
@@ -86,13 +86,12 @@ def see_all(network: nn.Module, pictures: Pictures) -> list[SeenObjects]:
     """What the network sees in each picture, in evaluation mode."""
     if not len(pictures):
         raise NGSError("there are no pictures to look at; give at least one")
-    was_training, device = network.training, next(network.parameters()).device
+    was_training = network.training
     network.eval()
     found = []
-    with torch.inference_mode():
-        for first in range(0, len(pictures), AT_ONCE):
-            images = pictures.decoded(np.arange(first, min(first + AT_ONCE, len(pictures))))
-            found += seen_objects(network(images.to(device)))
+    for first in range(0, len(pictures), AT_ONCE):
+        some = np.arange(first, min(first + AT_ONCE, len(pictures)))
+        found += SceneReader(network).see(pictures.decoded(some))
     network.train(was_training)
     return found
 
