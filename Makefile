@@ -9,7 +9,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench gpu-check lint format clean
+.PHONY: install demo test bench gpu-check lint format clean
 
 # Learns to read handwritten formulas from their answers alone, twice: as in the paper, and by exact posteriors.
 demo: $(VENV)/.installed
@@ -19,18 +19,20 @@ demo: $(VENV)/.installed
 	$(BIN)/ngs report runs/demo-m-bs
 	$(BIN)/ngs report runs/demo-posterior
 
+install: $(VENV)/.installed
+
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup # tests of one group share what they train
 
 bench: $(VENV)/.installed
 	$(BIN)/ngs bench
-	$(BIN)/python benchmarks/training.py formulas
-	$(BIN)/python benchmarks/training.py questions
-	$(BIN)/python benchmarks/questions.py
+	$(BIN)/python benchmarks/speed.py training formulas
+	$(BIN)/python benchmarks/speed.py training questions
+	$(BIN)/python benchmarks/speed.py questions
 
 # Trains with and without the kernels for GPUs, where there is a GPU, and says how much faster they make its steps.
 gpu-check: $(VENV)/.installed
-	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/speed.py kernels
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -27,7 +27,7 @@ from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.run_folder import BEST, CHECKPOINT
 from ngs.tasks.trainable import MetricsView
 from tests.apps.commands import done, facts, ngs, refused, table
-from tests.experiments.finished_runs import facts_of
+from tests.experiments.training import facts_of
 
 SHORT = ("--steps", "4", "--validate-every", "2", "--batch-size", "8", "--validation", "0.2")
 SHORT = (*SHORT, "--threads", "1")
@@ -88,11 +88,6 @@ def clevr(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 def made_runs(request: pytest.FixtureRequest) -> Runs:
     found: Runs = request.getfixturevalue(request.param)
     return found
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def assert_shown(text: str, view: MetricsView, test: Any) -> None:
@@ -191,8 +186,13 @@ def test_a_report_is_written(made_runs: Runs) -> None:
 
 def test_a_run_is_not_written_over_unasked(hwf: Runs) -> None:
     shutil.copytree(hwf.both[0], "run")
-    again = "run already holds a run; go on with: ngs train hwf --resume run; or give --overwrite"
+    again = "run already holds a finished run; give --overwrite, or another --out"
     assert again in refused(*hwf.train, "--out", "run")
+    assert "this run is finished; to train longer" in done("train", "hwf", "--resume", "run").stdout
+    Path("run/result.json").unlink()
+    again = "run already holds a run; go on with: ngs train hwf --resume run; give --overwrite"
+    assert again in refused(*hwf.train, "--out", "run")
+    assert "give: ngs train TASK --resume run" in refused("train", "--resume", "run")
     Path("run/notes.txt").write_text("mine")
     done(*hwf.train, "--out", "run", "--overwrite")
     assert Path("run/notes.txt").read_text() == "mine"

@@ -22,9 +22,8 @@ from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
 from ngs.tasks.hwf import preparation as hwf
 from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, METRICS, RESULT
-from tests.experiments.finished_runs import facts_of
 from tests.experiments.short_runs import Short, Straight
-from tests.experiments.training import as_facts
+from tests.experiments.training import as_facts, facts_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -178,7 +177,7 @@ def test_other_data_in_the_same_place_is_noticed(short: Short, tmp_path: Path) -
     moved = short.but(data=str(path))
     moved.left(tmp_path / "run", 2)
     short.write_other(path)
-    with pytest.raises(DataError, match=r"x\.data is not what .*run was trained on so far"):
+    with pytest.raises(DataError, match=r"x\.data is not what .*run was trained on"):
         moved.finished(tmp_path / "run", resume=True)
 
 

@@ -25,8 +25,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
+from ngs.apps.commands import command_of, group_of
 from ngs.console.options import with_options
 from ngs.console.printing import plain_console, tell
 from ngs.errors import NGSError
@@ -43,6 +43,11 @@ class Tasks(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(names())
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in self.get_help_option_names(ctx):
+            raise NGSError(f"options come after the task; give: ngs train TASK {' '.join(args)}")
+        return super().parse_args(ctx, args)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         try:
             return _command_of(find(cmd_name), cmd_name)
@@ -52,18 +57,12 @@ class Tasks(TyperGroup):
             return _refusing(cmd_name, error)  # the list of the others is shown all the same
 
 
-train_app = typer.Typer(
-    cls=Tasks,
-    help="Train a network: from answers alone, or to see.\n\nTASK is one of those below, a file with an "
+train_app = group_of(
+    Tasks,
+    "Train a network: from answers alone, or to see.\n\nTASK is one of those below, a file with an "
     "ngs.Task such as my_task.py, or a module such as my_package.tasks:name.",
     subcommand_metavar="TASK [OPTIONS]",
-    no_args_is_help=True,
 )
-
-
-@train_app.callback()
-def _all_tasks() -> None:
-    """Options are those of the tasks."""
 
 
 def _refusing(name: str, error: NGSError) -> TyperCommand:
@@ -77,10 +76,8 @@ def _refusing(name: str, error: NGSError) -> TyperCommand:
 
 
 def _command_of(task: Trainable, called: str) -> Any:
-    alone = typer.Typer(add_completion=False)
     train = with_options(partial(_train, task, called), task.settings)
-    alone.command(called, help=cleandoc(task.about))(train)
-    return get_command(alone)
+    return command_of(train, called, cleandoc(task.about))
 
 
 def _train(
@@ -96,10 +93,7 @@ def _train(
     ] = None,
     changed_task: Annotated[
         bool,
-        typer.Option(
-            "--changed-task",
-            help="With --resume: go on although the file of the task was changed since.",
-        ),
+        typer.Option("--changed-task", help="With --resume: go on although its task's file was changed."),
     ] = False,
     overwrite: Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,
@@ -108,7 +102,7 @@ def _train(
 
     from ngs.experiments.run import training
     from ngs.processes import destroy_process_group
-    from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG
+    from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, RESULT
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -119,15 +113,16 @@ def _train(
     again = f"ngs train {called} --resume"
     if resume is not None:
         settings, folder = _resumed(task, settings, resume, out is not None or overwrite), resume
-        if not (folder / CHECKPOINT).exists():
+        if (folder / RESULT).exists():
+            tell(console, "this run is finished; to train longer, train anew with more --steps")
+        elif not (folder / CHECKPOINT).exists():
             tell(console, "there is no checkpoint yet: from the beginning")
     else:
         folder = Path("runs") / f"{task.name}-{settings.method}-{settings.seed}" if out is None else out
         if not overwrite and (folder / CONFIG).exists():
-            raise NGSError(
-                f"{folder} already holds a run; go on with: {again} {folder}; or give --overwrite, "
-                f"or another --out"
-            )
+            finished = (folder / RESULT).exists()
+            held = "a finished run" if finished else f"a run; go on with: {again} {folder}"
+            raise NGSError(f"{folder} already holds {held}; give --overwrite, or another --out")
     try:
         events = training(
             task,

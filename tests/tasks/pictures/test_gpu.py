@@ -15,8 +15,7 @@ from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
 from ngs.tasks.pictures.seen_scene import seen_objects
 from ngs.tasks.run_folder import METRICS
-from tests.experiments.finished_runs import finished
-from tests.experiments.training import train
+from tests.experiments.training import finished, train
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.learning.loss import Loss
+from ngs.learning.loop import Loss
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures import scene_loss
 from ngs.tasks.pictures.picture_examples import PictureBatch

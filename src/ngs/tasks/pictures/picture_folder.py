@@ -19,7 +19,7 @@ import torch
 from ngs.errors import DataError
 from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.faults import listed, naming, shown
+from ngs.tasks.faults import Field, listed, naming, shown
 from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, misses
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
@@ -108,7 +108,7 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
     """As the scene says, or as its pixel coordinates tell."""
     if "camera_location" not in value:
         return fitted_camera(scene)
-    given = vector(value["camera_location"], "camera_location")
+    given = vector(Field(value["camera_location"], "camera_location"))
     stated = f"camera_location is {shown(value['camera_location'])}"
     if max(map(abs, given)) > FARTHEST or given[2] <= 0:
         raise DataError(f"{stated}; numbers up to {FARTHEST:.0f} are needed, the last above 0")

@@ -22,14 +22,13 @@ from ngs.tasks.pictures.rendered_pictures import (
     rendered_pictures,
     rendered_test_pictures,
 )
-from ngs.tasks.pictures.report.report import SceneGallery
 from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
 from ngs.tasks.pictures.scene_scores import SceneMetrics, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import SceneReader
 from ngs.tasks.pictures.settings import RENDERED, TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
-from ngs.tasks.run_folder import BEST, check_data, network_of, read_network, settings_for, step_of
+from ngs.tasks.run_folder import check_data, network_of, read_network, settings_for
 from ngs.tasks.trainable import Parts, Prepared, cut
 
 KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
@@ -141,13 +140,6 @@ def load_scene_reader(run: Path) -> SceneReader:
     settings_for(run, SCENES, TrainScenes)  # refuses other runs
     network, _ = read_network(network_of(run), SCENES.name, KNOWN, _made)
     return SceneReader(network)
-
-
-def gallery(folder: Path, settings: TrainScenes) -> SceneGallery:
-    """Look at the test part anew, with the best network of a run."""
-    name, pictures = test_part(folder, None, torch.device("cpu"))
-    step = step_of(folder / BEST, SCENES.name)
-    return SceneGallery.of(name, step, load_scene_reader(folder).network, pictures)
 
 
 def _made(facts: Any) -> SceneNetwork:

@@ -8,39 +8,68 @@ same name in its own folder.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
-from ngs.learning.metrics import SHARES
+import torch
+from torch import Tensor
+
 from ngs.tasks.report.searches import Fate, Searches
-from ngs.tasks.report.sections import Section, render
+from ngs.tasks.report.sections import Section, confusion_table, render
 from ngs.tasks.report.shares import Shares
+from ngs.tasks.run_folder import BEST, EARLY, step_of
+from ngs.tasks.trainable import Trainable
 
 TEST, VALIDATION = "test part", "validation part"
+PRACTICE = 300
+"""Training examples that are corrected, at most."""
+MOST = 5
+"""Confusions that are told in words."""
+WIDEST = 40
+"""Symbols of a table of confusions, at most."""
 Names = Mapping[str, str]
 
 
 class Report(ABC):
     """What a task says about one run; what is about a network is asked only where there is one."""
 
-    examples: ClassVar[str]
-    """what is learned from"""
-    right: ClassVar[str] = "answers right"
-    labels: ClassVar[Names]
-    """shares in the headline, and what is right in each"""
-    curves: ClassVar[Names]
-    """shares that are drawn over time, and what is right in each"""
     folder: ClassVar[str] = "tasks/report"
     """of its own templates"""
 
-    def __init__(self, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
-        """`shown` is what the networks of the run make of the data, read anew; None if there are none.
+    def __init__(self, task: Trainable, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
+        """`shown` is what `read` made of the run; None if it has no network.
 
         `parts` has the scores of the TEST part, and of the VALIDATION part where the run is finished.
         """
-        self.config, self.shown, self.parts = config, shown, parts
+        self.view, self.config, self.shown, self.parts = task.metrics, config, shown, parts
         self.data: str = config.data if shown is None else shown.data
+
+    @classmethod
+    @abstractmethod
+    def read(cls, task: Trainable, folder: Path, settings: Any) -> Any:
+        """What the networks of a run make of its data, read anew on the CPU."""
+
+    @property
+    def examples(self) -> str:
+        """What is learned from."""
+        return self.view.examples
+
+    @property
+    def right(self) -> str:
+        """What is right in the share by which networks are compared."""
+        return self.view.shares[self.view.answers]
+
+    @property
+    def labels(self) -> Names:
+        """The other shares of the headline, and what is right in each."""
+        return {name: what for name, what in self.view.shares.items() if name != self.view.answers}
+
+    @property
+    def curves(self) -> Names:
+        """Shares that are drawn over time, and what is right in each."""
+        return {name: what.removesuffix(" right") for name, what in self.view.shares.items()}
 
     @property
     def planned(self) -> str:
@@ -103,15 +132,10 @@ class AnswersReport(Report):
     """Accuracy, mistakes and corrections of any task that is learned from answers."""
 
     shown: Gallery
-    examples: ClassVar[str] = "examples"
     sentence: ClassVar[str] = "sentence"
     """what is hidden in an example"""
     true: ClassVar[str] = "true"
     """what a true sentence is called in a card"""
-    labels: ClassVar[Names] = {"sentences": "whole sentences right", "symbols": "symbols right"}
-    curves: ClassVar[Names] = {name: name for name in SHARES}
-    groups: ClassVar[Names] = {"by_length": "length"}
-    """what examples are told apart by, and the head of its column"""
     cards: ClassVar[str] = "cards"
     """the class of a list of cards"""
     examined: ClassVar[int | None] = 5_000
@@ -120,7 +144,25 @@ class AnswersReport(Report):
     """mistakes that are shown, at most; and places among them for right answers"""
     few: ClassVar[int] = 6
     """corrections that are shown for each fate, at most"""
-    searches: ClassVar[type[Searches[Any]]] = Searches
+    searches: ClassVar[type[Searches]] = Searches
+
+    @classmethod
+    def read(cls, task: Trainable, folder: Path, settings: Any) -> Gallery:
+        """What the networks of a run misread, and what back-search makes of it.
+
+        Training examples by the network of the first validation; by the best if that has nothing to learn.
+        """
+        prepared: Any = task.prepare(settings, torch.device("cpu"))  # `PreparedAnswers`
+        prepared.check(folder)
+        exam = prepared.readings(folder, BEST, "test", cls.examined)
+        for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
+            practice = prepared.readings(folder, name, "train", PRACTICE)
+            if practice.wrong:
+                break
+        found = cls.searches.of(practice, settings.chain, settings.seed) if practice.wrong else None
+        best, early = (step_of(folder / each, task.name) for each in (BEST, name))
+        wrong, lucky = exam.mistakes(*cls.places)
+        return Gallery(prepared.parts.data.name, best, exam, wrong, lucky, early, practice, found)
 
     @property
     def counted(self) -> str:
@@ -136,7 +178,24 @@ class AnswersReport(Report):
         return f"{some:,} {self.examples}" if some == of else f"{some:,} of {of:,} {self.examples}"
 
     def more(self) -> Iterator[Section]:
+        exam = self.shown.exam
+        seen_one_by_one = exam.reading.log_probs is not None
+        if exam.labelled and seen_one_by_one and len(exam.grammar.symbols) <= WIDEST:
+            yield self.confusions(exam.confusion, exam.grammar.symbols)
         yield self.section("mistakes", "Mistakes")
         labelled = self.shown.practice.labelled
         fates = [each for each in Fate if each is Fate.NONE or (each is Fate.UNJUDGED) != labelled]
         yield self.section("corrections", "Corrections, right and spurious", fates=fates)
+
+    def confusions(self, counts: Tensor, symbols: Sequence[str]) -> Section:
+        """How often each symbol [true, read] was read as which."""
+        wrong = counts - counts.diag().diag()
+        pairs = [(int(wrong[k, j]), symbols[k], symbols[j]) for k, j in wrong.nonzero().tolist()]
+        return self.section(
+            "confusions",
+            "Which symbols are confused",
+            total=int(counts.sum()),
+            wrong=int(wrong.sum()),
+            most=sorted(pairs, key=lambda pair: -pair[0])[:MOST],
+            table=confusion_table(counts, symbols),
+        )
