@@ -233,20 +233,15 @@ class Trainer:
         while self.lesson < len(self.lessons):
             lesson = self.lessons[self.lesson]
             if lesson.steps:
-                yield from self._take(lesson)
+                order = self._order(lesson.examples)
+                while self.lesson_step < lesson.steps and not self._enough(lesson):
+                    yield self._step(lesson, order)
             self.lesson, self.lesson_step = self.lesson + 1, 0
 
-    def _take(self, lesson: Lesson) -> Iterator[Step]:
-        processes = self.accelerator.num_processes
-        order = Order(
-            lesson.examples.lengths,
-            self.settings.batch_size,
-            self.settings.seed,
-            processes,
-            longest_first=self.accelerator.device.type == "cuda",
-        )
-        while self.lesson_step < lesson.steps and not self._enough(lesson):
-            yield self._step(lesson, order)
+    def _order(self, examples: TrainingSet) -> Order:
+        size, seed, processes = self.settings.batch_size, self.settings.seed, self.accelerator.num_processes
+        on_gpu = self.accelerator.device.type == "cuda"
+        return Order(examples.lengths, size, seed, processes, longest_first=on_gpu)
 
     def _enough(self, lesson: Lesson) -> bool:
         if self.lesson_step % lesson.ask_every:
