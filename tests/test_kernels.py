@@ -25,7 +25,7 @@ from ngs.tasks.clevr import language as language_module
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
-from tests.networks import asked as asking
+from tests.networks import test_pointer as asking
 from tests.tasks.clevr.programs import encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source
 

@@ -237,22 +237,13 @@ def test_float32_is_close(case: Case) -> None:
 # A beam where the tables outgrow the budget
 
 
-def test_a_narrow_beam_does_lose_something() -> None:
-    """Three values of five symbols where there are dozens: less evidence than there is."""
-    scores = torch.zeros(1, 5, len(SMALL_ARITHMETIC.symbols), dtype=torch.float64).log_softmax(-1)
-    narrow = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [1], budget=1, beam=2)
-    exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [1])
-    assert not narrow.exact.any() and exact.exact.all()
-    assert narrow.log_z < exact.log_z - 0.01
-
-
 def test_short_examples_stay_exact_beside_long_ones() -> None:
     scores = torch.zeros(2, 5, len(SMALL_ARITHMETIC.symbols), dtype=torch.float64).log_softmax(-1)
     mixed = posterior(SMALL_ARITHMETIC, Arithmetic, scores, [3, 5], [1, 1], budget=60, beam=2)
     exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, [3, 5], [1, 1])
     assert mixed.exact.tolist() == [True, False]
     assert mixed.log_z[0] == pytest.approx(exact.log_z[0])
-    assert mixed.log_z[1] < exact.log_z[1]
+    assert mixed.log_z[1] < exact.log_z[1] - 0.01  # a narrow beam does lose something
 
 
 # What is refused, and what is no answer
