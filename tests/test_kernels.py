@@ -47,7 +47,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("unique", [strict, lenient])
 def test_programs_are_executed_and_judged(unique: Unique) -> None:
-    from ngs.kernels.program_execution import executed, judged
+    from ngs.kernels.program_execution import executed
 
     rng, told = random_source(), (batched_programs._renamed(unique), batched_programs._CONSTANTS)
     tables = SceneTables.of([random_scene(rng) for _ in range(9)])
@@ -59,7 +59,7 @@ def test_programs_are_executed_and_judged(unique: Unique) -> None:
         want = execute_batch(tables, each, scenes[questions], unique)
         assert torch.equal(executed(tables.all, each, scenes[questions], *told), want)
         answers = want[torch.searchsorted(questions.sort().values, torch.arange(50)).clamp(max=199)]
-        right = judged(tables.all, each, (questions, scenes, answers), *told)
+        right = executed(tables.all, each, scenes, *told, (questions, answers))
         assert torch.equal(right, want == answers[questions])
     assert 0 < right.sum() < 200
     unknown = torch.full((2, 3), 99)

@@ -21,6 +21,7 @@ from ngs.explanations.text import (
     Box,
     Look,
     Row,
+    column_widths,
     history,
     result,
     shown,
@@ -89,7 +90,7 @@ def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, row
     legend = [*look.legend, *(LEGEND if any(panel.trials for panel in panels) else ())]
     asked, titled = wrap(look.heading, WIDEST), wrap(title, WIDEST)
     trees = sum(layout.width for layout in layouts) + 2 * MARGIN * (len(panels) - 1)
-    small = SMALL * max(0, sum(_column_widths(rows)), *map(width, legend))
+    small = SMALL * max(0, sum(column_widths(rows)), *map(width, legend))
     across = max(trees, LETTER * max(map(width, [*asked, *titled])), small)
     tree_top = MARGIN + LINE * (len(asked) + len(titled) + 1 + any(panel.title for panel in panels))
     legend_top = tree_top + max(layout.height for layout in layouts) + 2 * LINE
@@ -301,17 +302,12 @@ def _draw_circle(group: ElementTree.Element, order: int | None, x: float, y: flo
 
 def _draw_table(root: ElementTree.Element, rows: Sequence[Row], top: float) -> None:
     table = add(root, "g", "table", transform=f"translate({MARGIN:.1f} {top:.1f})")
-    widths = _column_widths(rows)
+    widths = column_widths(rows)
     for k, row in enumerate(rows):
         line = add(table, "text", f"row {'header' if k == 0 else row[1]}", y=LINE * k)
         for n, cell in enumerate(row):
             if cell:
                 add(line, "tspan", text=cell, x=SMALL * sum(widths[:n]))
-
-
-def _column_widths(rows: Sequence[Row]) -> list[int]:
-    """In letters, with the space between columns."""
-    return [max(map(width, column)) + 2 for column in zip(*rows, strict=True)]
 
 
 def page(across: float, down: float, title: str, description: str) -> ElementTree.Element:
@@ -327,16 +323,16 @@ def page(across: float, down: float, title: str, description: str) -> ElementTre
 
 
 def _description(correction: Correction) -> str:
+    told = "A reasoning tree with the value of each node"
     popped = [
         shown(event.name) if event.edit is None or event.edit.is_substitution else event.edit.text
         for event in correction.trace
         if event.action is Action.POP
     ]
     if not popped:
-        return "A reasoning tree with the value of each node; nothing was tried."
+        return f"{told}; nothing was tried."
     return (
-        "A reasoning tree with the value of each node and the value that would make the answer right. "
-        f"Visited in this order: {', '.join(popped)}."
+        f"{told} and the value that would make the answer right. Visited in this order: {', '.join(popped)}."
     )
 
 

@@ -89,39 +89,22 @@ Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
 def executed(
-    tables: Tables, columns: Tensor, scenes: Tensor, unique: tuple[int, int], constants: dict[str, int]
+    tables: Tables,
+    columns: Tensor,
+    scenes: Tensor,
+    unique: tuple[int, int],
+    constants: dict[str, int],
+    asked: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """Answers int64 [program] to programs [program, time] about scenes [program].
 
-    `unique` says which action is taken to be which other.
+    `unique` says which action is taken to be which other. With `asked`, the questions [program] and the
+    answers to all questions [question], bool [program]: whether each program gives the right one. `scenes`
+    are then those of all questions.
     """
-    return _launched(tables, columns, (scenes, scenes, scenes), torch.int64, *unique, constants)
-
-
-def judged(
-    tables: Tables,
-    columns: Tensor,
-    asked: tuple[Tensor, Tensor, Tensor],
-    unique: tuple[int, int],
-    constants: dict[str, int],
-) -> Tensor:
-    """bool [program]: whether programs [program, time] give the answers to their questions.
-
-    `asked` are the questions [program], and the scene and the answer of every question [question].
-    """
-    return _launched(tables, columns, asked, torch.bool, *unique, constants)
-
-
-def _launched(
-    tables: Tables,
-    columns: Tensor,
-    asked: tuple[Tensor, Tensor, Tensor],
-    dtype: torch.dtype,
-    unique: int,
-    instead: int,
-    constants: dict[str, int],
-) -> Tensor:
     programs, time = columns.shape
+    questions, answers = (scenes, scenes) if asked is None else asked
+    dtype = torch.int64 if asked is None else torch.bool
     result = torch.empty(programs, dtype=dtype, device=columns.device)
     if not programs:
         return result
@@ -129,16 +112,14 @@ def _launched(
     stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
     with torch.cuda.device_of(columns):
         _execute[triton.cdiv(programs, BLOCK),](
-            columns.contiguous(),
-            *(each.contiguous() for each in (*asked, *tables)),
+            *(each.contiguous() for each in (columns, questions, scenes, answers, *tables)),
             stack,
             result,
             programs,
             time,
-            unique,
-            instead,
+            *unique,
             **constants,
-            JUDGES=dtype == torch.bool,
+            JUDGES=asked is not None,
             B=BLOCK,
             num_warps=BLOCK // 32,
         )

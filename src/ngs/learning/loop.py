@@ -291,7 +291,7 @@ class Trainer:
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(t) for name, t in slots.items()}
         tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}  # not what comes next
         device = self.accelerator.device
-        tensors |= {name: states_of_all(get(), device) for name, (get, _) in self._random_numbers()}
+        tensors |= {name: states_of_all(get(), device) for name, get, _ in self._random_numbers()}
         place = {"lesson": self.lesson, "lesson_step": self.lesson_step, "steps_done": self.steps_done}
         return tensors, {**place, "device": device.type}
 
@@ -306,7 +306,7 @@ class Trainer:
         self._restore_optimizer(tensors)
         self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]
         self.steps_done = place["steps_done"]
-        for name, (_, set_state) in self._random_numbers():
+        for name, _, set_state in self._random_numbers():
             set_state(own_state(tensors[name]))
 
     def _modules(self) -> nn.ModuleDict:
@@ -328,20 +328,18 @@ class Trainer:
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
 
-    def _random_numbers(
-        self,
-    ) -> Iterator[tuple[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]]:
+    def _random_numbers(self) -> Iterator[tuple[str, Callable[[], Tensor], Callable[[Tensor], object]]]:
         """How to get and to set the state of everything that draws, by its name in a checkpoint."""
         for number, lesson in enumerate(self.lessons):
             generator = getattr(lesson.objective, "generator", None)
             if generator is not None:
-                yield f"draws.{number}", (generator.get_state, generator.set_state)
-        yield "generator", (self.generator.get_state, self.generator.set_state)
-        yield "random", (torch.get_rng_state, torch.set_rng_state)
+                yield f"draws.{number}", generator.get_state, generator.set_state
+        yield "generator", self.generator.get_state, self.generator.set_state
+        yield "random", torch.get_rng_state, torch.set_rng_state
         device = self.accelerator.device
         if device.type == "cuda":
             get, set_state = torch.cuda.get_rng_state, torch.cuda.set_rng_state
-            yield "random_cuda", (partial(get, device), partial(set_state, device=device))
+            yield "random_cuda", partial(get, device), partial(set_state, device=device)
 
     def _check_fit(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
         """Before anything is changed. The optimizer has nothing to compare before its first step."""

@@ -303,11 +303,11 @@ class SceneJudge:
         if programs.device.type not in ngs.kernels.DEVICES["program_execution"] or not programs.numel():
             found = execute_batch(self.tables, programs, self.scenes[questions], self.unique)
             return found == self.answers[questions]
-        from ngs.kernels.program_execution import judged
+        from ngs.kernels.program_execution import executed
 
         _check_shapes("questions", programs, questions)
-        asked = questions, self.scenes, self.answers
-        return judged(self.tables.all, programs, asked, _renamed(self.unique), _CONSTANTS)
+        asked = questions, self.answers
+        return executed(self.tables.all, programs, self.scenes, _renamed(self.unique), _CONSTANTS, asked)
 
 
 _CONSTANTS = {
