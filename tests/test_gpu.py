@@ -27,7 +27,7 @@ from ngs.search.judges import TableJudge
 from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.clevr.settings import TrainCLEVR
-from ngs.tasks.hwf.modular_arithmetic import modular_judge
+from ngs.tasks.hwf.integer_judge import integer_judge
 from ngs.tasks.hwf.preparation import PreparedFormulas
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.task import PreparedAnswers
@@ -97,7 +97,7 @@ def test_posterior(problems: Problems) -> None:
     assert all(ngs.evaluate(drawn.tree(b), ARITHMETIC) == answers[b] for b in range(64))
 
 
-@pytest.mark.parametrize("judge", [None, modular_judge], ids=["by tables", "modulo primes"])
+@pytest.mark.parametrize("judge", [None, integer_judge], ids=["by tables", "in whole numbers"])
 def test_corrections(problems: Problems, judge: Any) -> None:
     """1-BS, and m-BS by the same draws, from the same sentences."""
     log_probs, lengths, answers = problems

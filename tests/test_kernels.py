@@ -49,21 +49,21 @@ CPU = torch.device("cpu")
 def test_programs_are_executed_and_judged(unique: Unique) -> None:
     from ngs.kernels.program_execution import executed
 
-    rng, told = random_source(), (batched_programs._renamed(unique), batched_programs._CONSTANTS)
-    tables = SceneTables.of([random_scene(rng) for _ in range(9)])
+    rng, told = random_source(), batched_programs._CONSTANTS
+    tables = SceneTables.of([random_scene(rng) for _ in range(9)], unique)
     programs = random_programs(rng, 200, 12)
     scenes, questions = torch.tensor(rng.choices(range(9), k=50)), torch.tensor(rng.choices(range(50), k=200))
     columns = encoded(programs, extra=1)
     shuffled = columns[:, torch.randperm(columns.shape[1])]  # few of them are programs
     for each in (shuffled, columns):
-        want = execute_batch(tables, each, scenes[questions], unique)
-        assert torch.equal(executed(tables.all, each, scenes[questions], *told), want)
+        want = execute_batch(tables, each, scenes[questions])
+        assert torch.equal(executed(tables, each, scenes[questions], told), want)
         answers = want[torch.searchsorted(questions.sort().values, torch.arange(50)).clamp(max=199)]
-        right = executed(tables.all, each, scenes, *told, (questions, answers))
+        right = executed(tables, each, scenes, told, (questions, answers))
         assert torch.equal(right, want == answers[questions])
     assert 0 < right.sum() < 200
     unknown = torch.full((2, 3), 99)
-    assert (executed(tables.all, unknown, scenes[:2], *told) < 0).all()
+    assert (executed(tables, unknown, scenes[:2], told) < 0).all()
 
 
 def test_rules_know_the_numbers_of_the_language() -> None:

@@ -84,7 +84,7 @@ from ngs.learning.metrics import Scores as Scores
 from ngs.experiments.run import train as train
 from ngs.networks.lenet import LeNet as LeNet
 from ngs.networks.pointer import SequenceNetwork as SequenceNetwork
-from ngs.tasks.hwf.digits import embedded_digits as embedded_digits
+from ngs.tasks.hwf.embedded import embedded_digits as embedded_digits
 from ngs.tasks.settings import TaskSettings as TaskSettings
 from ngs.tasks.settings import WriterSettings as WriterSettings
 from ngs.tasks.settings import setting as setting

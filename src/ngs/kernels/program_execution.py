@@ -30,8 +30,6 @@ def _execute(
     result,
     programs,
     time,
-    unique,
-    instead,
     ACTIONS: tl.constexpr,
     KEEP: tl.constexpr,
     CHANGE: tl.constexpr,
@@ -61,10 +59,9 @@ def _execute(
     for done in range(time):
         column = tl.load(columns + program.to(tl.int64) * time + (time - 1 - done), mask=inside, other=-1)
         action = column.to(tl.int32) + 1
-        known = (action >= 0) & (action < ACTIONS - 1)  # the last action has no column
+        known = (action >= 0) & (action < ACTIONS)
         refused |= tl.where(known, 0, PAYLOAD + 1)
         action = tl.where(known, action, 0)
-        action = tl.where(action == unique, instead, action)
         below = tl.load(own_stack + place.to(tl.int64) * programs, mask=inside, other=0)
         tl.store(own_stack + (place.to(tl.int64) + 1) * programs, last, mask=inside)
         word = tl.load(words + row + action)
@@ -85,22 +82,20 @@ def _execute(
 
 
 Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-"""Those of SceneTables, all int32."""
+"""SceneTables, all int32."""
 
 
 def executed(
     tables: Tables,
     columns: Tensor,
     scenes: Tensor,
-    unique: tuple[int, int],
     constants: dict[str, int],
     asked: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """Answers int64 [program] to programs [program, time] about scenes [program].
 
-    `unique` says which action is taken to be which other. With `asked`, the questions [program] and the
-    answers to all questions [question], bool [program]: whether each program gives the right one. `scenes`
-    are then those of all questions.
+    With `asked`, the questions [program] and the answers to all questions [question], bool [program]: whether
+    each program gives the right one. `scenes` are then those of all questions.
     """
     programs, time = columns.shape
     questions, answers = (scenes, scenes) if asked is None else asked
@@ -117,7 +112,6 @@ def executed(
             result,
             programs,
             time,
-            *unique,
             **constants,
             JUDGES=asked is not None,
             B=BLOCK,

@@ -73,8 +73,7 @@ class Scores:
 
     @property
     def total(self) -> Score:
-        scores = list(self.by_length.values())
-        return sum(scores[1:], scores[0])
+        return sum(self.by_length.values(), Score(0, 0, 0, 0, 0))
 
     @property
     def accuracy(self) -> float:

@@ -68,12 +68,6 @@ def beam_circuit(
         for step, b, left_row, c, right_row in combinations((form.start, 0, time))
         if step.combine(algebra, b, c) == answer
     ]
-    levels = tuple(_edges(level) for _, level in sorted(by_level.items()))
+    levels = tuple(Edges.of_pairs(level) for _, level in sorted(by_level.items()))
     roots = {time: {answer: 0} if root_pairs else {}}
-    return Circuit(time, width, levels, roots, _edges([root_pairs])).to(scores.device), complete
-
-
-def _edges(segments: list[list[tuple[int, int]]]) -> Edges:
-    pairs = np.array([pair for segment in segments for pair in segment], dtype=np.int64).reshape(-1, 2)
-    out = np.repeat(np.arange(len(segments)), [len(segment) for segment in segments])
-    return Edges.of(pairs[:, 0], pairs[:, 1], out, len(segments))
+    return Circuit(time, width, levels, roots, Edges.of_pairs([root_pairs])).to(scores.device), complete

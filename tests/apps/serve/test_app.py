@@ -15,8 +15,7 @@ from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.task import Task
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.client import drawing
-from tests.apps.serve.made_runs import DIGIT_SUMS
-from tests.apps.serve.small_run import write_run
+from tests.apps.serve.made_runs import DIGIT_SUMS, write_run
 
 DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 200}
 
@@ -114,7 +113,7 @@ class Tea(View):
 
 class TeaTask(Task):
     def playground(self, server: Server) -> Tea:
-        return Tea(server)
+        return Tea(self, server)
 
 
 def test_a_task_of_ones_own_may_have_a_view(tmp_path) -> None:

@@ -49,10 +49,10 @@ def batched(
     p: Autoregressive, scene: Scene, answer: str, edits: Edits, reader: QuestionReader
 ) -> tuple[Program, bool, bool]:
     """The correction, whether there is one, and whether none was needed, as training finds them."""
-    tables = SceneTables.of([scene])
+    tables = SceneTables.of([scene], reader.unique)
 
     def judge(rows: Tensor, z: Tensor) -> Tensor:
-        return execute_batch(tables, z, torch.zeros_like(rows), unique=reader.unique) == ANSWERS.index(answer)
+        return execute_batch(tables, z, torch.zeros_like(rows)) == ANSWERS.index(answer)
 
     with torch.no_grad():
         z = p.best().symbols
