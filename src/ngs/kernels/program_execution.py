@@ -1,7 +1,6 @@
 """Programs executed on a GPU, in Triton: all modules of a program in one launch.
 
-The same operations as in `ngs.tasks.clevr.batched_execution`, which says what they mean; there each is a
-launch of its own.
+`ngs.tasks.clevr.batched_execution` says what the operations mean; there each is a launch of its own.
 """
 
 from __future__ import annotations
@@ -40,10 +39,7 @@ def _execute(
     JUDGES: tl.constexpr,
     B: tl.constexpr,
 ):
-    """Each lane: one program, from its last module to its first.
-
-    If it judges, the scene and the recorded answer are those of the program's question.
-    """
+    """Each lane: one program, from its last module to its first."""
     program = tl.program_id(0) * B + tl.arange(0, B)
     inside = program < programs
     question = program

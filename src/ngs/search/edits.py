@@ -8,7 +8,7 @@ every kind of edits:
     for each distance d, the walk is reversible with respect to count:
         count(z) P(z' | z, d) = count(z') P(z | z', d)
 
-To add a kind of edits, write `neighbours`; everything else follows, and may be replaced by something faster.
+To add a kind of edits, write `neighbours`; everything else follows, and may be replaced, as by `Substitute`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ from ngs.parsing.circuit import parts_of_sentences
 
 
 class Edits(nn.Module, ABC):
-    """Edits of sentences [row, time]. To add a kind, write a subclass with `neighbours`.
-
-    By default each neighbour is as likely as any other. `Substitute` replaces `around`, `ways` and `walk`.
-    """
+    """Edits of sentences [row, time]. By default each neighbour is as likely as any other."""
 
     @abstractmethod
     def neighbours(self, z: Tensor) -> Candidates:

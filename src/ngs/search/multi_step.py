@@ -2,9 +2,7 @@
 
 It does what `back_search.sample_corrections` does for a whole batch, in plain Python. Property tests hold the
 two together: both have the same acceptance ratio and the same random walks, and the exact transition matrix
-is in detailed balance with
-
-    p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
+is in detailed balance with q(z) of Eq. 11.
 """
 
 from __future__ import annotations

@@ -135,9 +135,8 @@ def autoregressive_reasoner(
 ) -> Reasoner:
     """Return the reasoner of examples whose network writes sentences, and gives a `Decoder` for each batch.
 
-    `constraint` says which symbols may come next, `judge` which sentences give their answer, and `edits` what
-    one step of back-search may change. The posterior counts sentences once that are the `same`, and looks
-    for them with so much `effort`.
+    `constraint` says which symbols may come next; `judge` and `edits` are as in `reasoner`. The posterior
+    counts sentences once that are the `same`, and looks for them with so much `effort`.
 
     >>> from ngs import Arithmetic, Automaton, Examples, arithmetic_grammar
     >>> grammar = arithmetic_grammar()
