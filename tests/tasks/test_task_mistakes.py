@@ -113,7 +113,7 @@ def test_what_is_no_task_is_refused(changes: dict[str, Any], message: str) -> No
         ),
         (
             {"data": lambda s: whole(), "network": lambda s: ngs.SequenceNetwork(3, 5)},
-            r"decoder scores \[2, 1, 5\] after \[2, 1\] symbols; .* so it must score \[2, 1, 3\]",
+            r"makes \[2, 1, 5\] of 2 inputs; .* so it must make \[2, 1, 3\]",
         ),
         (
             {"data": lambda s: whole(3), "network": lambda s: ngs.SequenceNetwork(3, 3)},
