@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 from ngs.tasks.trainable import MetricsView
-
-Z = 1.959964
-"""95% of the standard normal distribution lie within this of 0."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +44,14 @@ class Shares:
 
 
 def wilson(right: int, of: int) -> tuple[float, float]:
-    """The 95% interval of a share (Wilson 1927): every p within Z standard errors of what was seen.
-
-        (p + z^2 / 2n  -+  z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+    """The 95% interval of a share (Wilson 1927): every p within 1.96 of its standard errors of what was seen.
 
     >>> [round(end, 3) for end in wilson(9, 10)]
     [0.596, 0.982]
     """
     if not of:
         return 0.0, 1.0
-    p, square = right / of, Z * Z / of
-    middle, reach = p + square / 2, Z * sqrt(p * (1 - p) / of + square / of / 4)
-    return max(0.0, (middle - reach) / (1 + square)), min(1.0, (middle + reach) / (1 + square))
+    from scipy.stats import binomtest  # here: it is slow to import
+
+    interval = binomtest(right, of).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
