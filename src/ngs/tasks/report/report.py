@@ -34,10 +34,8 @@ class Report(ABC):
     """of its own templates"""
 
     def __init__(self, task: Trainable, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
-        """`shown` is what `read` made of the run; None if it has no network.
-
-        `parts` has the scores of the TEST part, and of the VALIDATION part where the run is finished.
-        """
+        """`shown` is what `read` made of the run, None if it has no network. `parts` has the scores of the
+        TEST part, and of the VALIDATION part where the run is finished."""
         self.view, self.config, self.shown, self.parts = task.metrics, config, shown, parts
         self.data: str = config.data if shown is None else shown.data
 
