@@ -22,9 +22,8 @@ from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import ChainSettings
 from ngs.search.reasoner import reasoner
 from ngs.tasks.report.readings import Readings
-from ngs.tasks.report.report import TEST, AnswersReport, Gallery
+from ngs.tasks.report.report import TEST, AnswersReport, Gallery, Shares, wilson
 from ngs.tasks.report.searches import Searches
-from ngs.tasks.report.shares import Shares, wilson
 from ngs.tasks.trainable import MetricsView
 from tests.documents import Document, said
 
