@@ -24,13 +24,13 @@ test: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed
 	$(BIN)/ngs bench
-	$(BIN)/python benchmarks/training.py formulas
-	$(BIN)/python benchmarks/training.py questions
-	$(BIN)/python benchmarks/questions.py
+	$(BIN)/python benchmarks/speed.py training formulas
+	$(BIN)/python benchmarks/speed.py training questions
+	$(BIN)/python benchmarks/speed.py questions
 
 # Trains with and without the kernels for GPUs, where there is a GPU, and says how much faster they make its steps.
 gpu-check: $(VENV)/.installed
-	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/speed.py kernels
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -17,35 +17,26 @@ import random
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
 
 import httpx2
+import numpy as np
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
 from ngs.apps.serve.child import Served, serving
+from ngs.tasks.hwf.playground.strokes import written
 
 Stroke = list[list[float]]
 
-# How symbols are written in a square of 100.
-SYMBOLS: dict[str, list[Stroke]] = {
-    "1": [[[50, 5], [50, 95]]],
-    "2": [[[20, 30], [35, 8], [65, 8], [78, 30], [60, 55], [20, 92], [82, 92]]],
-    "3": [[[22, 15], [50, 5], [75, 20], [70, 40], [45, 48], [75, 58], [78, 80], [50, 95], [20, 85]]],
-    "4": [[[60, 5], [15, 65], [85, 65]], [[62, 40], [62, 95]]],
-    "7": [[[15, 8], [85, 8], [40, 95]]],
-    "+": [[[50, 20], [50, 80]], [[20, 50], [80, 50]]],
-    "-": [[[15, 50], [85, 50]]],
-    "*": [[[20, 20], [80, 80]], [[80, 20], [20, 80]]],
-}
 FORMULAS = {"3*4": "12", "7+1": "8", "4-2": "2", "1+2*3": "7", "7*4-3": "25", "2+4*7-1": "29"}
 """With their answers."""
-SPACE, SIZE = 90, 70
-"""Pixels from a symbol to the next, and of a symbol."""
 WIDTH, HEIGHT = 800, 200
+EVERY, UNSTEADY = 6, 2.0
+"""Of the points of a neat stroke, that a pen goes through; and the most pixels that it is off."""
 LOOK_SECONDS = 0.5
 """Between looks at the server's memory."""
 ATTEMPTS = 5
@@ -74,26 +65,20 @@ class Seen:
     errors: list[str] = field(default_factory=list)
 
 
-def written(formula: str, rng: random.Random) -> list[Stroke]:
+def by_hand(formula: str, rng: random.Random) -> list[Stroke]:
     """The strokes of a formula, in an unsteady hand."""
 
-    def point(x: float, y: float, place: int) -> list[float]:
-        return [
-            20 + SPACE * place + SIZE / 100 * x + rng.uniform(-2, 2),
-            40 + SIZE / 100 * y + rng.uniform(-2, 2),
-        ]
+    def near(x: float) -> float:
+        return x + rng.uniform(-UNSTEADY, UNSTEADY)
 
-    return [
-        [point(x, y, place) for x, y in stroke]
-        for place, symbol in enumerate(formula)
-        for stroke in SYMBOLS[symbol]
-    ]
+    neat = written(formula, WIDTH, HEIGHT)
+    return [[[near(x), near(y)] for x, y in (*stroke[:-1:EVERY], stroke[-1])] for stroke in neat]
 
 
 def started(run: str) -> dict[str, float]:
     """Seconds from the start of the process until the page is there, and until a drawing is read."""
     begin = time.monotonic()
-    drawing = {"strokes": written("3*4", random.Random(0)), "width": WIDTH, "height": HEIGHT}
+    drawing = {"strokes": by_hand("3*4", random.Random(0)), "width": WIDTH, "height": HEIGHT}
     with serving(run) as server:
         httpx2.get(server.address).raise_for_status()
         page = time.monotonic() - begin
@@ -101,12 +86,11 @@ def started(run: str) -> dict[str, float]:
         return {"page": round(page, 2), "read": round(time.monotonic() - begin, 2)}
 
 
-def in_ms(seconds: Iterable[float]) -> dict[str, float]:
-    all_ms = [1000 * each for each in seconds]
-    if len(all_ms) < 2:
-        return {"number": len(all_ms)}
-    cuts = quantiles(all_ms, n=100, method="inclusive")
-    return {"number": len(all_ms), "p50": cuts[49], "p95": cuts[94], "longest": max(all_ms)}
+def in_ms(seconds: Sequence[float]) -> dict[str, float]:
+    if not seconds:
+        return {"number": 0}
+    p50, p95, longest = (1000 * np.quantile(seconds, (0.5, 0.95, 1.0))).tolist()
+    return {"number": len(seconds), "p50": p50, "p95": p95, "longest": longest}
 
 
 def all_starts(given: argparse.Namespace) -> dict[str, Any]:
@@ -137,12 +121,12 @@ def drawn(page: Page, strokes: int, rng: random.Random) -> Iterator[float]:
     done = 0
     while done < strokes:
         page.click("#clear", force=True)
-        for stroke in written(rng.choice(list(FORMULAS)), rng)[: strokes - done]:
+        for stroke in by_hand(rng.choice(list(FORMULAS)), rng)[: strokes - done]:
             (x, y), *rest = [(sheet["x"] + x, sheet["y"] + y) for x, y in stroke]
             page.mouse.move(x, y)
             page.mouse.down()
             for x, y in rest:
-                page.mouse.move(x, y, steps=3)
+                page.mouse.move(x, y)
             page.mouse.up()
             done += 1
             while page.evaluate("window.waits.length") < done:
@@ -156,7 +140,7 @@ def in_a_browser(server: Served, given: argparse.Namespace) -> dict[str, Any]:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=sandbox)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(server.address)
-        waits = in_ms(each / 1000 for each in drawn(page, given.strokes, random.Random(given.seed)))
+        waits = in_ms([ms / 1000 for ms in drawn(page, given.strokes, random.Random(given.seed))])
         browser.close()
     return {"stroke_ms": waits, "stroke_ms_p95": waits["p95"]}
 
@@ -185,7 +169,7 @@ async def visit(url: str, rng: random.Random, learns: bool, pause: float, end: f
         await asyncio.sleep(rng.uniform(0, pause))
         while True:
             formula, answer = rng.choice(list(FORMULAS.items()))
-            strokes = written(formula, rng)
+            strokes = by_hand(formula, rng)
             drawing = {"width": WIDTH, "height": HEIGHT, "network": "mine"}
             for count in range(1, len(strokes) + 1):
                 body = {**drawing, "strokes": strokes[:count]}

@@ -5,14 +5,10 @@ Run by run.py, in an environment that has ABLkit and PyTorch, but not NGS.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import resource
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,9 +18,8 @@ from ablkit.data.evaluation import ReasoningMetric, SymbolAccuracy
 from ablkit.data.structures import ListData
 from ablkit.learning import ABLModel, BasicNN
 from ablkit.reasoning import KBBase, Reasoner
+from contestant import SIDE, first_use, parser, tell
 from torch import nn
-
-SIDE = 45
 
 # What examples/hwf/main.py of ABLkit sets. All else is what ABLkit takes when nothing is said.
 LOOPS = 3
@@ -96,16 +91,6 @@ def network(classes: int) -> nn.Module:
     )
 
 
-def first_use(classes: int, device: torch.device) -> None:
-    """Let a GPU load what such a network needs, off the clock as with ours: another one sees blank images."""
-    with torch.random.fork_rng():
-        other = network(classes).to(device)
-    scores = other(torch.zeros(BATCH, 1, SIDE, SIDE, device=device))
-    nn.functional.cross_entropy(scores, torch.zeros(BATCH, dtype=torch.int64, device=device)).backward()
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-
-
 def bridge_of(symbols: list[str], device: torch.device) -> SimpleBridge:
     net = network(len(symbols))
     learner = BasicNN(
@@ -155,13 +140,7 @@ def train(bridge: SimpleBridge, train: Part, test: Part, device: torch.device) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="what run.py wrote: formulas.npz")
-    parser.add_argument("out", type=Path, help="the JSON file to write")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--began", type=float, required=True, help="when this was started, by time.time()")
-    parser.add_argument("--cold", action="store_true", help="leave the first use of a GPU on the clock")
-    options = parser.parse_args()
+    options = parser(__doc__, "what run.py wrote: formulas.npz").parse_args()
     torch.manual_seed(options.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with np.load(options.data) as data:
@@ -171,22 +150,18 @@ def main() -> None:
     parts = [part_of(arrays, pixels, name) for name in ("train", "test")]
     known = np.unique(arrays["symbols"]).tolist()  # without 0 on HWF, as in the example
     if not options.cold:
-        first_use(len(known), device)
+        first_use(partial(network, len(known)), BATCH, device)
     bridge = bridge_of(known, device)
     before = time.time() - options.began
     curve = train(bridge, *parts, device)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    facts = {
-        "seed": options.seed,
-        "answers": curve[-1]["answers"],
-        "symbols": curve[-1]["symbols"],
-        "seconds_before_training": before,
-        "training_seconds": curve[-1]["seconds"],
-        "curve": curve,
-        "peak_memory_mb": peak / (2**20 if sys.platform == "darwin" else 2**10),
-        "peak_gpu_mb": torch.cuda.max_memory_allocated() / 2**20 if device.type == "cuda" else None,
-    }
-    options.out.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    tell(
+        options.out,
+        options.seed,
+        before,
+        {name: curve[-1][name] for name in ("answers", "symbols")},
+        curve,
+        training_seconds=curve[-1]["seconds"],
+    )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ examples need."""
 
 Run = Mapping[str, Any]
 """What a contestant says of one seed, with the wall-clock seconds of its process."""
+Quantity = Callable[[Run], float | None]
 
 
 @dataclass(frozen=True)
@@ -89,32 +91,24 @@ def best_on_test(run: Run) -> float:
     return float(max(point["answers"] for point in run["curve"]))
 
 
-@dataclass(frozen=True)
-class Column:
-    """What is told of a run, what it is multiplied by, and how many digits are shown."""
-
-    value: Callable[[Run], float | None]
-    factor: float = 1
-    digits: int = 2
-
-
-COLUMNS = {
-    "test accuracy, %": Column(lambda run: run["answers"], 100),
-    "symbols, %": Column(lambda run: run["symbols"], 100),
-    "best on test, %": Column(best_on_test, 100),
-    f"s to {GOAL:.1%}": Column(seconds_to_goal),
-    f"s from start to {GOAL:.1%}": Column(seconds_from_start_to_goal),
-    "training s": Column(lambda run: run["training_seconds"]),
-    "whole process s": Column(lambda run: run["wall_seconds"], digits=1),
-    "peak memory, MB": Column(lambda run: run["peak_memory_mb"], digits=0),
-    "peak GPU memory, MB": Column(lambda run: run["peak_gpu_mb"], digits=0),
+COLUMNS: Mapping[str, tuple[Quantity, int]] = {
+    "test accuracy, %": (lambda run: 100 * run["answers"], 2),
+    "symbols, %": (lambda run: 100 * run["symbols"], 2),
+    "best on test, %": (lambda run: 100 * best_on_test(run), 2),
+    f"s to {GOAL:.1%}": (seconds_to_goal, 2),
+    f"s from start to {GOAL:.1%}": (seconds_from_start_to_goal, 2),
+    "training s": (itemgetter("training_seconds"), 2),
+    "whole process s": (itemgetter("wall_seconds"), 1),
+    "peak memory, MB": (itemgetter("peak_memory_mb"), 0),
+    "peak GPU memory, MB": (itemgetter("peak_gpu_mb"), 0),
 }
+"""What is told of a run, and how many digits are shown."""
 
 
-def cell(column: Column, runs: Sequence[Run]) -> str:
+def cell(runs: Sequence[Run], value: Quantity, digits: int) -> str:
     """Mean and standard deviation over the seeds, and of how many where not all have a value."""
-    values, digits = [column.value(run) for run in runs], column.digits
-    known = [column.factor * value for value in values if value is not None]
+    values = list(map(value, runs))
+    known = [each for each in values if each is not None]
     if not known:
         return "-"
     spread = Spread.of(known)
@@ -127,7 +121,7 @@ def table(asked: Mapping[str, Any], runs: Mapping[str, Sequence[Run]]) -> str:
     """Markdown: what was asked for, a row for each contestant, and the sentences that matter."""
     told = ", ".join(f"{name}: {value}" for name, value in asked.items())
     rows = [
-        [name, str(len(its)), *(cell(column, its) for column in COLUMNS.values())]
+        [name, str(len(its)), *(cell(its, *column) for column in COLUMNS.values())]
         for name, its in runs.items()
     ]
     return "\n".join([told, "", rows_of(["", "seeds", *COLUMNS], rows), "", *verdict(runs)]) + "\n"
@@ -144,9 +138,8 @@ def verdict(runs: Mapping[str, Sequence[Run]]) -> list[str]:
         fast, slow = ([s for run in some if (s := seconds(run)) is not None] for some in (ours, peer))
         if fast and slow:
             ratio = Spread.of(slow).mean / Spread.of(fast).mean
-            lines.append(
-                f"Ours reaches {GOAL:.1%} {ratio:.1f} times as fast{since}, of the seeds that reach it."
-            )
+            found = f"{ratio:.1f} times as fast{since}, of the seeds that reach it."
+            lines.append(f"Ours reaches {GOAL:.1%} {found}")
     return lines
 
 

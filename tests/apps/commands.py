@@ -23,13 +23,30 @@ def done(*arguments: str | Path) -> Result:
     return result
 
 
-def refused(*arguments: str | Path) -> str:
-    """What a command that is to fail says, in one line of its own."""
+def printed(*arguments: str | Path) -> str:
+    """What a command that is to work says, whatever the width of its lines."""
+    return " ".join(done(*arguments).output.replace("│", " ").split())
+
+
+def refused(*arguments: str | Path, lines: int = 1) -> str:
+    """What a command that is to fail says, and nothing else: so many lines of its own.
+
+    Of trainings, what they begin with may have been said.
+    """
     result = ngs(*arguments)
-    assert result.exit_code == 1, result.output
+    assert result.exit_code == 1 and (arguments[0] in ("train", "reproduce") or result.stdout == ""), (
+        result.output
+    )
     assert isinstance(result.exception, SystemExit), result.exception
-    assert result.stderr.startswith("ngs: ") and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("ngs: ") and result.stderr.count("\n") == lines, result.stderr
     return result.stderr
+
+
+def misused(*arguments: str | Path) -> str:
+    """What is said of a command that does not exist in this form."""
+    result = ngs(*arguments)
+    assert result.exit_code == 2, result.output
+    return " ".join(result.output.replace("│", " ").split())
 
 
 def facts(path: Path) -> Any:

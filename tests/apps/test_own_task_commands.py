@@ -10,11 +10,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
-from ngs.apps.cli import app
 from ngs.tasks import finding
+from tests.apps.commands import done, ngs, refused
 
 SYMBOLWISE = """
 import ngs, torch
@@ -84,54 +82,46 @@ task = dataclasses.replace(
 )
 
 
-def ngs(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 @pytest.fixture(scope="module", params=[SYMBOLWISE, WRITER], ids=["symbolwise", "writer"])
 def folder(request, tmp_path_factory) -> Path:
     folder: Path = tmp_path_factory.mktemp("own")
     (folder / "copied.py").write_text(request.param)
     options = ("--steps", "1", "--learning-rate", "1e-6", "--out", folder / "run")
-    trained = ngs("train", folder / "copied.py", *options)
-    assert trained.exit_code == 0, trained.output
+    done("train", folder / "copied.py", *options)
     return folder
 
 
-def asked(folder: Path, command: str, *more: str) -> Result:
-    return ngs(command, folder / "run", "--task", folder / "copied.py", *more)
+def asked(folder: Path, command: str, *more: str) -> str:
+    return done(command, folder / "run", "--task", folder / "copied.py", *more).output
 
 
 def test_test_examples_are_read(folder) -> None:
-    lines = asked(folder, "predict").output.splitlines()
+    lines = asked(folder, "predict").splitlines()
     assert lines[0].startswith("example 1: 1 + 2 = 3  (") and "wrong" not in lines[0]
     assert lines[1].startswith("example 2: 4 * 2 = 8  (") and lines[1].endswith("wrong: the answer is 18")
     assert len(lines) == 2
-    (only,) = json.loads(asked(folder, "predict", "--example", "2", "--json").stdout)
+    (only,) = json.loads(asked(folder, "predict", "--example", "2", "--json"))
     assert (only["read"], only["value"], only["answer"], only["right"]) == (["4", "*", "2"], "8", "18", False)
 
 
 def test_the_first_wrong_example_is_explained_and_drawn(folder) -> None:
     drawing = folder / "why.svg"
     result = asked(folder, "explain", "--svg", str(drawing))
-    assert result.exit_code == 0, result.output
-    assert result.output.startswith("example 2 of the test part, with the answer 18\n")
-    assert "\nread   4 * 2 = 8\n" in result.output
-    assert "4 * 2 = 8  ->  9 * 2 = 18" in result.output
-    assert ("priority  edit" in result.output) == ("truth  9 * 2" in result.output)  # of symbols seen alone
+    assert result.startswith("example 2 of the test part, with the answer 18\n")
+    assert "\nread   4 * 2 = 8\n" in result
+    assert "4 * 2 = 8  ->  9 * 2 = 18" in result
+    assert ("priority  edit" in result) == ("truth  9 * 2" in result)  # of symbols seen alone
     assert "9 * 2" in " ".join(ElementTree.parse(drawing).getroot().itertext())
 
 
 def test_an_example_can_be_chosen(folder) -> None:
-    assert "1 + 2 = 3, right as it stands" in asked(folder, "explain", "--example", "1").output
-    refused = asked(folder, "explain", "--example", "3")
-    assert refused.exit_code == 1
-    assert refused.stderr == "ngs: --example is 3, and the test part has 2 examples\n"
+    assert "1 + 2 = 3, right as it stands" in asked(folder, "explain", "--example", "1")
+    told = refused("explain", folder / "run", "--task", folder / "copied.py", "--example", "3")
+    assert told == "ngs: --example is 3, and the test part has 2 examples\n"
 
 
 def test_a_task_that_is_not_installed_must_be_given(folder) -> None:
-    refused = ngs("explain", folder / "run")
-    assert refused.exit_code == 1 and "say where it is with --task FILE" in refused.stderr
+    assert "say where it is with --task FILE" in refused("explain", folder / "run")
 
 
 ADDED = """
@@ -173,5 +163,5 @@ def test_help_needs_no_pytorch(command) -> None:
         f"try:\n    app({[*command, '--help']!r})\n"
         "finally:\n    assert 'torch' not in sys.modules\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0 and "Usage" in done.stdout, done.stderr
+    helped = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert helped.returncode == 0 and "Usage" in helped.stdout, helped.stderr

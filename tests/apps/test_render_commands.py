@@ -8,24 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 from PIL import Image
-from typer.testing import CliRunner
 
-from ngs.apps.cli import app
 from ngs.tasks.pictures.picture_folder import read_folder
+from tests.apps.commands import done, ngs, refused
 from tests.tasks.pictures.picture_folders import few
-
-
-def ngs_data_render(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["data", "render", *(str(argument) for argument in arguments)])
 
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("pictures") / "new"
-    result = ngs_data_render("--out", out, "--number", "3", "--seed", "5")
-    assert result.exit_code == 0, result.output
+    result = done("data", "render", "--out", out, "--number", "3", "--seed", "5")
     assert "3 pictures in images/, their scenes in scenes.json" in result.output
     assert f"ngs data import {out / 'images'} --scenes {out / 'scenes.json'}" in result.output
     return out
@@ -69,8 +62,7 @@ def test_scenes_of_a_file_are_rendered_again_with_other_lamps(rendered: Path, tm
     packed = tmp_path / "scenes.json.gz"
     packed.write_bytes(gzip.compress((rendered / "scenes.json").read_bytes()))
     out = tmp_path / "again"
-    result = ngs_data_render("--out", out, "--scenes", packed, "--number", "1", "--seed", "9")
-    assert result.exit_code == 0, result.output
+    done("data", "render", "--out", out, "--scenes", packed, "--number", "1", "--seed", "9")
     (one,) = json.loads((out / "scenes.json").read_text())["scenes"]
     first = json.loads((rendered / "scenes.json").read_text())["scenes"][0]
     assert one == first
@@ -82,19 +74,15 @@ def test_scenes_of_a_file_are_rendered_again_with_other_lamps(rendered: Path, tm
 
 
 def test_what_cannot_be_done_is_said(rendered: Path, tmp_path: Path) -> None:
-    result = ngs_data_render("--out", rendered)
-    assert result.exit_code == 1 and "is not an empty folder; give --out another name" in result.output
-    file = tmp_path / "scenes.json"
+    assert "is not an empty folder; give --out another name" in refused("data", "render", "--out", rendered)
+    file, begun = tmp_path / "scenes.json", ("data", "render", "--out", tmp_path / "x", "--scenes")
     file.write_text(json.dumps({"scenes": []}))
-    result = ngs_data_render("--out", tmp_path / "x", "--scenes", file)
-    assert result.exit_code == 1 and "holds no scenes" in result.output
+    assert "holds no scenes" in refused(*begun, file)
     nameless = json.loads((rendered / "scenes.json").read_text())
     del nameless["scenes"][0]["image_filename"]
     file.write_text(json.dumps(nameless))
-    result = ngs_data_render("--out", tmp_path / "x", "--scenes", file)
-    assert result.exit_code == 1 and "scene 0: image_filename is ''" in result.output
-    result = ngs_data_render("--out", tmp_path / "x", "--scenes", rendered / "scenes.json", "--number", "4")
-    assert result.exit_code == 1 and "holds 3 scenes, and --number is 4" in result.output
+    assert "scene 0: image_filename is ''" in refused(*begun, file)
+    assert "holds 3 scenes, and --number is 4" in refused(*begun, rendered / "scenes.json", "--number", "4")
     assert not (tmp_path / "x").exists(), "nothing is begun that cannot be finished"
 
 
@@ -112,7 +100,7 @@ def test_what_cannot_be_done_is_said(rendered: Path, tmp_path: Path) -> None:
 def test_options_that_make_no_sense_are_refused(
     options: tuple[str, ...], code: int, message: str, tmp_path: Path
 ) -> None:
-    result = ngs_data_render("--out", tmp_path / "x", *options)
+    result = ngs("data", "render", "--out", tmp_path / "x", *options)
     assert result.exit_code == code and isinstance(result.exception, SystemExit), result.exception
     assert message in " ".join(result.output.replace("│", " ").split())
     assert not (tmp_path / "x").exists()
@@ -121,9 +109,8 @@ def test_options_that_make_no_sense_are_refused(
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     for out in (tmp_path / "file", tmp_path / "file" / "x"):
-        result = ngs_data_render("--out", out, "--number", "1")
-        assert result.exit_code == 1 and isinstance(result.exception, SystemExit), result.exception
-        assert str(out) in result.output and "give --out" in result.output
+        told = refused("data", "render", "--out", out, "--number", "1")
+        assert str(out) in told and "give --out" in told
     assert (tmp_path / "file").read_text() == "no folder"
 
 
@@ -142,7 +129,7 @@ def test_an_interrupted_folder_is_begun_anew(
 
     with monkeypatch.context() as patch:
         patch.setattr(Image.Image, "save", stop)
-        result = ngs_data_render("--out", out, "--number", "1")
+        result = ngs("data", "render", "--out", out, "--number", "1")
     assert result.exit_code != 0
     if isinstance(fault, OSError):
         assert "cannot be written: No space left on device; give --out" in result.output
@@ -153,7 +140,6 @@ def test_what_a_killed_process_left_is_begun_anew(tmp_path: Path) -> None:
     left = tmp_path / "x" / ".unfinished" / "images"
     left.mkdir(parents=True)
     (left / "rendered_000007.png").touch()
-    result = ngs_data_render("--out", tmp_path / "x", "--number", "1")
-    assert result.exit_code == 0, result.output
+    done("data", "render", "--out", tmp_path / "x", "--number", "1")
     files = sorted(path.relative_to(tmp_path / "x").as_posix() for path in (tmp_path / "x").rglob("*"))
     assert files == ["images", "images/rendered_000000.png", "scenes.json"]

@@ -43,11 +43,6 @@ def train(folder: Path) -> tuple[str | Path, ...]:
     return ("train", "clevr", "--data", folder / "few.ngs", *SHORT, "--threads", "1")
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 # Training and what comes after it
 
 

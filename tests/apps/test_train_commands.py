@@ -90,11 +90,6 @@ def made_runs(request: pytest.FixtureRequest) -> Runs:
     return found
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def assert_shown(text: str, view: MetricsView, test: Any) -> None:
     """A table has a row for each group of the test part, and one for all."""
     by = next(iter(view.groups))

@@ -17,7 +17,7 @@ from ngs.tasks.hwf import packed
 from ngs.tasks.hwf import preparation as hwf
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.modular_arithmetic import ModularJudge
+from ngs.tasks.hwf.integer_judge import IntegerJudge
 from ngs.tasks.hwf.preparation import load_network, parts_of
 from ngs.tasks.run_folder import BEST, EARLY, RESULT
 from tests.experiments.short_runs import CPU, Short, Straight
@@ -53,7 +53,7 @@ def test_new_formulas_take_the_place_of_those_of_the_data(all_symbols: Short) ->
     """As many as before, in equal shares of all lengths, and the same whatever else is set."""
     asked = all_symbols.but(longest=11)
     parts, other = asked.prepared().parts, asked.but(seed=7, method="1-bs").prepared().parts
-    assert isinstance(parts.train.judge, ModularJudge) and isinstance(parts.test.judge, ModularJudge)
+    assert isinstance(parts.train.judge, IntegerJudge) and isinstance(parts.test.judge, IntegerJudge)
     assert len(parts.train.examples) + len(parts.validation.examples) == 80
     counted = Counter(parts.test.examples.lengths.tolist())
     assert counted == {1: 10, 3: 10, 5: 10, 7: 10, 9: 10, 11: 10}

@@ -38,7 +38,7 @@ def every_kind(formulas: Short, questions: Short) -> list[Job]:
     return [
         about_formulas,
         about_questions,
-        LongTest(about_formulas),
+        LongTest(about_formulas, (7, 11), 500),
         Corrections(about_formulas),
         Corrections(about_questions),
         StepCost(BatchSize(), (1, 2), ("supervised",)),

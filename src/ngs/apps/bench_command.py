@@ -71,14 +71,13 @@ def unsure(length: int) -> tuple[Tensor, list[Fraction]]:
 def parsing_speed(length: int, device: torch.device, rounds: int) -> Speed:
     scores, _ = unsure(length)
     there, few = scores.to(device), scores[:FEW].double()
-
-    def chart() -> object:
-        return independent(GRAMMAR, there).best()
-
-    def earley() -> object:
-        return [parse_aligned(GRAMMAR, row) for row in few]
-
-    return compared(rounds, f"best parse, length {length}", chart, "generalized Earley", earley)
+    return compared(
+        rounds,
+        f"best parse, length {length}",
+        lambda: independent(GRAMMAR, there).best(),
+        "generalized Earley",
+        lambda: [parse_aligned(GRAMMAR, row) for row in few],
+    )
 
 
 def search_speeds(device: torch.device, rounds: int) -> Iterator[Speed]:

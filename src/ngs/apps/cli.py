@@ -52,12 +52,7 @@ class Program(Commands):
             raise typer.Exit(1) from None
 
 
-app = typer.Typer(
-    cls=Program,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 def _version(wanted: bool) -> None:

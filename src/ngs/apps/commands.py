@@ -6,7 +6,7 @@ Most commands need PyTorch, which takes seconds to import: a list of commands is
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,11 +35,11 @@ class Commands(TyperGroup):
         raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(dict.fromkeys((*self.table, *self._added())))
+        return list(self._places())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """As it is listed."""
-        place = self.table.get(cmd_name) or self._added().get(cmd_name)
+        place = self._places().get(cmd_name)
         return None if place is None else TyperCommand(cmd_name, help=_about(place))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -48,9 +48,9 @@ class Commands(TyperGroup):
             return name, listed, rest
         return name, _loaded(str(name), self._place(str(name), rest)), rest
 
-    def _added(self) -> dict[str, str]:
-        """What the tasks add to this group."""
-        found: dict[str, str] = {}
+    def _places(self) -> dict[str, str]:
+        """Where each command is: those of the table, then what the tasks add to this group."""
+        found = dict(self.table)
         for task in every():
             for called, place in task.commands.items():
                 group, _, name = called.rpartition(" ")
@@ -59,12 +59,10 @@ class Commands(TyperGroup):
         return found
 
     def _place(self, name: str, arguments: Sequence[str]) -> str:
-        """Where a command is."""
-        if name not in self.table:
-            return self._added()[name]
+        """Where a command is, given these arguments."""
         task = self.task_of(arguments) if name in self.by_task else None
         own = {} if task is None else task.commands
-        return own.get(f"{self.group} {name}".strip(), self.table[name])
+        return own.get(f"{self.group} {name}".strip(), self._places()[name])
 
 
 def given(arguments: Sequence[str]) -> list[str]:
@@ -87,10 +85,21 @@ def _about(place: str) -> str | None:
 def _loaded(name: str, place: str) -> Any:
     module, _, attribute = place.partition(":")
     found = getattr(import_module(module), attribute)
-    if isinstance(found, typer.Typer):
-        group = get_group(found)
-        group.name = name
-        return group
+    if not isinstance(found, typer.Typer):
+        return command_of(found, name)
+    group = get_group(found)
+    group.name = name
+    return group
+
+
+def command_of(function: Callable[..., None], name: str, about: str | None = None) -> Any:
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(found)
+    alone.command(name, help=about)(function)
     return get_command(alone)
+
+
+def group_of(kind: type[TyperGroup], about: str, **more: Any) -> typer.Typer:
+    """An application whose commands are those of a kind of group."""
+    made = typer.Typer(cls=kind, help=about, no_args_is_help=True, pretty_exceptions_enable=False, **more)
+    made.callback()(lambda: None)  # without it, Typer makes no group of so few commands
+    return made

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import typer
-
-from ngs.apps.commands import Commands, given
+from ngs.apps.commands import Commands, given, group_of
 from ngs.errors import DataError
 from ngs.tasks.finding import every
 from ngs.tasks.importing import Source
@@ -41,17 +39,7 @@ class DataCommands(Commands):
         raise DataError(f"{what}; give {known}; or a packed file")
 
 
-data_app = typer.Typer(
-    cls=DataCommands,
-    help="Bring a data set in, and look at what it holds.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-
-
-@data_app.callback()
-def _all_data() -> None:
-    """Commands are those of the tasks."""
+data_app = group_of(DataCommands, "Bring a data set in, and look at what it holds.")
 
 
 def import_(source: Source) -> None:

@@ -49,13 +49,10 @@ SILENCE = 60.0
 """Seconds after which a run that goes on says where it is."""
 
 
-def _parameter(source: Source) -> str:
-    return source.option.replace("-", "_")
-
-
+PARAMETERS: Mapping[Source, str] = {each: each.option.replace("-", "_") for each in SOURCES}
 Places = make_dataclass(
     "Places",
-    [(_parameter(each), str, setting(each.path, f"{each.title}, as imported.")) for each in SOURCES],
+    [(name, str, setting(each.path, f"{each.title}, as imported.")) for each, name in PARAMETERS.items()],
 )
 """Where the data of each source are: an option for each."""
 
@@ -121,7 +118,7 @@ def reproduce(
     if on not in WHERE:
         raise NGSError(f"--on is {on!r}; choose from {', '.join(WHERE)}")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    data = {source: getattr(places, _parameter(source)) for source in SOURCES}
+    data = {source: getattr(places, name) for source, name in PARAMETERS.items()}
     means = Means(data, seeds or (QUICK_SEEDS if quick else SEEDS), device)
     wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
     store = Store(results)
@@ -136,9 +133,8 @@ def reproduce(
     if record is not None and not extend:
         for name, (_, cells) in wanted.items():
             check_nothing_is_lost(paths[name], cells, jobs, store)
-    failed = 0
-    if not only_gather:
-        failed = _run(_unknown(jobs, known.values()), store, WHERE[on], workers, _labels(wanted))
+    missing = _unknown(jobs, known.values())
+    failed = 0 if only_gather else _run(missing, store, WHERE[on], workers, _labels(wanted))
     for each, cells in wanted.values():
         outcome = gathered(each, cells, store, quick=quick, known=known[each.name])
         _write_down(each, outcome, results / f"figures{scale}", paths[each.name])

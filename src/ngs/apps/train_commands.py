@@ -25,8 +25,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
+from ngs.apps.commands import command_of, group_of
 from ngs.console.options import with_options
 from ngs.console.printing import plain_console, tell
 from ngs.errors import NGSError
@@ -52,18 +52,12 @@ class Tasks(TyperGroup):
             return _refusing(cmd_name, error)  # the list of the others is shown all the same
 
 
-train_app = typer.Typer(
-    cls=Tasks,
-    help="Train a network: from answers alone, or to see.\n\nTASK is one of those below, a file with an "
+train_app = group_of(
+    Tasks,
+    "Train a network: from answers alone, or to see.\n\nTASK is one of those below, a file with an "
     "ngs.Task such as my_task.py, or a module such as my_package.tasks:name.",
     subcommand_metavar="TASK [OPTIONS]",
-    no_args_is_help=True,
 )
-
-
-@train_app.callback()
-def _all_tasks() -> None:
-    """Options are those of the tasks."""
 
 
 def _refusing(name: str, error: NGSError) -> TyperCommand:
@@ -77,10 +71,8 @@ def _refusing(name: str, error: NGSError) -> TyperCommand:
 
 
 def _command_of(task: Trainable, called: str) -> Any:
-    alone = typer.Typer(add_completion=False)
     train = with_options(partial(_train, task, called), task.settings)
-    alone.command(called, help=cleandoc(task.about))(train)
-    return get_command(alone)
+    return command_of(train, called, cleandoc(task.about))
 
 
 def _train(
@@ -96,10 +88,7 @@ def _train(
     ] = None,
     changed_task: Annotated[
         bool,
-        typer.Option(
-            "--changed-task",
-            help="With --resume: go on although the file of the task was changed since.",
-        ),
+        typer.Option("--changed-task", help="With --resume: go on although its task's file was changed."),
     ] = False,
     overwrite: Annotated[bool, typer.Option(help="Throw away a run that is in the folder already.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default all cores.")] = None,

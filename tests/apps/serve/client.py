@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.front import front
-from ngs.apps.serve.guard import local
+from ngs.apps.serve.guard import names_of
 from ngs.apps.serve.playground import Playground
 from ngs.tasks.clevr.playground.view import AskingView
 from ngs.tasks.clevr.reading import QuestionReader
@@ -18,7 +18,7 @@ from ngs.tasks.hwf.playground.view import DrawingView
 def connected(playground: Playground) -> TestClient:
     loaded: Future[FastAPI] = Future()
     loaded.set_result(endpoints(playground))
-    return TestClient(front(playground.visitors, local, loaded), base_url="http://localhost")
+    return TestClient(front(playground.visitors, names_of("localhost"), loaded), base_url="http://localhost")
 
 
 def drawing(playground: Playground) -> DrawingView:

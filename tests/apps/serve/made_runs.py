@@ -9,12 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from fastapi.testclient import TestClient
 
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import ALIVE_SECONDS
+from ngs.learning import tensor_file
+from ngs.networks.lenet import NETWORKS
+from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.settings import TrainHWF
-from ngs.tasks.run_folder import CONFIG, METRICS, RESULT
+from ngs.tasks.run_folder import A_NETWORK, BEST, CONFIG, METRICS, RESULT
 from tests.apps.serve.client import connected
 from tests.experiments.training import as_facts
 
@@ -40,8 +44,21 @@ def made(root: Path, name: str, rows: int = 0, config: Mapping[str, Any] | None 
     return folder
 
 
-def finish(folder: Path, share: str = "calculation") -> None:
-    (folder / RESULT).write_text(json.dumps({"method": "m-bs", "test": {share: 0.75, "examples": 4}}))
+def finish(folder: Path, share: str = "calculation", accuracy: float = 0.75) -> None:
+    (folder / RESULT).write_text(json.dumps({"method": "m-bs", "test": {share: accuracy, "examples": 4}}))
+
+
+def write_run(folder: Path, *, accuracy: float = 0.98, finished: float = 0.0) -> Path:
+    """A run of this accuracy, finished so many seconds after 1970, with a network that learned nothing."""
+    made(folder.parent, folder.name)
+    rows = [row(10), *({"step": s, "validation": {"calculation": a}} for s, a in ((35, 0.35), (150, 0.9)))]
+    (folder / METRICS).write_text("".join(json.dumps(each) + "\n" for each in rows))
+    facts = {"step": 0, "network": "small", "symbols": list(GRAMMAR.symbols)}
+    torch.manual_seed(0)
+    tensor_file.save(folder / BEST, A_NETWORK, NETWORKS["small"](len(GRAMMAR.symbols)).state_dict(), facts)
+    finish(folder, accuracy=accuracy)
+    os.utime(folder / RESULT, (finished, finished))
+    return folder
 
 
 def age(folder: Path, seconds: float = 2 * ALIVE_SECONDS) -> None:

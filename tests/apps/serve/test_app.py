@@ -15,8 +15,7 @@ from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.task import Task
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.client import drawing
-from tests.apps.serve.made_runs import DIGIT_SUMS
-from tests.apps.serve.small_run import write_run
+from tests.apps.serve.made_runs import DIGIT_SUMS, write_run
 
 DRAWING = {"strokes": [[[20, 25], [65, 23], [40, 98]]], "width": 600, "height": 200}
 

@@ -18,8 +18,7 @@ from ngs.errors import NGSError
 from ngs.tasks.finding import find
 from ngs.tasks.run_folder import CONFIG, Configured
 from tests.apps.serve.client import drawing
-from tests.apps.serve.made_runs import DIGIT_SUMS, made
-from tests.apps.serve.small_run import write_run
+from tests.apps.serve.made_runs import DIGIT_SUMS, made, write_run
 
 RUNNER = CliRunner()
 

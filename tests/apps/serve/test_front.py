@@ -8,14 +8,14 @@ from starlette.testclient import TestClient
 
 from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.front import front
-from ngs.apps.serve.guard import local
+from ngs.apps.serve.guard import names_of
 from ngs.apps.serve.playground import Playground
 from ngs.tasks.playground.visitors import Visitors
 from tests.apps.serve.client import drawing
 
 
 def opened(loading: Future[FastAPI], visitors: Visitors) -> TestClient:
-    app = front(visitors, local, loading)
+    app = front(visitors, names_of("localhost"), loading)
     return TestClient(app, base_url="http://localhost")
 
 

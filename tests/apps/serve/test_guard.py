@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.testclient import TestClient
 
-from ngs.apps.serve.guard import LONGEST_MESSAGE, Guard, local, names_of, refusal
+from ngs.apps.serve.guard import LONGEST_MESSAGE, Guard, names_of, refusal
 from ngs.tasks.playground.limits import Busy, Limits, Slots
 
 LIMITS = Limits(body_bytes=100, body_seconds=0.2)
@@ -20,7 +20,8 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await JSONResponse({"bytes": len(body)}, headers={"Cache-Control": "no-store"})(scope, receive, send)
 
 
-GUARDED = Guard(echo, LIMITS, local)
+LOCAL = names_of("localhost")
+GUARDED = Guard(echo, LIMITS, LOCAL)
 
 
 def client(host: str = "localhost:8000") -> TestClient:
@@ -100,7 +101,7 @@ def test_more_posts_than_can_wait_are_sent_away_and_the_others_served() -> None:
         await release.wait()
         await JSONResponse({})(scope, receive, send)
 
-    guard = Guard(slow, Limits(posts=2), local)
+    guard = Guard(slow, Limits(posts=2), LOCAL)
 
     async def ask(method: str) -> None:
         async def receive() -> dict[str, Any]:

@@ -26,7 +26,7 @@ from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.run_folder import CONFIG
 from tests.apps.serve.client import asking, drawing
 from tests.apps.serve.client import connected as client_of
-from tests.apps.serve.small_run import write_run
+from tests.apps.serve.made_runs import write_run
 from tests.tasks.clevr.readers import random_reader
 
 SEED = int(os.environ.get("NGS_FUZZ_SEED", "7"))

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ngs.apps.serve.live_rows import KEEP_ALIVE, Pace, live_rows
+import pytest
+from fastapi import routing
+
+from ngs.apps.serve.live_rows import Pace, live_rows
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import RunFolder, RunFolders
 from ngs.experiments.record import Record
@@ -21,35 +24,40 @@ from ngs.tasks.run_folder import METRICS
 from tests.apps.serve.client import connected
 from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
 
-QUICK = Pace(poll=0.01, keep_alive=60.0, longest=60.0)
+QUICK = Pace(poll=0.01, longest=60.0)
+
+Events = list[tuple[str, Any]]
+"""(kind, data) of each"""
 
 
 class Listener:
     """Listens to the events of a run; others can wait for what it hears."""
 
     def __init__(self) -> None:
-        self.text = ""
+        self.events: Events = []
         self._more = threading.Condition()
 
-    def hear(self, run: RunFolder, after: int | None = 0, pace: Pace = QUICK) -> str:
+    def hear(self, run: RunFolder, after: int | None = 0, pace: Pace = QUICK) -> Events:
         """All that is sent."""
 
         async def listen() -> None:
             async for event in live_rows(run, after, pace):
-                with self._more:
-                    self.text += event
-                    self._more.notify_all()
+                if event.data is not None:
+                    with self._more:
+                        self.events.append((event.event or "message", event.data))
+                        self._more.notify_all()
 
         asyncio.run(listen())
-        return self.text
+        return self.events
 
     def wait_for(self, number: int) -> None:
         """Until it has heard so many events."""
         with self._more:
-            assert self._more.wait_for(lambda: len(events_of(self.text)) >= number, timeout=60)
+            assert self._more.wait_for(lambda: len(self.events) >= number, timeout=60)
 
 
-def collected(run: RunFolder, after: int | None = 0, pace: Pace = QUICK) -> str:
+def heard(run: RunFolder | None, after: int | None = 0, pace: Pace = QUICK) -> Events:
+    assert run is not None
     return Listener().hear(run, after, pace)
 
 
@@ -107,7 +115,7 @@ def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> 
         finish(folder)
 
     with meanwhile(crash_and_resume):
-        events = events_of(listener.hear(run))
+        events = listener.hear(run)
     assert events == [
         ("message", row(10)),
         ("state", {"state": "stopped"}),
@@ -143,7 +151,7 @@ def test_a_resumed_run_starts_again(tmp_path) -> None:
         finish(folder)
 
     with meanwhile(resume):
-        events = events_of(listener.hear(run))
+        events = listener.hear(run)
     kinds = [kind for kind, _ in events]
     assert kinds == ["message"] * 3 + ["restart"] + ["message"] * 3 + ["done"]
     assert [data["step"] for kind, data in events[4:] if kind == "message"] == [10, 20, 25]
@@ -153,22 +161,28 @@ def test_a_run_that_is_deleted_ends(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
     run = RunFolders(tmp_path).named("demo")
     shutil.rmtree(folder)
-    assert events_of(collected(run, None)) == [("done", {"state": "gone"})]
+    assert heard(run, None) == [("done", {"state": "gone"})]
 
 
-def test_a_silent_run_is_kept_alive_and_left_after_a_while(tmp_path) -> None:
+def test_a_silent_run_is_left_after_a_while(tmp_path) -> None:
     made(tmp_path, "demo", 1)
     run = RunFolders(tmp_path).named("demo")
-    text = collected(run, pace=Pace(poll=0.01, keep_alive=0.05, longest=1.0))
-    assert [kind for kind, _ in events_of(text)] == ["message"]  # and no `done`: a browser comes back
-    assert 1 <= text.count(KEEP_ALIVE) <= 20
+    events = heard(run, pace=Pace(poll=0.01, longest=0.2))
+    assert [kind for kind, _ in events] == ["message"]  # and no `done`: a browser comes back
+
+
+def test_a_silent_run_is_kept_alive(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing, "_PING_INTERVAL", 0.05)
+    made(tmp_path, "demo", 1)
+    text = listen(client_of(tmp_path).app, "/api/runs/demo/events", lambda text: ": ping" in text)
+    assert "retry: 2000\n" in text and events_of(text) == [("message", row(10))]
 
 
 def test_a_line_without_an_end_does_not_stop_the_rest(tmp_path) -> None:
     folder = made(tmp_path, "demo")
     (folder / METRICS).write_bytes(b"x" * 600_000 + b"\n" + json.dumps(row(10)).encode() + b"\n")
     finish(folder)
-    assert events_of(collected(RunFolders(tmp_path).named("demo"))) == [
+    assert heard(RunFolders(tmp_path).named("demo")) == [
         ("message", row(10)),
         ("done", {"state": "finished"}),
     ]

@@ -15,7 +15,6 @@ from ngs.tasks.clevr.paper import tables as clevr_tables
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.clevr.trainable import QUESTIONS, ReadingQuestions
 from ngs.tasks.costs.step_cost import StepCost
-from ngs.tasks.hwf.paper import curves as hwf_curves
 from ngs.tasks.hwf.paper import tables as hwf_tables
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS, ReadingFormulas
@@ -195,7 +194,7 @@ def test_every_run_on_record_is_one_that_is_asked_for(name: str, monkeypatch: py
 
 def test_curves_of_the_paper_begin_with_the_first_steps(data: Data) -> None:
     """Which no address tells: nothing but the curve depends on it."""
-    for each in (hwf_curves.full(data.means()), clevr_tables.CURVES.full(data.means())):
+    for each in (hwf_tables.CURVES.full(data.means()), clevr_tables.CURVES.full(data.means())):
         for config in configs(each):
             tested = [step for step in range(1, 1001) if config.tests_at(step)]
             assert config.test_curve and tested[:5] == [1, 2, 3, 4, 5] and 25 < len(tested) < 40

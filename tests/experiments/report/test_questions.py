@@ -40,7 +40,7 @@ def test_the_mistakes_are_those_of_the_network(questions: Reported) -> None:
     rights = [(right, alike) for _, _, right, alike in one_by_one.values()]
     assert len(exam.wrong) == sum(not right for right, _ in rights) > 0
     assert len(exam.lucky) == sum(right and not alike for right, alike in rights)
-    assert exam.scores.total.programs_equivalent == sum(alike for _, alike in rights)
+    assert exam.scores.total.symbols_right == sum(alike for _, alike in rights)
     some = shown.wrong + shown.lucky
     assert len(some) == min(12, len(exam.wrong + exam.lucky))
     for each in some:

@@ -15,8 +15,7 @@ from ngs.experiments.report.page import page, write_report
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.pictures.report.report import Mistaken, SceneGallery, SceneReport, confusion, faults
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics
-from ngs.tasks.pictures.seen_objects import SeenObjects
-from ngs.tasks.pictures.seen_scene import in_jitters
+from ngs.tasks.pictures.seen_scene import SeenObjects, in_jitters
 from ngs.tasks.pictures.trainable import SCENES
 from ngs.tasks.report.sections import render
 from ngs.tasks.run_folder import BEST, RESULT

@@ -17,7 +17,7 @@ from ngs.tasks.playground.training import AlreadyThere, FirstTraining, Progress
 from ngs.tasks.run_folder import METRICS
 from tests.apps.serve.client import connected as client_of
 from tests.apps.serve.client import drawing
-from tests.apps.serve.small_run import write_run
+from tests.apps.serve.made_runs import write_run
 
 A_CHILD = "import sys; sys.stdin.close(); import time; time.sleep(60)"
 

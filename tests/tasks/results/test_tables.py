@@ -9,8 +9,8 @@ from importlib.resources import files
 
 import pytest
 
-from ngs.tasks.hwf.paper.curves import released_curves
 from ngs.tasks.hwf.paper.settings import ROWS
+from ngs.tasks.hwf.paper.tables import released_curves
 from ngs.tasks.results.outcome import Outcome, Place, Spread
 from ngs.tasks.results.tables import Published, in_percent, plain, provenance, published, table
 from tests.tasks.results.made import outcome, place

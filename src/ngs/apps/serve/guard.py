@@ -47,22 +47,17 @@ Names = Callable[[str], bool]
 """Whether a host name is one of ours."""
 
 
-def local(name: str) -> bool:
-    """The names of one's own machine."""
-    return name in ("localhost", "127.0.0.1", "::1")
-
-
 def names_of(host: str, others: Iterable[str] = ()) -> Names:
     """The names that a server listening on `host` is asked by: its own, those of this machine, and `others`.
 
     One that listens everywhere is also asked by address. An address cannot be made to point elsewhere.
     """
-    known = {host.lower(), *(name.lower() for name in others)}
+    known = {"localhost", "127.0.0.1", "::1", *(name.lower() for name in (host, *others))}
     everywhere = host in ("0.0.0.0", "::")
     if everywhere:
         own = socket.gethostname().lower()
         known |= {own, f"{own}.local"}
-    return lambda name: local(name) or name in known or (everywhere and _is_address(name))
+    return lambda name: name in known or (everywhere and _is_address(name))
 
 
 def _is_address(name: str) -> bool:
@@ -168,4 +163,4 @@ def _split(address: str) -> SplitResult:
     try:
         return urlsplit(address)
     except ValueError:
-        return SplitResult("", "", "", "", "")
+        return urlsplit("")

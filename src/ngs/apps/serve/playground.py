@@ -36,7 +36,7 @@ class Playground:
         self.server = Server(self.runs_root, self.visitors)
         self.streams = Slots(self.visitors.limits.streams, 0.0)  # sent by the one loop, which never waits
         self.runs = RunFolders(self.runs_root, self.tasks)
-        made = ((task.name, task.playground(self.server)) for task in self.runs.tasks())
+        made = ((task.name, task.playground(self.server)) for task in self.runs.tasks.values())
         self.views = {name: view for name, view in made if view is not None}
 
     def load(self, given: Iterable[Path]) -> None:

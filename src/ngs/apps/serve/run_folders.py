@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ngs.errors import DataError
-from ngs.tasks.finding import installed, names
+from ngs.tasks.finding import every
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.run_folder import CHECKPOINT, CONFIG, METRICS, REPORT, RESULT
 from ngs.tasks.trainable import Trainable
@@ -91,10 +91,6 @@ class RunFolder:
         end = content.rfind(b"\n") + 1
         return thinned([row for line in content[:end].splitlines() if (row := row_of(line)) is not None]), end
 
-    @property
-    def has_report(self) -> bool:
-        return self.file(REPORT) is not None
-
     def report(self) -> bytes:
         """Nothing where there is none."""
         return _content(self.file(REPORT), REPORT_BYTES)
@@ -118,16 +114,7 @@ class RunFolders:
     """
 
     def __init__(self, root: Path, given: Iterable[Trainable] = ()) -> None:
-        self.root, self._given = root, {task.name: task for task in given}
-
-    def task(self, name: str) -> Trainable | None:
-        """One of those that were given, or installed."""
-        return self._given.get(name) or installed(name)
-
-    def tasks(self) -> list[Trainable]:
-        """All that are known."""
-        found = map(self.task, dict.fromkeys((*names(), *self._given)))
-        return [task for task in found if task is not None]
+        self.root, self.tasks = root, {task.name: task for task in (*every(), *given)}
 
     def all(self) -> tuple[list[RunFolder], list[SkippedFolder]]:
         """The latest first; and what looks like a run and is none that could be shown."""
@@ -148,8 +135,7 @@ class RunFolders:
     def newest(self, task: str) -> Path | None:
         """The folder of the run of a task that finished last."""
         finished = [run for run in self.all()[0] if run.task.name == task and run.state == "finished"]
-        newest = max(finished, key=lambda run: run.finished, default=None)
-        return None if newest is None else newest.folder
+        return max(finished, key=lambda run: run.finished).folder if finished else None
 
     def _folders(self) -> list[Path]:
         """Everything inside that holds a configuration, or may hold one."""
@@ -170,8 +156,8 @@ class RunFolders:
             )
         match config:  # of any version: only what is shown in a list is looked at
             case {"task": str() as name, "method": str(), "steps": int()}:
-                if (task := self.task(name)) is not None:
-                    return RunFolder(real, folder, config, task)
+                if name in self.tasks:
+                    return RunFolder(real, folder, config, self.tasks[name])
                 raise DataError(
                     f"its {CONFIG} is of the task {name!r}, which is not known; start `ngs serve` with "
                     f"--task and the file that the task is in"

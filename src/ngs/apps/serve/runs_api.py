@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
+from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query
 from fastapi.responses import HTMLResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from ngs.apps.serve.guard import ALONE
-from ngs.apps.serve.live_rows import EventStream, Pace, live_rows
+from ngs.apps.serve.live_rows import Pace, live_rows
 from ngs.apps.serve.playground import Playground
 from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State
 from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.run_folder import REPORT
 
 FARTHEST = 2**53
 """Bytes of a file; numbers in a browser are exact up to here."""
@@ -112,6 +115,12 @@ def runs_router(playground: Playground) -> APIRouter:
                 result=run.result,
             )
 
+    def watched(id: RunId) -> Iterator[RunFolder]:
+        """A run that holds one of few places until its events have been sent, or nobody listens."""
+        run = found(id)
+        with playground.streams:
+            yield run
+
     @router.get(
         "/runs/{id}/events",
         summary="Follow a run",
@@ -119,11 +128,10 @@ def runs_router(playground: Playground) -> APIRouter:
         "`event: restart` where a resumed run writes its record anew, whose rows follow from the first on; "
         "`event: state` with `{state}` where a run stopped writing, or goes on; "
         "the last one is `event: done` with `{state}`. After a stream without it, ask for the next.",
-        response_class=Response,
-        responses={**MISSING, 200: {"content": {"text/event-stream": {}}}},
+        response_class=EventSourceResponse,
+        responses=MISSING,
     )
-    def events(
-        id: RunId,
+    async def events(
         after: Annotated[
             int | None,
             Query(
@@ -133,9 +141,10 @@ def runs_router(playground: Playground) -> APIRouter:
         last_event_id: Annotated[
             str | None, Header(description="Where a browser goes on after an interruption.")
         ] = None,
-    ) -> EventStream:
-        rows = live_rows(found(id), _position(last_event_id, after), Pace())
-        return EventStream(rows, playground.streams)
+        run: RunFolder = Depends(watched),  # noqa: B008 - how FastAPI is told of what is known here alone
+    ) -> AsyncIterator[ServerSentEvent]:
+        async for event in live_rows(run, _position(last_event_id, after), Pace()):
+            yield event
 
     @router.get(
         "/runs/{id}/report", summary="The report of a run", response_class=HTMLResponse, responses=MISSING
@@ -157,7 +166,7 @@ def _line(run: RunFolder) -> RunLine:
         **{name: run.config[name] for name in ("task", "method", "steps")},
         state=run.state,
         accuracy=run.accuracy,
-        report=run.has_report,
+        report=run.file(REPORT) is not None,
     )
 
 

@@ -20,8 +20,8 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS, HandwrittenFormulas, divided
+from ngs.tasks.hwf.integer_judge import integer_judge
 from ngs.tasks.hwf.listing import TOLERANCE
-from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.report.report import FormulaReadings
 from ngs.tasks.hwf.settings import SHARES, TrainHWF
@@ -43,8 +43,8 @@ def parts_of(settings: TrainHWF, device: torch.device) -> Parts[HandwrittenFormu
     """What to train, choose and test on."""
     data = formulas_of(settings)
     there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
-    parts = cut(settings, data.train, data.test, divided, "formulas")
-    return Parts(data, *(reasoner_of(there.examples(part).to(device)) for part in parts))
+    train, test = (there.examples(part).to(device) for part in (data.train, data.test))
+    return Parts(data, *map(reasoner_of, cut(settings, train, test, divided, "formulas")))
 
 
 def formulas_of(settings: TrainHWF) -> HandwrittenFormulas:
@@ -57,9 +57,9 @@ def formulas_of(settings: TrainHWF) -> HandwrittenFormulas:
 
 
 def reasoner_of(examples: Examples) -> Reasoner:
-    """By tables where they fit, and by modular arithmetic where formulas are too long for them."""
+    """By tables where they fit, and in whole numbers where formulas are too long for them."""
     long = examples.time > LONGEST_TABLED
-    return reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge if long else None)
+    return reasoner(GRAMMAR, Arithmetic, examples, judge=integer_judge if long else None)
 
 
 def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
@@ -68,8 +68,6 @@ def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
 
 
 class PreparedFormulas(PreparedAnswers):
-    """Formulas to learn from, and a network that reads them."""
-
     measure = staticmethod(measure)
     settings: TrainHWF
     parts: Parts[HandwrittenFormulas, Reasoner]

@@ -32,7 +32,7 @@ class ReadingFormulas(Trainable):
     )
 
     commands: Mapping[str, str] = {
-        "tour": "ngs.tasks.hwf.tour:tour",
+        "tour": "ngs.tasks.hwf.reading_commands:tour",
         "predict": "ngs.tasks.hwf.reading_commands:predict",
         "explain": "ngs.tasks.hwf.reading_commands:explain",
         "data import": "ngs.tasks.hwf.data_commands:bring_in",

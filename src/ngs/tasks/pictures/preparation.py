@@ -14,7 +14,7 @@ from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_augmentation import Lighting
-from ngs.tasks.pictures.picture_examples import MirroredPictures, PictureExamples
+from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.picture_packed import imported
 from ngs.tasks.pictures.pictures import PictureData, Pictures, divided, joined
 from ngs.tasks.pictures.rendered_pictures import (
@@ -116,15 +116,14 @@ class PreparedPictures(Prepared):
         if parts.beside is None:
             return [Lesson(RENDERED, self._to_learn_from(parts.train), Seeing(), settings.steps)]
         both = self._to_learn_from(joined(parts.train, parts.beside))
-        times = 2 if settings.augment else 1  # as it is, and in a mirror
+        mixed = Mixed(both, both.times * len(parts.train))
         return [
             Lesson(RENDERED, self._to_learn_from(parts.beside), Seeing(), settings.rendered_steps),
-            Lesson("imported", Mixed(both, times * len(parts.train)), Seeing(), settings.steps),
+            Lesson("imported", mixed, Seeing(), settings.steps),
         ]
 
-    def _to_learn_from(self, pictures: Pictures) -> PictureExamples | MirroredPictures:
-        examples = PictureExamples.of(pictures, self.device)
-        return MirroredPictures(examples) if self.settings.augment else examples
+    def _to_learn_from(self, pictures: Pictures) -> PictureExamples:
+        return PictureExamples.of(pictures, self.device, mirrors=self.settings.augment)
 
     def result_facts(self) -> dict[str, Any]:
         return {"pictures": len(self.parts.train), "rendered": self.settings.rendered}

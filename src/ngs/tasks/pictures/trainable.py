@@ -60,7 +60,7 @@ class SeeingScenes(Trainable):
         "weights": "ngs.tasks.pictures.seeing_commands:weights",
         "data import": "ngs.tasks.pictures.data_commands:bring_in",
         "data inspect": "ngs.tasks.pictures.data_commands:show",
-        "data render": "ngs.tasks.pictures.render_command:render",
+        "data render": "ngs.tasks.pictures.data_commands:render",
     }
     sources = "a folder with images of scenes, and --scenes"
 

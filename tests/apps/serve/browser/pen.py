@@ -6,21 +6,28 @@ from collections.abc import Iterator
 
 from playwright.sync_api import CDPSession, Locator, Page, expect
 
-from ngs.tasks.hwf.glyphs import SHAPES
+from ngs.tasks.hwf.playground.strokes import written
 
 Stroke = list[tuple[float, float]]
+EVERY = 3
+"""Of the points of a stroke, that the hand goes through."""
 
 
 def write(page: Page, formula: str) -> None:
     """With the mouse, at an unhurried pace: every point is an event."""
     settled(page)
+    draw(page, formula)
+    read(page)
+
+
+def draw(page: Page, formula: str) -> None:
+    """Whether the page is ready or not."""
     for stroke in strokes(page.locator("#canvas"), formula):
         page.mouse.move(*stroke[0])
         page.mouse.down()
         for x, y in stroke[1:]:
-            page.mouse.move(x, y, steps=3)
+            page.mouse.move(x, y)
         page.mouse.up()
-    read(page)
 
 
 def touch(page: Page, formula: str) -> None:
@@ -50,15 +57,9 @@ def _touch(finger: CDPSession, kind: str, x: float, y: float) -> None:
 
 
 def strokes(canvas: Locator, formula: str) -> Iterator[Stroke]:
-    """The formula in the middle of the canvas, in the first shape of each symbol; pixels of the window."""
+    """The formula in the middle of the canvas; pixels of the window."""
     canvas.scroll_into_view_if_needed()
     sheet = canvas.bounding_box()
     assert sheet is not None
-    pitch = min(0.9 * sheet["width"] / len(formula), 0.6 * sheet["height"])
-    left = sheet["x"] + (sheet["width"] - pitch * len(formula)) / 2
-    for number, symbol in enumerate(formula):
-        width, height = (0.55 * pitch, 0.55 * pitch) if symbol in "+-*/" else (0.6 * pitch, 0.95 * pitch)
-        x = left + pitch * (number + 0.5) - width / 2
-        y = sheet["y"] + sheet["height"] / 2 - height / 2
-        for line in SHAPES[symbol][0]:
-            yield [(x + point.x / 100 * width, y + point.y / 100 * height) for point in line]
+    for line in written(formula, sheet["width"], sheet["height"]):
+        yield [(sheet["x"] + x, sheet["y"] + y) for x, y in (*line[:-1:EVERY], line[-1])]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.apps.serve.browser.pen import draw
+
 pytestmark = pytest.mark.xdist_group("browser")  # who trains what they look at trains it once
 
 
@@ -60,14 +62,14 @@ def test_dark_as_the_system_has_it_until_one_chooses(new_page) -> None:
     assert lightness(new_page(color_scheme="light"), "body") > 0.9
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_enough_contrast(scheme: str, new_page) -> None:
+def test_text_has_enough_contrast(page: Page) -> None:
     """WCAG AA: 4.5 to 1, for what is quiet and what is coloured too."""
-    page = new_page(color_scheme=scheme)
     pairs = [("--ink", "--paper"), ("--quiet", "--paper"), ("--quiet", "--sheet"), ("--accent", "--sheet")]
     pairs += [("--on-accent", "--accent"), ("--quiet", "--tint"), ("--accent", "--paper")]
-    for text, ground in pairs:
-        assert page.evaluate(CONTRAST, [text, ground]) >= 4.5, (text, ground)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for text, ground in pairs:
+            assert page.evaluate(CONTRAST, [text, ground]) >= 4.5, (scheme, text, ground)
 
 
 CONTRAST = """([text, ground]) => {
@@ -99,7 +101,7 @@ def test_while_the_network_is_loaded_one_may_draw(page: Page) -> None:
     page.route("**/api/*", until_loaded)
     page.reload()
     expect(page.locator("#loading")).to_be_visible()
-    page.locator("#formula-examples button").first.click()
+    draw(page, "3*4")
     expect(page.locator("#result")).to_have_attribute("aria-busy", "true")
     loaded = True
     for route in held:

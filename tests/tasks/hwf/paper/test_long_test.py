@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from ngs.errors import NGSError
 from ngs.experiments.sweep.driver import do
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
@@ -74,9 +73,3 @@ def test_its_address_tells_what_it_depends_on(job: LongTest) -> None:
     assert len({address(other) for other in (job, *others)}) == 4
     json.dumps(job.facts)
     assert job.run.settings.data not in json.dumps(job.facts)
-
-
-@pytest.mark.parametrize("options", [{"lengths": ()}, {"formulas": 0}])
-def test_no_formulas_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(NGSError, match="ask for at least one formula and one length"):
-        LongTest(trained(TrainHWF()), **options)

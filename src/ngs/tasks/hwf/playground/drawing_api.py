@@ -23,17 +23,18 @@ from ngs.tasks.hwf.playground.correcting import Corrected, correct
 from ngs.tasks.hwf.playground.learning import Score, Taken, Taught, drawn_of, familiar, learn, own_copy
 from ngs.tasks.hwf.playground.networks import TRAINED, Networks
 from ngs.tasks.hwf.playground.reading import Reading, reading_of
-from ngs.tasks.hwf.playground.strokes import seen_in
+from ngs.tasks.hwf.playground.strokes import seen_in, written
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import Server
 from ngs.tasks.playground.visitors import Visitor, current_visitor
+from ngs.tasks.report.sections import SIGNS
 
 LEARN_SECONDS = 3.0
 """No step begins later."""
 MOST_STROKES, MOST_POINTS, MOST_STEPS = 200, 20_000, 50
 """In a drawing, in all its strokes, and gradient steps in one request."""
-LARGEST, LONGEST_ANSWER = 4096, 32
+LARGEST, LONGEST_ANSWER, LONGEST_WRITTEN = 4096, 32, 64
 """Pixels of a canvas's side, and characters."""
 EXAMPLE = [
     [[20, 25], [65, 23], [40, 98]],
@@ -47,6 +48,7 @@ Coordinate = Annotated[float, Field(ge=-LARGEST, le=2 * LARGEST, allow_inf_nan=F
 """A pen may leave the canvas."""
 Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
 Side = Annotated[float, Field(ge=1, le=LARGEST, allow_inf_nan=False)]
+Typed = Annotated[str, Field(max_length=LONGEST_WRITTEN, examples=["3 × 4"])]
 CurrentVisitor = Annotated[Visitor, Depends(current_visitor)]
 
 
@@ -55,17 +57,14 @@ class Drawing(Message):
 
     # The first fault is enough: a body of nothing but faults would be gone through while everyone waits.
     strokes: Annotated[list[Annotated[list[Point], Field(min_length=1), FailFast()]], FailFast()] = part(
-        f"Where the pen went, stroke by stroke: [x, y] in pixels of the canvas, y downwards; at "
-        f"most {MOST_POINTS:,} points in all.",
+        f"Strokes of the pen: [x, y] in pixels, y downwards; at most {MOST_POINTS:,} points in all.",
         EXAMPLE,
         max_length=MOST_STROKES,
     )
     width: Side = part("Of the canvas, in pixels.", 600)
     height: Side = part("Of the canvas, in pixels.", 200)
     network: Literal["trained", "weak", "mine"] = part(
-        "Who reads: the trained network, a weakened copy of it, or the visitor's own (the trained one before "
-        "anything was learned).",
-        default="trained",
+        "Who reads: the trained network, a weakened copy of it, or the visitor's own.", default="trained"
     )
 
     @field_validator("strokes")
@@ -81,7 +80,7 @@ class AnsweredDrawing(Drawing):
     """A drawing with its true answer."""
 
     answer: Annotated[str, Field(min_length=1, max_length=LONGEST_ANSWER)] = part(
-        "What the formula comes to: a whole number, a decimal or a fraction.", "8", "-3", "0.75", "7/3"
+        "A whole number, a decimal or a fraction.", "8", "-3", "0.75", "7/3"
     )
 
 
@@ -99,11 +98,7 @@ class Learned(Message):
     probabilities: list[tuple[float, float]] = part(
         "p(answer | drawing) before and after each step.", [(0.1, 0.4), (0.4, 0.8)]
     )
-    losses: list[float] = part(
-        "-log p(answer | drawing) in each step, the mean over slightly changed views of this "
-        "drawing and some earlier ones.",
-        [2.3, 0.9],
-    )
+    losses: list[float] = part("-log p(answer | drawing), the mean over what a step sees.", [2.3, 0.9])
     found: bool = part("Whether a formula of this length gives the answer; otherwise nothing was learned.")
     score: Score = part("After learning.")
 
@@ -114,6 +109,12 @@ class WithScore(Message):
     score: Score = part("Of the visitor.")
 
 
+class Written(Message):
+    """A formula written by the page, for those who cannot or do not want to draw."""
+
+    strokes: list[list[list[float]]] = part("As those of a drawing.", EXAMPLE)
+
+
 def prepare() -> None:
     """What visitors would otherwise wait for, the shortest tables first; some seconds, beside serving."""
     familiar()
@@ -122,8 +123,12 @@ def prepare() -> None:
 
 
 def drawing_router(networks: Networks, server: Server) -> APIRouter:
-    """`/read`, `/correct`, `/learn`, `/reset`, `/score`."""
+    """`/written`, `/read`, `/correct`, `/learn`, `/reset`, `/score`."""
     router = APIRouter(prefix="/api", tags=["drawing"])
+
+    @router.get("/written", summary="The strokes of a formula, in a neat hand")
+    def write(formula: Typed, width: Side, height: Side) -> Written:
+        return Written(strokes=written(_symbols(formula), width, height))
 
     @router.post("/read", summary="What a drawing shows")
     def read(drawing: Drawing, visitor: CurrentVisitor) -> Reading:
@@ -154,6 +159,14 @@ def drawing_router(networks: Networks, server: Server) -> APIRouter:
         return WithScore(score=_taught(visitor).score)
 
     return router
+
+
+def _symbols(formula: str) -> str:
+    """What was typed, in the symbols of formulas."""
+    symbols = "".join(formula.split()).translate({ord(sign): symbol for symbol, sign in SIGNS.items()})
+    if not symbols or not set(symbols) <= set(GRAMMAR.symbols):
+        raise NGSError(f"{formula!r} cannot be written; use the digits and + − × ÷ (or * and /)")
+    return symbols
 
 
 def _taught(visitor: Visitor) -> Taught:

@@ -1,4 +1,5 @@
-"""A drawing by its strokes: the ink they leave, small enough to be read while somebody writes.
+"""A drawing by its strokes: those of a formula that the page writes, and the ink that strokes leave, small
+enough to be read while somebody writes.
 
 A picture has to be searched for ink and paper; of strokes it is known where the pen went. They are drawn
 by a thin pen, in one size whatever the canvas, and cropped to the ink, so that a large canvas costs nothing.
@@ -7,14 +8,15 @@ by a thin pen, in one size whatever the canvas, and cropped to the ink, so that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from PIL import Image, ImageDraw
 
 from ngs.errors import DataError
 from ngs.tasks.hwf.formula_reading import Seen
-from ngs.tasks.hwf.segmentation import LEAST_SIZE, Box, Mask, Network, Points, page_of, read_page
+from ngs.tasks.hwf.handwriting import neat
+from ngs.tasks.hwf.segmentation import LEAST_SIZE, Mask, Network, Points, page_of, read_page
 
 Stroke = Sequence[Sequence[float]]
 """Where the pen went between touching the canvas and leaving it: x and y in its pixels, y downwards."""
@@ -29,28 +31,37 @@ MOST_PIXELS = 250_000
 """Of the drawing that is read: thirty symbols side by side."""
 
 
-@dataclass(frozen=True, eq=False)
-class Inked:
-    """The ink of some strokes, and where it is on the canvas."""
+LINE, TALL, GAP = 0.76, 0.44, 0.38
+"""Of a written formula: the line it stands on and the most of a digit, as shares of the canvas's height; and
+the space between symbols, as a share of a digit."""
+EVERY = 4
+"""Of a neat symbol's dabs, that a pen goes through."""
 
-    mask: Mask
-    scale: float
-    """pixels of the mask for each of the canvas"""
-    corner: tuple[int, int]
-    """where the mask begins on the canvas: x and y in its pixels"""
+
+def written(formula: Sequence[str], width: float, height: float) -> list[list[list[float]]]:
+    """The strokes of a formula in the middle of a canvas, in a neat hand."""
+    boxes = [(0.62, 0.62) if symbol in "+-*/" else (0.66, 1.0) for symbol in formula]
+    units = sum(across for across, _ in boxes) + GAP * (len(boxes) - 1)
+    tall = min(TALL * height, 0.9 * width / units)
+    left, middle = (width - tall * units) / 2, LINE * height - tall / 2
+    strokes = []
+    for symbol, box in zip(formula, boxes, strict=True):
+        size, place = torch.tensor(box) * tall, torch.tensor([left + box[0] * tall / 2, middle])
+        strokes += [
+            (line[::EVERY] * size + place).double().round(decimals=1).tolist() for line in neat(symbol)
+        ]
+        left += tall * (box[0] + GAP)
+    return strokes
 
 
 def seen_in(strokes: Sequence[Stroke], network: Network) -> Seen:
     """The likeliest symbols of a drawing, and their scores; the boxes are in pixels of the canvas."""
-    drawing = inked(strokes)
-    symbols, log_probs = read_page(page_of(drawing.mask, drawing.scale), network)
-    x, y = drawing.corner
-    boxes = (Box(x + left, y + top, x + right, y + bottom) for left, top, right, bottom in symbols.boxes)
-    return Seen(replace(symbols, boxes=tuple(boxes)), log_probs)
+    return read_page(page_of(*inked(strokes)), network)
 
 
-def inked(strokes: Sequence[Stroke]) -> Inked:
-    """The strokes drawn anew, so large that a symbol has UNIT pixels."""
+def inked(strokes: Sequence[Stroke]) -> tuple[Mask, float, tuple[int, int]]:
+    """The strokes drawn anew, so large that a symbol has UNIT pixels; how many these are for each of the
+    canvas, and where they begin there: x and y."""
     lines = [np.array(stroke, dtype=np.float64) for stroke in strokes if len(stroke)]
     if not lines:
         raise DataError("nothing is drawn yet; write a formula of digits and + - × ÷")
@@ -70,7 +81,7 @@ def inked(strokes: Sequence[Stroke]) -> Inked:
     for line, size in zip(lines, sizes, strict=True):
         _draw(pen, (line - low) * scale + DOT, size * scale)
     left, top = np.rint(low - DOT / scale).astype(int).tolist()
-    return Inked(np.asarray(image) > 0, scale, (left, top))
+    return np.asarray(image) > 0, scale, (left, top)
 
 
 def _draw(pen: ImageDraw.ImageDraw, line: Points, size: float) -> None:

@@ -19,7 +19,6 @@ from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.preparation import load_scene_reader, test_part
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics, outcomes, see_all
-from ngs.tasks.pictures.seen_scene import values_of
 from ngs.tasks.report.report import Names, Report
 from ngs.tasks.report.sections import Section, address_of, confusion_table
 from ngs.tasks.run_folder import BEST, step_of
@@ -90,7 +89,7 @@ class Mistaken:
 
     def taken_for(self, k: int) -> str:
         """What object k of those seen is in words."""
-        values = values_of(self.outcome.seen)
+        values = self.outcome.seen.values
         return " ".join(values[attribute][k] for attribute in ATTRIBUTES)
 
 
@@ -118,7 +117,7 @@ def confusion(found: Sequence[PictureOutcome], attribute: str) -> Tensor:
     values = ATTRIBUTES[attribute]
     counts = torch.zeros((len(values), len(values)), dtype=torch.int64)
     for outcome in found:
-        seen = values_of(outcome.seen)[attribute]
+        seen = outcome.seen.values[attribute]
         for true, each in outcome.matches.items():
             own = getattr(outcome.scene.things[true], attribute)
             counts[values.index(own), values.index(seen[each])] += 1

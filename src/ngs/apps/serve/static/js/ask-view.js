@@ -4,7 +4,6 @@ import { bars } from "./bars.js";
 import { $, element, show } from "./element.js";
 import { probably, value } from "./notation.js";
 import { guarded } from "./notice.js";
-import { Picture } from "./picture.js";
 import { Player } from "./player.js";
 import { executed, moduleText, Program, programText } from "./program.js";
 import { Scene } from "./scene.js";
@@ -16,8 +15,7 @@ export class AskView {
     this.id = null;
     this.asked = this.shown = null;
     this.version = 0; // of the scene and the question: an answer about an older one is dropped
-    this.scene = new Scene($("scene"));
-    this.picture = new Picture($("picture"), $("picture-boxes"), $("picture-note"));
+    this.scene = new Scene();
     this.program = new Program($("program"), (step) => this.point(step));
     this.corrected = new Program($("corrected-program"), (step) => this.point(step));
     this.load = latest((id) => get(`/scenes/${id}`));
@@ -49,7 +47,6 @@ export class AskView {
     this.forget();
     this.scene.show(scene);
     this.point(null);
-    this.picture.show(scene);
     $("scene-name").textContent = `Scene ${this.place + 1} of ${this.scenes.length}, ${scene.objects.length} objects`;
     const chip = (question, name = null) => element("button", {
       type: "button", class: name, disabled: !this.ready, onclick: () => this.ask(question) },
@@ -106,10 +103,10 @@ export class AskView {
     this.point(null);
   }
 
-  // What stands under the pointer, else the step that was gone to.
+  // The step under the pointer, else the one that was gone to.
   point(step) {
     const current = step ?? this.shown ?? null;
-    for (const view of [this.scene, this.picture]) view.highlight(current?.objects ?? null);
+    this.scene.highlight(current?.objects ?? null);
     $("scene-caption").textContent = current ? `${moduleText(current.module)}: ${current.objects ? `${current.objects.length} of them` : value(current.value)}` : "";
   }
 

@@ -15,8 +15,9 @@ export class CorrectionView {
     }, (index) => this.step(index));
   }
 
-  // null hides the panel: the drawing has changed.
+  // null hides the panel: the drawing has changed. One that is there already stays at its step.
   show(correction) {
+    if (correction !== null && correction === this.correction) return;
     this.player.stop();
     this.correction = correction;
     show($("correction"), correction !== null);

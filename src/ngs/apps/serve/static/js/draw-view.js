@@ -1,11 +1,10 @@
 // Draw, correct and learn: one drawing, and what is known of it so far.
-import { get, post } from "./api.js";
+import { get, latest, post } from "./api.js";
 import { Canvas } from "./canvas.js";
 import { CorrectionView } from "./correction-view.js";
 import { $, element, show } from "./element.js";
-import { written } from "./handwriting.js";
 import { showLearned, showScore } from "./learn-view.js";
-import { formula, percent, typed } from "./notation.js";
+import { formula, percent } from "./notation.js";
 import { clearNotice, guarded, notice } from "./notice.js";
 import { ReadingView } from "./reading-view.js";
 import { tour } from "./tour.js";
@@ -17,6 +16,7 @@ export class DrawView {
     this.readingView = new ReadingView();
     this.correctionView = new CorrectionView();
     this.canvas = new Canvas($("canvas"), () => this.drawn());
+    this.strokes = latest((typed) => get(`/written?${typed}`));
     this.network = "mine"; // the visitor's own once there is one, else the trained
     this.weak = false; // whether a reset goes back to the weak network
     this.busy = false;
@@ -51,17 +51,16 @@ export class DrawView {
     }
   }
 
-  write(text) {
-    const still = matchMedia("(prefers-reduced-motion: reduce)");
-    this.canvas.write(written(text, this.canvas.size), still.matches);
+  // The page writes, for those who cannot or do not want to draw.
+  async write(text) {
+    const written = await guarded(() => this.strokes(new URLSearchParams({ formula: text, ...this.canvas.size })));
+    if (written) this.canvas.write(written.strokes, matchMedia("(prefers-reduced-motion: reduce)").matches);
   }
 
   type(event) {
     event.preventDefault();
-    const given = $("typed").value.trim();
-    const text = typed(given);
-    if (text !== null) this.write(text);
-    else if (given) notice(`“${given}” cannot be written: use the digits and + − × ÷ (or * and /).`);
+    const text = $("typed").value.trim();
+    if (text) this.write(text);
   }
 
   body() {
@@ -96,7 +95,7 @@ export class DrawView {
     $("result").setAttribute("aria-busy", "false");
     this.readingView.show(this.reading, this.canvas.size);
     this.correctionView.show(this.correction);
-    showLearned(this.learned, $("answer").value);
+    showLearned(this.learned);
     tour(this);
     const strokes = this.canvas.strokes.length;
     this.canvas.node.setAttribute("aria-label", strokes === 0 ? "Drawing area, empty"
@@ -144,12 +143,9 @@ export class DrawView {
       this.drawn();
       return;
     }
-    this.learned = learned;
+    this.learned = { ...learned, answer };
     this.reading = learned.after;
-    this.readingView.show(this.reading, this.canvas.size);
-    showLearned(learned, answer);
-    tour(this);
-    this.buttons();
+    this.showAll();
   }
 
   async reset() {

@@ -10,12 +10,6 @@ export function formula(text) {
   return [...text].map((c) => (OPERATORS.has(c) ? ` ${sign(c)} ` : c)).join("").trim();
 }
 
-// What was typed, in the symbols of formulas; null if there are others in it.
-export function typed(text) {
-  const plain = text.replace(/\s/g, "").replace(/×/g, "*").replace(/÷/g, "/").replace(/−/g, "-");
-  return /^[0-9+*/-]+$/.test(plain) ? plain : null;
-}
-
 // A value: its minus sign as one, the bar of a fraction as it is.
 export const value = (text) => (text === null || text === undefined ? "?" : String(text).replaceAll("-", "−"));
 

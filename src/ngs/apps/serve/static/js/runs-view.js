@@ -38,12 +38,12 @@ export class RunsView {
     element("span", { class: "name" }, run.id),
     element("small", {}, `${run.task}, ${run.method}`), element("b", {}, run.accuracy === null ? "" : percent(run.accuracy))))));
     for (const run of runs) this.showState(run.id, run.state);
-    if (focused) [...$("runs").querySelectorAll("button")].find((button) => button.dataset.run === focused)?.focus();
+    buttonOf(focused)?.focus();
   }
 
   // In the list, and beside the curves if it is the chosen one.
   showState(id, state) {
-    const [dot, text] = [...$("runs").querySelectorAll("button")].find((button) => button.dataset.run === id)?.children ?? [];
+    const [dot, text] = buttonOf(id)?.children ?? [];
     if (dot) [dot.className, text.textContent] = [`dot ${state}`, stateText(state)];
     if (id !== this.chosen) return;
     $("run-state").textContent = stateText(state);
@@ -97,6 +97,8 @@ export class RunsView {
     };
   }
 }
+
+const buttonOf = (id) => [...$("runs").querySelectorAll("button")].find((button) => button.dataset.run === id);
 
 const stateText = (state) => (state === "running" ? "training" : state);
 

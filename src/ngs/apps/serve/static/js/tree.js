@@ -3,7 +3,7 @@ import { drawn } from "./element.js";
 import { sign, value as shownValue } from "./notation.js";
 
 const ROW = 92;
-const EDGE = 34; // room above the root and below the leaves
+const EDGE = 34; // above the root and below the leaves
 const key = (path) => path.join(".");
 
 export function nodes(tree) {
@@ -22,110 +22,77 @@ export class Tree {
     this.nodes = drawn("g");
     this.badges = drawn("g");
     svg.append(this.edges, this.nodes, this.badges);
-    this.drawnNodes = new Map();
-    this.drawnBadges = new Map();
     this.show(null);
   }
 
   // `marks`: {expected: Map node -> text, current: node, seen: Set of nodes, changed: node, was: symbol}
-  show(tree, marks = {}) {
+  show(tree, { expected = new Map(), ...marks } = {}) {
     const places = layout(tree);
-    const { width, height } = places.size;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.svg.setAttribute("width", width);
-    this.svg.setAttribute("height", height);
+    this.resize([...places.values()]);
     this.svg.setAttribute("aria-label", tree ? `Reasoning tree: ${described(tree)}` : "Reasoning tree, empty");
     this.svg.classList.toggle("empty", tree === null);
-    this.showEdges(tree, places, marks);
-    this.showNodes(tree, places, marks);
-    this.showBadges(places, marks);
+    this.edges.replaceChildren(...nodes(tree).flatMap((node) => node.children.map((child) => drawn("path", {
+      d: edge(places.get(node), places.get(child)), class: expected.has(child) ? "flows" : null }))));
+    this.showNodes(nodes(tree), places, marks);
+    this.showBadges(expected, places);
   }
 
-  showEdges(tree, places, marks) {
-    const lines = nodes(tree).flatMap((node) => node.children.map((child) => {
-      const [a, b] = [places.get(node), places.get(child)];
-      const middle = (a.y + b.y) / 2;
-      return drawn("path", {
-        d: `M${a.x} ${a.y + a.h / 2}C${a.x} ${middle + 8} ${b.x} ${middle - 8} ${b.x} ${b.y - b.h / 2}`,
-        class: marks.expected?.has(child) ? "flows" : null,
-      });
-    }));
-    this.edges.replaceChildren(...lines);
-  }
-
-  showNodes(tree, places, marks) {
-    const all = nodes(tree);
-    const keys = new Set(all.map((node) => key(node.path)));
-    for (const [name, group] of this.drawnNodes) {
-      if (!keys.has(name)) {
-        group.remove();
-        this.drawnNodes.delete(name);
-      }
-    }
-    for (const node of all) {
+  showNodes(all, places, { current, seen, changed, was }) {
+    for (const [node, group] of groups(this.nodes, "node", all)) {
       const place = places.get(node);
-      const group = this.group(this.drawnNodes, this.nodes, key(node.path), "node");
-      group.style.setProperty("transform", `translate(${place.x}px, ${place.y}px)`);
-      const content = `${node.label}|${node.value}|${place.w}|${marks.changed === node}`;
-      if (group.dataset.content !== content) {
-        group.dataset.content = content;
-        group.replaceChildren(...this.face(node, place, marks));
-        restart(group, "fresh");
-      }
+      move(group, place.x, place.y);
+      const content = `${node.label}|${node.value}|${place.w}|${changed === node}`;
+      if (fill(group, content, () => face(node, place, changed === node ? was : ""))) restart(group, "fresh");
       group.classList.toggle("leaf", node.children.length === 0);
-      group.classList.toggle("current", marks.current === node);
-      group.classList.toggle("seen", marks.seen?.has(node) ?? false);
-      group.classList.toggle("changed", marks.changed === node);
+      group.classList.toggle("current", current === node);
+      group.classList.toggle("seen", seen?.has(node) ?? false);
+      group.classList.toggle("changed", changed === node);
     }
-  }
-
-  face(node, { w, h }, marks) {
-    const inner = node.children.length > 0;
-    const was = marks.changed === node && marks.was ? [drawn("text", { class: "was", x: w / 2 + 6, y: 4 }, sign(marks.was))] : [];
-    return [
-      drawn("rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: inner ? 12 : h / 2 }),
-      drawn("text", { class: "sign", y: inner ? -5 : 7 }, sign(node.label)),
-      ...(inner ? [drawn("text", { class: "value", y: 17 }, shownValue(node.value))] : []),
-      ...was,
-    ];
   }
 
   // What a node should have been: each badge starts at its parent and moves down the edge.
-  showBadges(places, marks) {
-    const expected = marks.expected ?? new Map();
-    const wanted = new Map([...expected].map(([node, text]) => [key(node.path), { node, text }]));
-    for (const [name, group] of this.drawnBadges) {
-      if (!wanted.has(name)) {
-        group.remove();
-        this.drawnBadges.delete(name);
-      }
-    }
-    for (const [name, { node, text }] of wanted) {
-      const place = places.get(node);
-      const start = places.get(places.parents.get(node) ?? node);
-      const isNew = !this.drawnBadges.has(name);
-      const group = this.group(this.drawnBadges, this.badges, name, "badge");
-      if (group.dataset.content !== text) {
-        group.dataset.content = text;
-        const width = 8.2 * text.length + 16;
-        group.replaceChildren(drawn("rect", { x: -width / 2, y: -11, width, height: 22, rx: 11 }), drawn("text", { y: 5 }, text));
-      }
-      const move = (at) => group.style.setProperty("transform", `translate(${at.x}px, ${at.y - at.h / 2 - 4}px)`);
-      if (isNew) {
-        move(start);
+  showBadges(expected, places) {
+    for (const [node, group] of groups(this.badges, "badge", [...expected.keys()])) {
+      const text = expected.get(node);
+      const above = ({ x, y, h }) => move(group, x, y - h / 2 - 4);
+      if (group.childElementCount === 0) {
+        above(places.get(places.get(node).parent ?? node));
         group.getBoundingClientRect(); // so that the way down is a transition
       }
-      move(place);
+      const width = 8.2 * text.length + 16;
+      fill(group, text, () => [drawn("rect", { x: -width / 2, y: -11, width, height: 22, rx: 11 }), drawn("text", { y: 5 }, text)]);
+      above(places.get(node));
     }
   }
 
-  group(drawnGroups, parent, name, kind) {
-    if (!drawnGroups.has(name)) {
-      drawnGroups.set(name, drawn("g", { class: kind }));
-      parent.append(drawnGroups.get(name));
-    }
-    return drawnGroups.get(name);
+  resize(places) {
+    const xs = places.map(({ x }) => x);
+    const width = places.length ? Math.max(...xs) + Math.min(...xs) : 1; // as much room on the right as on the left
+    const height = places.length ? Math.max(...places.map(({ y }) => y)) + EDGE - 8 : 1;
+    for (const [name, size] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height })) this.svg.setAttribute(name, size);
   }
+}
+
+// The group of each node. A node at the same place in the tree as one before keeps its group, which then moves.
+function groups(parent, kind, shown) {
+  const old = new Map([...parent.children].map((group) => [group.dataset.path, group]));
+  for (const node of shown) {
+    const path = key(node.path);
+    if (!old.has(path)) parent.append(drawn("g", { class: kind, "data-path": path }));
+    old.delete(path);
+  }
+  for (const group of old.values()) group.remove();
+  return shown.map((node) => [node, [...parent.children].find((group) => group.dataset.path === key(node.path))]);
+}
+
+const move = (group, x, y) => group.style.setProperty("transform", `translate(${x}px, ${y}px)`);
+
+// Whether there is something new in a group.
+function fill(group, content, children) {
+  if (group.dataset.content === content) return false;
+  group.dataset.content = content;
+  group.replaceChildren(...children());
+  return true;
 }
 
 function restart(node, name) {
@@ -134,32 +101,34 @@ function restart(node, name) {
   node.classList.add(name);
 }
 
-// Columns are positions in the formula, rows are depths; `get(node)` is {x, y, w, h}.
+function edge(a, b) {
+  const middle = (a.y + b.y) / 2;
+  return `M${a.x} ${a.y + a.h / 2}C${a.x} ${middle + 8} ${b.x} ${middle - 8} ${b.x} ${b.y - b.h / 2}`;
+}
+
+function face(node, { w, h }, was) {
+  const inner = node.children.length > 0;
+  return [
+    drawn("rect", { x: -w / 2, y: -h / 2, width: w, height: h, rx: inner ? 12 : h / 2 }),
+    drawn("text", { class: "sign", y: inner ? -5 : 7 }, sign(node.label)),
+    ...(inner ? [drawn("text", { class: "value", y: 17 }, shownValue(node.value))] : []),
+    ...(was ? [drawn("text", { class: "was", x: w / 2 + 6, y: 4 }, sign(was))] : []),
+  ];
+}
+
+// The place of each node: a column for each position in the formula, a row for each depth.
 function layout(tree) {
-  const all = nodes(tree);
-  const longest = Math.max(1, ...all.filter((node) => node.children.length).map((node) => shownValue(node.value).length));
-  const column = Math.max(60, 9.5 * longest + 20);
-  const at = new Map();
-  const parents = new Map();
-  let columns = 0;
-  let rows = 0;
-  const walk = (node, depth) => {
-    rows = Math.max(rows, depth);
+  const places = new Map();
+  const room = (node) => (node.children.length ? 9.5 * shownValue(node.value).length : 0);
+  const column = Math.max(60, ...nodes(tree).map((node) => room(node) + 20));
+  const walk = (node, depth, parent) => {
     const inner = node.children.length > 0;
-    const half = Math.ceil(node.children.length / 2);
-    node.children.forEach((child) => parents.set(child, node));
-    node.children.slice(0, half).forEach((child) => walk(child, depth + 1));
-    const w = inner ? Math.max(54, 9.5 * shownValue(node.value).length + 22) : 42;
-    at.set(node, { column: columns++, depth, w, h: inner ? 56 : 42 });
-    node.children.slice(half).forEach((child) => walk(child, depth + 1));
+    const w = inner ? Math.max(54, room(node) + 22) : 42;
+    places.set(node, { x: column * (node.position + 0.5), y: EDGE + 8 + ROW * depth, w, h: inner ? 56 : 42, parent });
+    for (const child of node.children) walk(child, depth + 1, node);
   };
-  if (tree) walk(tree, 0);
-  for (const place of at.values()) {
-    place.x = column * (place.column + 0.5);
-    place.y = EDGE + 8 + ROW * place.depth;
-  }
-  const size = { width: Math.max(1, column * Math.max(1, columns)), height: tree ? 2 * EDGE + ROW * rows : 1 };
-  return { get: (node) => at.get(node), parents, size };
+  if (tree) walk(tree, 0, null);
+  return places;
 }
 
 const described = (node) => (node.children.length
