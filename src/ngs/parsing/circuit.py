@@ -46,7 +46,7 @@ Cell = tuple[NormalSymbol, int, int]
 """(symbol, first position, length)"""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Edges:
     """Edges (left, right) -> out, sorted by `out`, which numbers the segments they are reduced to from 0."""
 
@@ -54,17 +54,8 @@ class Edges:
     """int64 [3, edge]: `left`, `right` and `out`"""
     segments: int
 
-    @cached_property
-    def left(self) -> Tensor:
-        return self.table[0]
-
-    @cached_property
-    def right(self) -> Tensor:
-        return self.table[1]
-
-    @cached_property
-    def out(self) -> Tensor:
-        return self.table[2]
+    def __post_init__(self) -> None:
+        self.left, self.right, self.out = self.table
 
     @classmethod
     def of(cls, tables: Sequence[Indices], segments: int) -> Edges:

@@ -90,6 +90,7 @@ def _run(
     def passes(scores: Tensor, table: Tensor, *noise: Tensor) -> Tensors:
         return result(inside(circuit, scores, Edges(table, roots.segments), ring(*noise)))
 
-    if scores.is_cuda:
-        roots = roots.padded()  # few shapes, so that few graphs are captured
+    if not scores.is_cuda:
+        return passes(scores, roots.table, *noise)
+    roots = roots.padded()  # few shapes, so that few graphs are captured
     return circuit.cuda_graphs(key, passes, (scores, roots.table, *noise))
