@@ -21,7 +21,7 @@ from ngs.experiments.record import Record
 from ngs.tasks.playground.limits import Limits
 from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.run_folder import METRICS
-from tests.apps.serve.client import connected
+from tests.apps.serve.client import body, connected, heard
 from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
 
 QUICK = Pace(poll=0.01, longest=60.0)
@@ -56,7 +56,7 @@ class Listener:
             assert self._more.wait_for(lambda: len(self.events) >= number, timeout=60)
 
 
-def heard(run: RunFolder | None, after: int | None = 0, pace: Pace = QUICK) -> Events:
+def told(run: RunFolder | None, after: int | None = 0, pace: Pace = QUICK) -> Events:
     assert run is not None
     return Listener().hear(run, after, pace)
 
@@ -161,20 +161,20 @@ def test_a_run_that_is_deleted_ends(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
     run = RunFolders(tmp_path).named("demo")
     shutil.rmtree(folder)
-    assert heard(run, None) == [("done", {"state": "gone"})]
+    assert told(run, None) == [("done", {"state": "gone"})]
 
 
 def test_a_silent_run_is_left_after_a_while(tmp_path) -> None:
     made(tmp_path, "demo", 1)
     run = RunFolders(tmp_path).named("demo")
-    events = heard(run, pace=Pace(poll=0.01, longest=0.2))
+    events = told(run, pace=Pace(poll=0.01, longest=0.2))
     assert [kind for kind, _ in events] == ["message"]  # and no `done`: a browser comes back
 
 
 def test_a_silent_run_is_kept_alive(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routing, "_PING_INTERVAL", 0.05)
     made(tmp_path, "demo", 1)
-    text = listen(client_of(tmp_path).app, "/api/runs/demo/events", lambda text: ": ping" in text)
+    text = listen(client_of(tmp_path).app, ": ping")
     assert "retry: 2000\n" in text and events_of(text) == [("message", row(10))]
 
 
@@ -182,46 +182,17 @@ def test_a_line_without_an_end_does_not_stop_the_rest(tmp_path) -> None:
     folder = made(tmp_path, "demo")
     (folder / METRICS).write_bytes(b"x" * 600_000 + b"\n" + json.dumps(row(10)).encode() + b"\n")
     finish(folder)
-    assert heard(RunFolders(tmp_path).named("demo")) == [
+    assert told(RunFolders(tmp_path).named("demo")) == [
         ("message", row(10)),
         ("done", {"state": "finished"}),
     ]
 
 
-def listen(app: Any, path: str, hear: Callable[[str], bool]) -> str:
-    """What an application sends to a client that goes away as soon as `hear` has heard enough."""
-    heard = asyncio.Event()
-    text = ""
-
-    async def receive() -> dict[str, Any]:
-        if not requested:
-            requested.append(True)
-            return {"type": "http.request", "body": b"", "more_body": False}
-        await heard.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: dict[str, Any]) -> None:
-        nonlocal text
-        text += message.get("body", b"").decode()
-        if hear(text):
-            heard.set()
-
-    requested: list[bool] = []
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"after=0",
-        "headers": [(b"host", b"localhost")],
-        "server": ("localhost", 80),
-        "client": ("127.0.0.1", 1),
-    }
-    asyncio.run(asyncio.wait_for(app(scope, receive, send), 10))
-    return text
+def listen(app: Any, word: str) -> str:
+    """What is sent of the run to a client that goes away as soon as it has heard this."""
+    asking = {"method": "GET", "path": "/api/runs/demo/events", "query_string": b"after=0"}
+    said = heard(app, [{"type": "http.request"}], enough=lambda sent: word in body(sent), **asking)
+    return body(asyncio.run(said))
 
 
 def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
@@ -229,7 +200,7 @@ def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
     playground = Playground(runs_root=tmp_path, visitors=Visitors(Limits(streams=2)))
     client = connected(playground)
     for _ in range(5):  # more than there is room for at once
-        text = listen(client.app, "/api/runs/demo/events", lambda text: "data: " in text)
+        text = listen(client.app, "data: ")
         assert events_of(text) == [("message", row(10))]
     with playground.streams, playground.streams:
         refused = client.get("/api/runs/demo/events")
