@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from ngs.apps.serve.child import serving
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.settings import TrainHWF
-from tests.experiments.training import train
+from tests.experiments.finished_runs import finished
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 RESULTS = Path(__file__).parents[4] / "docs/results"
@@ -57,8 +57,7 @@ def runs(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run of each task."""
     folder = tmp_path_factory.mktemp("runs")
     for name, config in RUNS.items():
-        for _ in train(config, folder / name):
-            pass
+        finished(config, folder / name)
     return folder
 
 
