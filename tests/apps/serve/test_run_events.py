@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,9 +57,10 @@ class Listener:
             assert self._more.wait_for(lambda: len(self.events) >= number, timeout=60)
 
 
-def told(run: RunFolder | None, after: int | None = 0, pace: Pace = QUICK) -> Events:
+def demo(root: Path) -> RunFolder:
+    run = RunFolders(root).named("demo")
     assert run is not None
-    return Listener().hear(run, after, pace)
+    return run
 
 
 @contextmanager
@@ -101,8 +103,6 @@ def test_a_live_run_is_followed_to_its_end(tmp_path) -> None:
 
 def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
-    run = RunFolders(tmp_path).named("demo")
-    assert run is not None
     listener = Listener()
 
     def crash_and_resume() -> None:
@@ -115,7 +115,7 @@ def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> 
         finish(folder)
 
     with meanwhile(crash_and_resume):
-        events = listener.hear(run)
+        events = listener.hear(demo(tmp_path))
     assert events == [
         ("message", row(10)),
         ("state", {"state": "stopped"}),
@@ -138,8 +138,6 @@ def test_without_a_position_only_new_rows_are_sent(tmp_path) -> None:
 
 def test_a_resumed_run_starts_again(tmp_path) -> None:
     folder = made(tmp_path, "demo", 3)
-    run = RunFolders(tmp_path).named("demo")
-    assert run is not None
     listener = Listener()
 
     def resume() -> None:
@@ -151,7 +149,7 @@ def test_a_resumed_run_starts_again(tmp_path) -> None:
         finish(folder)
 
     with meanwhile(resume):
-        events = listener.hear(run)
+        events = listener.hear(demo(tmp_path))
     kinds = [kind for kind, _ in events]
     assert kinds == ["message"] * 3 + ["restart"] + ["message"] * 3 + ["done"]
     assert [data["step"] for kind, data in events[4:] if kind == "message"] == [10, 20, 25]
@@ -159,15 +157,14 @@ def test_a_resumed_run_starts_again(tmp_path) -> None:
 
 def test_a_run_that_is_deleted_ends(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
-    run = RunFolders(tmp_path).named("demo")
+    run = demo(tmp_path)
     shutil.rmtree(folder)
-    assert told(run, None) == [("done", {"state": "gone"})]
+    assert Listener().hear(run, None) == [("done", {"state": "gone"})]
 
 
 def test_a_silent_run_is_left_after_a_while(tmp_path) -> None:
     made(tmp_path, "demo", 1)
-    run = RunFolders(tmp_path).named("demo")
-    events = told(run, pace=Pace(poll=0.01, longest=0.2))
+    events = Listener().hear(demo(tmp_path), pace=Pace(poll=0.01, longest=0.2))
     assert [kind for kind, _ in events] == ["message"]  # and no `done`: a browser comes back
 
 
@@ -182,10 +179,7 @@ def test_a_line_without_an_end_does_not_stop_the_rest(tmp_path) -> None:
     folder = made(tmp_path, "demo")
     (folder / METRICS).write_bytes(b"x" * 600_000 + b"\n" + json.dumps(row(10)).encode() + b"\n")
     finish(folder)
-    assert told(RunFolders(tmp_path).named("demo")) == [
-        ("message", row(10)),
-        ("done", {"state": "finished"}),
-    ]
+    assert Listener().hear(demo(tmp_path)) == [("message", row(10)), ("done", {"state": "finished"})]
 
 
 def listen(app: Any, word: str) -> str:
