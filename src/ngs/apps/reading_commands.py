@@ -99,7 +99,7 @@ def _said(each: Misread) -> str:
 
 
 def _test_part(run: Path, file: str | None) -> tuple[Task, Readings]:
-    """The task of a run, and what its best network reads there."""
+    """The task of a run, and what its best network reads in the test part."""
     task, settings = load_config(run, None if file is None else find(file))
     if not isinstance(task, Task):
         raise NGSError(
