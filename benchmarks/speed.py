@@ -43,7 +43,7 @@ from ngs.tasks.clevr.dataset import VisualQuestions
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import execute
 from ngs.tasks.clevr.packed import load
-from ngs.tasks.clevr.paper.settings import ours, paper
+from ngs.tasks.clevr.paper.tables import ours, paper
 from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.clevr.question_sampling import questions as sampled_questions
 from ngs.tasks.clevr.scene_sampling import scenes

@@ -15,8 +15,8 @@ from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.explanation import program_tree
-from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import Programs, TidyPrograms
+from ngs.tasks.clevr.program import clevr, clevr_tidy
 from ngs.tasks.clevr.program_text import Executed, description, shown_answer
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.semantics import strict

@@ -153,7 +153,7 @@ def _add_thing(bpy: Any, thing: Thing) -> None:
     each.location, each.rotation_euler = thing.position, (0, 0, thing.rotation)
     for polygon in each.data.polygons:
         polygon.use_smooth = True
-    if thing.shape in ROUNDING:
+    if thing.shape != "sphere":
         bevel = each.modifiers.new("rounded", "BEVEL")
         bevel.width, bevel.segments = ROUNDING[thing.shape] * radius, BEVELS
         bevel.harden_normals = True

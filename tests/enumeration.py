@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain
 from typing import TypeVar
@@ -37,27 +37,6 @@ def sentences(grammar: Grammar, length: int) -> list[Sentence]:
     [('a', 'a', 'a'), ('b', 'a', 'b')]
     """
     return list(_derive(grammar, length, lambda _, symbol: (symbol,), _concatenation, _distinct))
-
-
-def derivation_count(grammar: Grammar, sentence: Sequence[str]) -> int:
-    """How many derivations one sentence has, counted over all splits. No rule may be nullable.
-
-    >>> derivation_count(Grammar.parse('s: s s -> pair | "a"'), "aaaa")
-    5
-    """
-
-    @cache
-    def count(body: tuple[Symbol, ...], first: int, last: int) -> int:
-        if len(body) > last - first:
-            return 0
-        if len(body) > 1:
-            middles = range(first + 1, last)
-            return sum(count(body[:1], first, k) * count(body[1:], k, last) for k in middles)
-        if isinstance(body[0], Terminal):
-            return int([*sentence[first:last]] == [body[0].name])
-        return sum(count(rule.body, first, last) for rule in grammar.by_head[body[0]])
-
-    return count((grammar.start,), 0, len(sentence))
 
 
 def _derive(

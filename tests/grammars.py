@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from hypothesis import assume
 from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs.grammar.grammar import Grammar
+from ngs.grammar.normal_form import normal_form
 from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 from ngs.grammar.validation import nullable
 
@@ -92,6 +94,9 @@ LARGE_PREFIX = Grammar.parse("""
     a_shape: "cube" | "sphere" | "cylinder"
 """)
 
+MOST = 1_000
+"""Derivations that are worth building one by one."""
+
 NAMED = {
     "arithmetic": ARITHMETIC,
     "dangling else": DANGLING_ELSE,
@@ -115,13 +120,23 @@ def grammars(draw: st.DrawFn) -> Grammar:
     heads = [Nonterminal(name) for name in ("p", "q", "_r", "t")[: draw(st.integers(2, 4))]]
     rules = [rule for head in heads for rule in draw(_alternatives(head, [*terminals, *heads]))]
     rules = _without_cycles(rules, heads)
-    rules += [Rule(head, (draw(st.sampled_from(terminals)),)) for head in _endless(rules, heads)]
+    for head in heads:
+        if head not in _ending(rules):
+            rules.append(Rule(head, (draw(st.sampled_from(terminals)),)))
     start = draw(st.sampled_from([head for head in heads if not head.inlined]))
-    reached = _reached(rules, start)
+    reached = reached_from(start, rules)
     rules = sorted((rule for rule in rules if rule.head in reached), key=lambda rule: rule.head != start)
     if not any(isinstance(symbol, Terminal) for rule in rules for symbol in rule.body):
         rules.append(Rule(start, (terminals[0],)))
     return Grammar(tuple(rules))
+
+
+@st.composite
+def grammars_and_lengths(draw: st.DrawFn, longest: int) -> tuple[Grammar, int]:
+    """A random grammar and a length at which it has few enough derivations to build them one by one."""
+    grammar, length = draw(grammars()), draw(st.integers(1, longest))
+    assume(normal_form(grammar).count(length) <= MOST)
+    return grammar, length
 
 
 def score_tables(
@@ -167,28 +182,18 @@ def _without_cycles(rules: list[Rule], heads: Sequence[Nonterminal]) -> list[Rul
     return [rule for rule in rules if forward(rule)]
 
 
-def _endless(rules: Sequence[Rule], heads: Sequence[Nonterminal]) -> list[Nonterminal]:
-    """Nonterminals to give an ending to, one by one, until all of them end."""
-    ended: set[Nonterminal] = set()
-    found: list[Nonterminal] = []
-    while len(ended) < len(heads):
-        new = {
-            rule.head
-            for rule in rules
-            if all(isinstance(symbol, Terminal) or symbol in ended for symbol in rule.body)
-        } - ended
-        if not new:
-            new = {next(head for head in heads if head not in ended)}
-            found += new
-        ended |= new
-    return found
+def _ending(rules: Sequence[Rule]) -> set[Symbol]:
+    """The symbols that derive some sequence of terminals."""
+    ended: set[Symbol] = {symbol for rule in rules for symbol in rule.body if isinstance(symbol, Terminal)}
+    for _ in rules:
+        ended |= {rule.head for rule in rules if ended.issuperset(rule.body)}
+    return ended
 
 
-def _reached(rules: Sequence[Rule], start: Nonterminal) -> set[Nonterminal]:
-    reached, agenda = {start}, [start]
-    while agenda:
-        head = agenda.pop()
-        found = {s for rule in rules if rule.head == head for s in rule.body if isinstance(s, Nonterminal)}
-        agenda += found - reached
-        reached |= found
+def reached_from(start: Nonterminal, rules: Sequence[Rule]) -> list[Nonterminal]:
+    """The nonterminals that `start` leads to, with itself first."""
+    reached = [start]
+    for head in reached:  # which grows on the way
+        used = (symbol for rule in rules if rule.head == head for symbol in rule.body)
+        reached += [s for s in dict.fromkeys(used) if isinstance(s, Nonterminal) and s not in reached]
     return reached

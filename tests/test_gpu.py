@@ -20,14 +20,14 @@ from ngs.grammar.library import arithmetic
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
 from ngs.networks.lenet import NETWORKS
-from ngs.networks.pointer import Encoded, Memory, PointerNetwork, Size
+from ngs.networks.pointer import Encoded, PointerNetwork, Size
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.search.back_search import back_search, sample_corrections
 from ngs.search.judges import TableJudge
 from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.clevr.settings import TrainCLEVR
-from ngs.tasks.hwf.modular_arithmetic import modular_judge
+from ngs.tasks.hwf.integer_judge import integer_judge
 from ngs.tasks.hwf.preparation import PreparedFormulas
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.task import PreparedAnswers
@@ -97,7 +97,7 @@ def test_posterior(problems: Problems) -> None:
     assert all(ngs.evaluate(drawn.tree(b), ARITHMETIC) == answers[b] for b in range(64))
 
 
-@pytest.mark.parametrize("judge", [None, modular_judge], ids=["by tables", "modulo primes"])
+@pytest.mark.parametrize("judge", [None, integer_judge], ids=["by tables", "in whole numbers"])
 def test_corrections(problems: Problems, judge: Any) -> None:
     """1-BS, and m-BS by the same draws, from the same sentences."""
     log_probs, lengths, answers = problems
@@ -156,9 +156,9 @@ def test_a_decoder_in_double_precision() -> None:
 
 def on_cpu(p: Autoregressive, name: str) -> Autoregressive:
     """The same probabilities, by the plain engine."""
-    memory, state, reader = p.decoder.memory, p.decoder.state, deepcopy(p.decoder.reader).cpu()
-    parts = Memory(*(part.cpu() for part in vars(memory).values()))
-    decoder = Encoded(parts, (state[0].cpu(), state[1].cpu()), reader)
+    *words, (states, cells), reader = vars(p.decoder).values()
+    state = states.cpu(), cells.cpu()
+    decoder = Encoded(*(part.cpu() for part in words), state, deepcopy(reader).cpu())
     return replace(p, decoder=decoder, constraint=LANGUAGES[name], given=p.given.to(torch.device("cpu")))
 
 

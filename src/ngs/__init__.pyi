@@ -74,7 +74,7 @@ from ngs.learning.loop import Lesson as Lesson
 from ngs.learning.loop import Settings as Settings
 from ngs.learning.loop import Step as Step
 from ngs.learning.loop import Trainer as Trainer
-from ngs.learning.loss import Loss as Loss
+from ngs.learning.loop import Loss as Loss
 from ngs.learning.methods import Method as Method
 from ngs.learning.methods import Objective as Objective
 from ngs.learning.metrics import Score as Score
@@ -83,8 +83,8 @@ from ngs.learning.metrics import Scores as Scores
 # A task of your own
 from ngs.experiments.run import train as train
 from ngs.networks.lenet import LeNet as LeNet
-from ngs.networks.sequence import SequenceNetwork as SequenceNetwork
-from ngs.tasks.hwf.digits import embedded_digits as embedded_digits
+from ngs.networks.pointer import SequenceNetwork as SequenceNetwork
+from ngs.tasks.hwf.embedded import embedded_digits as embedded_digits
 from ngs.tasks.settings import TaskSettings as TaskSettings
 from ngs.tasks.settings import WriterSettings as WriterSettings
 from ngs.tasks.settings import setting as setting

@@ -29,3 +29,9 @@ class BudgetError(NGSError):
 
 class DataError(NGSError):
     """A data file, archive or checkpoint that cannot be used; the message names it and where."""
+
+
+def check_setting(name: str, value: object, fits: bool, needed: str) -> None:
+    """Refuse the value of a setting that cannot be."""
+    if not fits:
+        raise NGSError(f"{name} is {value!r}; it must be {needed}")

@@ -23,8 +23,7 @@ from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.settings import TrainHWF
 from tests.apps.commands import done, misused, ngs, refused
-from tests.experiments.finished_runs import finished
-from tests.experiments.training import as_facts
+from tests.experiments.training import as_facts, finished
 from tests.tasks.clevr.official_files import scene, thing
 from tests.tasks.clevr.readers import random_reader, some_questions
 

@@ -25,8 +25,7 @@ from ngs.tasks.hwf.segmentation import Grey
 from ngs.tasks.hwf.settings import TrainHWF
 from tests.apps.commands import done, misused, ngs, printed, refused
 from tests.enumeration import sentences
-from tests.experiments.finished_runs import finished
-from tests.experiments.training import as_facts
+from tests.experiments.training import as_facts, finished
 from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
 
 FRACTIONS = ("7/3", "14/6", "2.3333333", " 7/3 ")

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 from ngs.apps import reproduce_commands
 from ngs.errors import NGSError
-from ngs.experiments.catalogue import index, page
-from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.sweep.attempt import Event
+from ngs.experiments.catalogue import page
+from ngs.experiments.catalogue.page import EXPERIMENTS
+from ngs.experiments.sweep.driver import Event
 from ngs.experiments.sweep.store import Store, addressed
 from ngs.tasks.hwf.trainable import FORMULAS
 from ngs.tasks.results.experiment import Cell, Experiment, Means
@@ -71,7 +71,7 @@ def tiny(folder: Path, name: str = "tiny") -> Experiment:
 def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, where the tiny experiment is in the catalogue."""
     known = {"tiny": tiny(tmp_path), "cost": EXPERIMENTS["cost"]}
-    for module in (index, page, reproduce_commands):
+    for module in (page, reproduce_commands):
         monkeypatch.setattr(module, "EXPERIMENTS", known)
     return tmp_path
 

@@ -18,21 +18,19 @@ from ngs.apps.run_commands import table_of
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.program_text import description
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.finding import find
 from ngs.tasks.pictures import picture_packed
 from ngs.tasks.pictures.picture_file import as_image
-from ngs.tasks.pictures.picture_images import Images, files_of
 from ngs.tasks.pictures.pictures import PictureData, digest_of, joined
 from ngs.tasks.pictures.rendered_pictures import without_others
 from ngs.tasks.pictures.rendering.renderer import render
 from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneNetwork, by_attribute
-from ngs.tasks.pictures.scene_scores import SceneMetrics, SceneScores
-from ngs.tasks.pictures.seen_objects import SeenObjects
-from ngs.tasks.pictures.seen_scene import SceneReader, in_jitters
+from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics
+from ngs.tasks.pictures.seen_scene import SceneReader, SeenObjects, in_jitters
 from tests.apps.commands import ngs, printed, refused
-from tests.experiments.finished_runs import finished
+from tests.experiments.training import finished
 from tests.tasks.clevr.readers import some_questions
 from tests.tasks.pictures.picture_folders import few, image_folder, packed_pictures
 
@@ -101,10 +99,7 @@ def floor_with_dots(dots: int) -> Image.Image:
 
 def cut_anew(data: PictureData) -> PictureData:
     """The same pictures, one of those to learn from now among those to be tested on."""
-    train, moved = data.train.select([0, 1, 2, 3]), data.train.select([4])
-    test = joined(data.test, moved)
-    files = [each.images.contents() for each in (data.test, moved)]
-    test = replace(test, images=Images.of(files_of(bytes(each.row(0).numpy()) for each in files)))
+    train, test = data.train.select([0, 1, 2, 3]), joined(data.test, data.train.select([4]))
     return replace(data, train=train, test=test, digest=digest_of([train, test]))
 
 
@@ -389,8 +384,10 @@ def test_half_of_a_picture_is_refused(folder: Path) -> None:
 
 def test_a_share_of_nothing_is_a_dash() -> None:
     """One picture without objects, in which nothing is seen."""
-    nothing = SceneScores(1, 1, 0, 0, 0, 0, dict.fromkeys(ATTRIBUTES, 0), 0, 0, 0, None, None)
-    facts, view = SceneMetrics(nothing, {0: nothing}).as_facts(), find("scenes").metrics
+    values = {name: torch.zeros(0, len(known)) for name, known in ATTRIBUTES.items()}
+    seen = SeenObjects(*(torch.zeros(0, *more) for more in ((), (4,), (), ())), values, torch.zeros(3))
+    nothing = PictureOutcome(Scene((), dict.fromkeys(RELATIONS, ()), {}), seen, {})
+    facts, view = SceneMetrics.of([nothing]).as_facts(), find("scenes").metrics
     columns = [list(column.cells) for column in table_of(view, facts, "few").columns]
     assert columns == [["0", "all"], ["0", "0"], *[["-", "-"]] * len(view.headings)]
     assert list(view.below(facts)) == ["pictures wholly right: 100.00% of 1"]

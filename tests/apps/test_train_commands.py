@@ -27,7 +27,7 @@ from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.run_folder import BEST, CHECKPOINT
 from ngs.tasks.trainable import MetricsView
 from tests.apps.commands import done, facts, ngs, refused, table
-from tests.experiments.finished_runs import facts_of
+from tests.experiments.training import facts_of
 
 SHORT = ("--steps", "4", "--validate-every", "2", "--batch-size", "8", "--validation", "0.2")
 SHORT = (*SHORT, "--threads", "1")

@@ -20,17 +20,25 @@ from ngs.tasks.clevr.dataset import Questions, VisualQuestions
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.clevr.trainable import CLEVR
 from ngs.tasks.hwf import packed as packed_formulas
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
+from ngs.tasks.hwf.trainable import HWF
 from ngs.tasks.run_folder import A_CHECKPOINT, A_NETWORK, BEST, CHECKPOINT
 from ngs.tasks.settings import TaskSettings
 from ngs.tasks.trainable import Prepared, Trainable
-from tests.experiments.training import task_of
 
 CPU = torch.device("cpu")
 TESTED = 20
 """Examples in the test part of each."""
+SHARED: dict[str, Any] = {
+    "batch_size": 8,
+    "learning_rate": 1e-2,
+    "averaging": 0.5,
+    "validation": 0.2,
+    "seed": 1,
+}
 
 
 @dataclass(frozen=True)
@@ -85,22 +93,10 @@ def same_tensors(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 def of_formulas(folder: Path) -> Short:
     """With everything that a checkpoint has to keep; checkpoints do not fall on lines of the record."""
-
-    settings = TrainHWF(
-        data=str(folder / "formulas.ngs"),
-        method="m-bs",
-        steps=12,
-        validate_every=5,
-        batch_size=8,
-        learning_rate=1e-2,
-        averaging=0.5,
-        augment=True,
-        validation=0.2,
-        seed=1,
-    )
-    write_formulas(folder / "formulas.ngs")
+    write_formulas(path := folder / "formulas.ngs")
+    settings = TrainHWF(str(path), **SHARED, method="m-bs", steps=12, validate_every=5, augment=True)
     other = partial(write_formulas, seed=1)
-    return Short(task_of(settings), settings, "formulas", write_formulas, other, _images)
+    return Short(HWF, settings, "formulas", write_formulas, other, _images)
 
 
 def write_formulas(path: Path, *, seed: int = 0) -> None:
@@ -113,25 +109,12 @@ def _images(part: Any) -> list[Hashable]:
 
 def of_questions(folder: Path) -> Short:
     """The posterior searches, and remembers what it finds."""
+    write_questions(path := folder / "questions.ngs")
+    searching = {"enumerated": 1, "samples": 4, "memory": 3, "walk_steps": 2}
     settings = TrainCLEVR(
-        data=str(folder / "questions.ngs"),
-        network="small",
-        steps=7,
-        validate_every=3,
-        batch_size=12,
-        learning_rate=1e-2,
-        averaging=0.5,
-        dropout=0.1,
-        validation=0.2,
-        enumerated=1,
-        samples=4,
-        memory=3,
-        walk_steps=2,
-        test_curve=True,
-        seed=1,
+        str(path), **SHARED, **searching, steps=7, validate_every=3, dropout=0.1, test_curve=True
     )
-    write_questions(folder / "questions.ngs")
-    return Short(task_of(settings), settings, "questions", write_questions, _write_other_questions, asked)
+    return Short(CLEVR, settings, "questions", write_questions, _write_other_questions, asked)
 
 
 def few_questions(longest: int = 12, train: int = 48) -> VisualQuestions:
@@ -212,18 +195,8 @@ SUMS = ngs.Task(
 
 
 def of_sums(folder: Path) -> Short:
-    settings = SumsSettings(
-        data=str(folder / "sums.json"),
-        steps=12,
-        validate_every=6,
-        batch_size=8,
-        learning_rate=1e-2,
-        averaging=0.5,
-        validation=0.2,
-        test_curve=True,
-        seed=1,
-    )
-    write_sums(folder / "sums.json")
+    write_sums(path := folder / "sums.json")
+    settings = SumsSettings(str(path), **SHARED, steps=12, validate_every=6, test_curve=True)
     return Short(SUMS, settings, "examples", write_sums, partial(write_sums, seed=1), _vectors)
 
 

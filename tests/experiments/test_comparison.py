@@ -1,4 +1,4 @@
-"""Runs side by side."""
+"""Runs side by side, in groups and in one figure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ngs.errors import DataError
-from ngs.experiments.comparison import Spread, compare
+from ngs.errors import DataError, NGSError
+from ngs.experiments.comparison import Spread, compare, curve, draw_curves
+from ngs.experiments.report.outcome import read_run
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.settings import RunSettings
@@ -31,7 +32,7 @@ def made(
         ("result.json", result),
     ):
         (folder / name).write_text(json.dumps(facts))
-    rows = [{"step": k, "seconds": s, "test": {names[0]: c}} for k, (s, c) in enumerate(curve)]
+    rows = [{"step": 10 * k, "seconds": s, "test": {names[0]: c}} for k, (s, c) in enumerate(curve, 1)]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 
@@ -128,3 +129,52 @@ def test_an_unfinished_run_says_how_to_go_on_with_its_task(config: RunSettings, 
     again = f"a is not finished; go on with: ngs train {task_of(config).name} --resume"
     with pytest.raises(DataError, match=again):
         compare([run])
+
+
+# Curves in one figure
+
+NOT_TESTED = {"step": 40, "seconds": 2, "lesson": "all", "loss": 1.0}
+
+
+def with_curve(folder: Path, config: RunSettings) -> Path:
+    """The folder of a run with a test curve of three points."""
+    made(folder, config, 0.9, curve=((1.0, 0.25), (1.0, 0.5), (1.0, 0.75)))
+    with (folder / "metrics.jsonl").open("a") as rows:
+        rows.write(json.dumps(NOT_TESTED) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("config", [TrainHWF(), TrainCLEVR()], ids=["hwf", "clevr"])
+def test_a_curve_is_what_was_tested(config: RunSettings, tmp_path: Path) -> None:
+    assert curve(read_run(with_curve(tmp_path / "run", config))) == {10: 0.25, 20: 0.5, 30: 0.75}
+
+
+def test_each_configuration_has_its_line(tmp_path: Path) -> None:
+    methods = {"slow": "reinforce", "fast": "1-bs"}
+    runs = [
+        with_curve(tmp_path / f"{name}-{seed}", TrainCLEVR(method=method, seed=seed))
+        for name, method in methods.items()
+        for seed in range(2)
+    ]
+    draw_curves(runs, tmp_path / "curves.svg")
+    draw_curves(runs[:2], tmp_path / "one.svg")
+    both, one = ((tmp_path / name).read_text() for name in ("curves.svg", "one.svg"))
+    assert both.startswith("<?xml") and len(both) > len(one)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_the_same_runs_make_the_same_file(suffix: str, tmp_path: Path) -> None:
+    runs = [with_curve(tmp_path / f"run-{seed}", TrainCLEVR(seed=seed)) for seed in range(2)]
+    paths = [tmp_path / f"{name}{suffix}" for name in ("first", "second")]
+    for path in paths:
+        draw_curves(runs, path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
+    run = with_curve(tmp_path / "run", TrainCLEVR())
+    with pytest.raises(NGSError, match=r"ends with \.svg or \.png"):
+        draw_curves([run], tmp_path / "curves.bmp")
+    (run / "metrics.jsonl").write_text(json.dumps(NOT_TESTED))
+    with pytest.raises(DataError, match="run has no test curve; train it with --test-curve"):
+        draw_curves([run], tmp_path / "curves.svg")

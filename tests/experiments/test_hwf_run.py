@@ -9,18 +9,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngs.errors import DataError, NGSError
+from ngs.errors import NGSError
 from ngs.experiments.run import evaluate_run
-from ngs.learning import tensor_file
 from ngs.learning.metrics import Score, Scores
 from ngs.search.judges import TableJudge
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf import preparation as hwf
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.modular_arithmetic import ModularJudge
+from ngs.tasks.hwf.integer_judge import IntegerJudge
 from ngs.tasks.hwf.preparation import load_network, parts_of
-from ngs.tasks.run_folder import A_NETWORK, BEST, EARLY, RESULT
+from ngs.tasks.run_folder import BEST, EARLY, RESULT
 from tests.experiments.short_runs import CPU, Short, Straight
 
 
@@ -54,7 +53,7 @@ def test_new_formulas_take_the_place_of_those_of_the_data(all_symbols: Short) ->
     """As many as before, in equal shares of all lengths, and the same whatever else is set."""
     asked = all_symbols.but(longest=11)
     parts, other = asked.prepared().parts, asked.but(seed=7, method="1-bs").prepared().parts
-    assert isinstance(parts.train.judge, ModularJudge) and isinstance(parts.test.judge, ModularJudge)
+    assert isinstance(parts.train.judge, IntegerJudge) and isinstance(parts.test.judge, IntegerJudge)
     assert len(parts.train.examples) + len(parts.validation.examples) == 80
     counted = Counter(parts.test.examples.lengths.tolist())
     assert counted == {1: 10, 3: 10, 5: 10, 7: 10, 9: 10, 11: 10}
@@ -99,11 +98,3 @@ def test_what_pretraining_made_is_not_chosen(
     rows = [event.row for event in asked.train(tmp_path / "run")]
     pretrained = [row["step"] for row in rows if row.get("lesson") == "pretrain"]
     assert pretrained == [1, 2, 3] and rows[-1]["chosen_step"] == 4
-
-
-def test_a_network_for_other_symbols_is_refused(tmp_path: Path) -> None:
-    tensor_file.save(tmp_path / BEST, A_NETWORK, {}, {"symbols": ["x", "y"], "network": "small", "step": 1})
-    with pytest.raises(
-        DataError, match=r"best\.safetensors is no network of `ngs train hwf`: it has other symbols"
-    ):
-        load_network(tmp_path)

@@ -22,9 +22,8 @@ from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
 from ngs.tasks.hwf import preparation as hwf
 from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, METRICS, RESULT
-from tests.experiments.finished_runs import facts_of
 from tests.experiments.short_runs import Short, Straight
-from tests.experiments.training import as_facts
+from tests.experiments.training import as_facts, facts_of
 
 ROOT = Path(__file__).parents[2]
 

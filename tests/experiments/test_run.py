@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from ngs.errors import DataError, NGSError
 from ngs.experiments import record
 from ngs.experiments.environment import commit, environment
 from ngs.experiments.record import read_rows
-from ngs.experiments.run import LOG_EVERY, evaluate_run
+from ngs.experiments.run import LOG_EVERY, evaluate_run, spared
 from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
@@ -33,8 +34,8 @@ from ngs.tasks.run_folder import (
     load_config,
     remove,
 )
-from tests.experiments.finished_runs import facts_of
 from tests.experiments.short_runs import CPU, TESTED, Short, Straight, same_tensors, weights, write_sums
+from tests.experiments.training import facts_of
 
 
 def result_of(folder: Path) -> Any:
@@ -302,3 +303,44 @@ def test_removing_a_run_leaves_what_else_is_there(sums: Short, straight: Straigh
     remove(folder)
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["notes.txt"]
     sums.finished(folder)  # there is room for another
+
+
+# What is searched for garbage
+
+
+class Loop:
+    """Garbage that only a search finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_exists_is_spared_until_the_end() -> None:
+    before = gc.get_freeze_count()
+    with spared() as spare:
+        first = gc.get_freeze_count()
+        assert first > before
+        later = [Loop()]
+        assert gc.get_freeze_count() == first and any(each is later for each in gc.get_objects())
+        spare()
+        assert gc.get_freeze_count() > first and not any(each is later for each in gc.get_objects())
+    assert gc.get_freeze_count() == 0
+
+
+def test_an_error_ends_it_too() -> None:
+    with pytest.raises(ValueError, match="stop"), spared():
+        raise ValueError("stop")
+    assert gc.get_freeze_count() == 0
+
+
+def test_only_what_existed_waits_for_the_end() -> None:
+    existed = Loop()
+    old = ref(existed)
+    with spared():
+        made = Loop()
+        new = ref(made)
+        del existed, made
+        gc.collect()
+        assert old() is not None and new() is None
+    gc.collect()
+    assert old() is None

@@ -29,15 +29,8 @@ from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.pictures.weights import write_weights
 from ngs.tasks.results.job import address, data_facts
 from ngs.tasks.run_folder import BEST, CONFIG, ENVIRONMENT, METRICS, RESULT
-from tests.experiments.finished_runs import facts_of, finished
-from tests.experiments.training import as_facts, train, trained
-from tests.tasks.pictures.picture_folders import (
-    CPU,
-    few,
-    packed_pictures,
-    short_config,
-    small_data,
-)
+from tests.experiments.training import as_facts, facts_of, finished, train, trained
+from tests.tasks.pictures.picture_folders import CPU, few, packed_pictures, short_config, small_data
 
 pytestmark = pytest.mark.usefixtures("rendering_once")
 

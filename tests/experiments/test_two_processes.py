@@ -19,10 +19,9 @@ from ngs.networks.lenet import NETWORKS
 from ngs.networks.pointer import SIZES
 from ngs.tasks.clevr import packed
 from ngs.tasks.run_folder import A_CHECKPOINT, A_NETWORK, BEST, CHECKPOINT, RESULT, TENSORBOARD
-from tests.experiments.finished_runs import facts_of, finished
 from tests.experiments.one_of_two_runs import STOPPED_AT, TINY, comparable, drawing, plain
 from tests.experiments.short_runs import few_questions, write_formulas
-from tests.experiments.training import train
+from tests.experiments.training import facts_of, finished, train
 
 ROOT = Path(__file__).parents[2]
 BESIDE_PYTHON = Path(sys.executable).parent

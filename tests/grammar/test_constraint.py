@@ -137,26 +137,6 @@ def test_what_stands_behind_a_gap_is_no_sentence() -> None:
 # A known multiset
 
 
-@settings(max_examples=40)
-@given(grammars(), seeds)
-def test_a_multiset_is_used_up_as_the_prefix_automaton_says(grammar: Grammar, seed: int) -> None:
-    automaton, constraint, rng = prefix_automaton(grammar), Multiset(grammar), Random(seed)
-    sequences = a_few(everything(grammar), seed)
-    shuffled = [tuple(rng.sample(z, len(z))) for z in sequences]
-    counts = counts_of(sequences, len(grammar.symbols))
-    masks = constraint.masks(Given(multiset=counts), padded(shuffled))
-    for row, sequence in enumerate(shuffled):
-        state, left = automaton.start, Counter(sequence)
-        for step, symbol in enumerate(sequence):
-            assert allowed_at(masks, row, step) == automaton.legal_from(state, left)
-            if symbol not in automaton.legal(state):
-                assert not masks[row, step + 1 :].any()
-                break
-            state, left[symbol] = automaton.advance(state, symbol), left[symbol] - 1
-    possible = [automaton.completes_with(automaton.start, Counter(z)) for z in sequences]
-    assert constraint.possible(Given(multiset=counts)).tolist() == possible
-
-
 @given(seeds)
 def test_any_order_allows_what_is_left(seed: int) -> None:
     rng, constraint = Random(seed), AnyOrder(4)

@@ -7,26 +7,15 @@ from collections.abc import Iterator
 from math import prod
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import given
 
 from ngs.errors import GrammarError
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import (
-    Algebra,
-    NormalForm,
-    NormalSymbol,
-    TreeAlgebra,
-    Value,
-    fold,
-    normal_form,
-)
-from ngs.grammar.rules import Nonterminal, Rule, Terminal
+from ngs.grammar.normal_form import Algebra, NormalForm, TreeAlgebra, Value, built, fold, normal_form
+from ngs.grammar.rules import Nonterminal, Rule
 from ngs.grammar.tree import Leaf, sentence_of
 from tests.enumeration import _derive, derivations, sentences
-from tests.grammars import NAMED, grammars
-
-MOST = 1_000  # derivations that are worth building one by one
+from tests.grammars import MOST, NAMED, grammars, grammars_and_lengths, reached_from
 
 
 class Words:
@@ -50,28 +39,15 @@ class Shapes:
         return rule, children
 
 
-def build(
-    form: NormalForm, algebra: Algebra, symbol: NormalSymbol, first: int, length: int
-) -> Iterator[Value]:
-    """What `algebra` makes of each derivation over the positions from `first` on, step by step."""
-    if isinstance(symbol, Terminal):
-        yield algebra.leaf(first, symbol.name)
-        return
-    for step, left_length in form.splits(symbol, length):
-        for left in build(form, algebra, step.left, first, left_length):
-            if step.right is None:
-                yield step.combine(algebra, left)
-                continue
-            for right in build(form, algebra, step.right, first + left_length, length - left_length):
-                yield step.combine(algebra, left, right)
+def all_built(form: NormalForm, algebra: Algebra, length: int) -> Iterator[Value]:
+    """What `algebra` makes of each derivation of each sentence."""
+    for sentence in sentences(form.grammar, length):
+        yield from (built(each, algebra) for each in form.derivations(sentence, most=MOST))
 
 
 def rooted(grammar: Grammar, head: Nonterminal) -> Grammar:
     """The part of `grammar` that `head` reaches, with `head` as its start."""
-    heads = [head]
-    for reached in heads:
-        used = {s for rule in grammar.by_head[reached] for s in rule.body if isinstance(s, Nonterminal)}
-        heads += [symbol for symbol in grammar.by_head if symbol in used and symbol not in heads]
+    heads = reached_from(head, grammar.rules)
     return Grammar(tuple(rule for reached in heads for rule in grammar.by_head[reached]))
 
 
@@ -81,27 +57,17 @@ def number_of_derivations(grammar: Grammar, length: int) -> int:
     return number
 
 
-@st.composite
-def grammars_and_lengths(draw: st.DrawFn) -> tuple[Grammar, int]:
-    """A random grammar and a length at which it has a reasonable number of derivations."""
-    grammar, length = draw(grammars()), draw(st.integers(1, 5))
-    assume(number_of_derivations(grammar, length) <= MOST)
-    return grammar, length
-
-
 def check_trees(grammar: Grammar, length: int) -> None:
-    """All trees; and where no part is empty, since empty parts leave renaming rules out, all derivations."""
+    """All trees, and all derivations, which differ in renaming rules too."""
     form = normal_form(grammar)
     wanted = Counter(derivations(grammar, length))
-    assert Counter(build(form, TreeAlgebra(), form.start, 0, length)) == wanted
-    assert form.count(length) == wanted.total()
+    assert Counter(all_built(form, TreeAlgebra(), length)) == wanted
+    assert len(set(all_built(form, Shapes(), length))) == form.count(length) == wanted.total()
     begun = Counter(sentence_of(tree)[:2] for tree in wanted.elements())
     assert all(form.count(length, prefix) == number for prefix, number in begun.items())
-    if all(rule.body for rule in grammar.rules):
-        assert len(set(build(form, Shapes(), form.start, 0, length))) == wanted.total()
 
 
-@given(grammars_and_lengths())
+@given(grammars_and_lengths(5))
 def test_the_steps_of_random_grammars_build_every_tree_as_often_as_the_rules(
     case: tuple[Grammar, int],
 ) -> None:
@@ -113,7 +79,7 @@ def test_the_steps_of_random_grammars_build_every_tree_as_often_as_the_rules(
     folded = [fold(tree, Words()) for tree in trees]
     assert all(tuple(leaf.position for leaf in words) == tuple(range(length)) for words in folded)
     assert [tuple(leaf.symbol for leaf in words) for words in folded] == [sentence_of(tree) for tree in trees]
-    assert Counter(build(form, Words(), form.start, 0, length)) == Counter(folded)
+    assert Counter(all_built(form, Words(), length)) == Counter(folded)
 
 
 @pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)

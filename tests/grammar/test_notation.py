@@ -266,60 +266,40 @@ RULE = "a rule is written `name: body`, and `->` names the function at the end o
 LAYOUT = "a rule is written `name: body | body`, one rule to a line, symbols in quotes"
 
 
+BEGINS = f"{BODY}, `(`, `[`, `|` or a new line"
+CASES = "`Expr` mixes cases: name a rule all in lower case, a named terminal all in upper case"
+CLOSED = "no bracket of this kind is open"
+QUOTES = "close the quotes on the same line"
+DOUBLE = 'a symbol stands in double quotes: "x"'
+SEEN = "put it in quotes if it is a symbol to be seen"
+ENDS = f"{BODY}, `?`, `*`, `+`, `(`, `[`, `~`, `|` or a new line"
+NAMES = "a lower-case name, an upper-case name or a new line"
+
+
 @pytest.mark.parametrize(
-    "text, message",
+    "text, line, column, expected, got, hint",
     [
-        (
-            'a: "x"\nExpr: "y"',
-            "line 2, column 2: expected `:`, got `xpr`; `Expr` mixes cases: name a rule all in lower case, "
-            'a named terminal all in upper case\n  Expr: "y"\n   ^',
-        ),
-        (
-            '  a: ("x"\n  )',
-            f"line 1, column 10: expected `)`, got the end of the line; {CONTINUES}"
-            '\n    a: ("x"\n           ^',
-        ),
-        (
-            'a:\n\t"x"',
-            f"line 2, column 2: expected a lower-case name, an upper-case name or a new line, "
-            f'got `"x"`; {CONTINUES}\n  \t"x"\n  \t^',
-        ),
-        ('a -> "x"', f'line 1, column 3: expected `:`, got `->`; {RULE}\n  a -> "x"\n    ^'),
-        ('a = "x"', f'line 1, column 3: expected `:`, got `=`; {RULE}\n  a = "x"\n    ^'),
-        ("a b", f"line 1, column 3: expected `:`, got `b`; {LAYOUT}\n  a b\n    ^"),
-        (
-            'a: "x" -> F',
-            f'line 1, column 11: expected a lower-case name, got `F`; {LAYOUT}\n  a: "x" -> F\n            ^',
-        ),
-        (
-            'a: "x',
-            f"line 1, column 4: expected {BODY}, `(`, `[`, `|` or a new line, "
-            f'got `"x`; close the quotes on the same line\n  a: "x\n     ^',
-        ),
-        (
-            "a: 'x'",
-            f"line 1, column 4: expected {BODY}, `(`, `[`, `|` or a new line, "
-            "got `'x'`; a symbol stands in double quotes: \"x\"\n  a: 'x'\n     ^",
-        ),
-        (
-            'a: "x" - "y"\r\n',
-            f"line 1, column 8: expected {BODY}, `?`, `*`, `+`, `(`, `[`, `~`, `|` or a new line, "
-            'got `-`; put it in quotes if it is a symbol to be seen\n  a: "x" - "y"\n         ^',
-        ),
-        (
-            'a: "x" )',
-            "line 1, column 8: expected a new line, got `)`; no bracket of this kind is open"
-            '\n  a: "x" )\n         ^',
-        ),
-        (
-            'a: ("x"]',
-            "line 1, column 8: expected `)`, got `]`; no bracket of this kind is open"
-            '\n  a: ("x"]\n         ^',
-        ),
-        ("a: b ~ c", f"line 1, column 8: expected a number, got `c`; {LAYOUT}\n  a: b ~ c\n         ^"),
+        ('a: "x"\nExpr: "y"', 2, 2, "`:`", "`xpr`", CASES),
+        ('  a: ("x"\n  )', 1, 10, "`)`", "the end of the line", CONTINUES),
+        ('a:\n\t"x"', 2, 2, NAMES, '`"x"`', CONTINUES),
+        ('a -> "x"', 1, 3, "`:`", "`->`", RULE),
+        ('a = "x"', 1, 3, "`:`", "`=`", RULE),
+        ("a b", 1, 3, "`:`", "`b`", LAYOUT),
+        ('a: "x" -> F', 1, 11, "a lower-case name", "`F`", LAYOUT),
+        ('a: "x', 1, 4, BEGINS, '`"x`', QUOTES),
+        ("a: 'x'", 1, 4, BEGINS, "`'x'`", DOUBLE),
+        ('a: "x" - "y"\r\n', 1, 8, ENDS, "`-`", SEEN),
+        ('a: "x" )', 1, 8, "a new line", "`)`", CLOSED),
+        ('a: ("x"]', 1, 8, "`)`", "`]`", CLOSED),
+        ("a: b ~ c", 1, 8, "a number", "`c`", LAYOUT),
     ],
 )
-def test_syntax_errors_show_the_place_and_what_was_expected(text: str, message: str) -> None:
+def test_syntax_errors_show_the_place_and_what_was_expected(
+    text: str, line: int, column: int, expected: str, got: str, hint: str
+) -> None:
+    source = text.splitlines()[line - 1]
+    caret = "".join("\t" if letter == "\t" else " " for letter in source[: column - 1]) + "^"
+    message = f"line {line}, column {column}: expected {expected}, got {got}; {hint}\n  {source}\n  {caret}"
     assert refusal(text) == message
 
 

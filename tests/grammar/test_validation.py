@@ -16,145 +16,113 @@ def rule(head: str, *body: Symbol, alias: str | None = None, keeps: bool = False
 
 X = Terminal("x")
 Y = Terminal("y")
-ENDLESS = "so a sentence would have endlessly many trees; delete one of these alternatives"
+UNDEFINED = (
+    "uses `{0}`, which no rule defines; "
+    'add `{0}: ...`, or put it in quotes ("{0}") if it is a symbol to be seen'
+)
+REPEATED = "repeats the alternative `{}` given on line {}; delete one of the two"
+UNREACHED = "cannot be reached from `{}`; use it in another rule or delete it"
+ENDLESS = "which never ends; add an alternative of `{}` that can stop"
+CYCLIC = (
+    "can turn into itself without adding a symbol ({}), "
+    "so a sentence would have endlessly many trees; delete one of these alternatives"
+)
+EMPTY = " or make its other parts unable to be empty"
+NAMED_TERMINAL = (
+    "is a named terminal (upper-case name), so each alternative is one symbol or one other named terminal, "
+    "not `{}`; write it as a rule (lower-case name)"
+)
 
 
 @pytest.mark.parametrize(
-    "text, message",
+    "text, line, head, fault",
     [
-        ("", 'the grammar has no rules; write at least `start: "a"`'),
-        (
-            'a: "x"\n | b "y"',
-            "line 2: rule `a` uses `b`, which no rule defines; "
-            'add `b: ...`, or put it in quotes ("b") if it is a symbol to be seen',
-        ),
-        (
-            "a: DIGIT",
-            "line 1: rule `a` uses `DIGIT`, which no rule defines; "
-            'add `DIGIT: ...`, or put it in quotes ("DIGIT") if it is a symbol to be seen',
-        ),
-        (
-            'a: "x"\n | "y"\n | "x"',
-            'line 3: rule `a` repeats the alternative `"x"` given on line 1; delete one of the two',
-        ),
-        (
-            'a: "x"? "y"\n | "y"',
-            'line 2: rule `a` repeats the alternative `"y"` given on line 1; delete one of the two',
-        ),
-        (
-            'a: D\nD: "0".."3" | "2"',
-            'line 2: rule `D` repeats the alternative `"2"` given on line 2; delete one of the two',
-        ),
-        (
-            'a: "x"\nb: "y"',
-            "line 2: rule `b` cannot be reached from `a`; use it in another rule or delete it",
-        ),
-        (
-            'a: "x" b\nb: "y"\nstart: "z"',
-            "line 1: rule `a` cannot be reached from `start`; use it in another rule or delete it",
-        ),
+        ('a: "x"\n | b "y"', 2, "a", UNDEFINED.format("b")),
+        ("a: DIGIT", 1, "a", UNDEFINED.format("DIGIT")),
+        ('a: "x"\n | "y"\n | "x"', 3, "a", REPEATED.format('"x"', 1)),
+        ('a: "x"? "y"\n | "y"', 2, "a", REPEATED.format('"y"', 1)),
+        ('a: D\nD: "0".."3" | "2"', 2, "D", REPEATED.format('"2"', 2)),
+        ('a: "x"\nb: "y"', 2, "b", UNREACHED.format("a")),
+        ('a: "x" b\nb: "y"\nstart: "z"', 1, "a", UNREACHED.format("start")),
         (
             'a: "x" a',
-            "line 1: rule `a` never ends: each of its alternatives needs a rule that never ends; "
+            1,
+            "a",
+            "never ends: each of its alternatives needs a rule that never ends; "
             "add an alternative of `a` that can stop",
         ),
-        (
-            'a: "x" | b\n\nb: "y" b',
-            "line 1: rule `a` uses `b`, which never ends; add an alternative of `b` that can stop",
-        ),
-        ('a: a | "x"', f"line 1: rule `a` can turn into itself without adding a symbol (a -> a), {ENDLESS}"),
-        (
-            'a: b | "x"\nb: "y"\n | c\nc: a',
-            f"line 1: rule `a` can turn into itself without adding a symbol (a -> b -> c -> a), {ENDLESS}",
-        ),
-        (
-            'a: a b | "x"\nb: "y"?',
-            f"line 1: rule `a` can turn into itself without adding a symbol (a -> a), {ENDLESS}"
-            " or make its other parts unable to be empty",
-        ),
-        (
-            'a: "x"\n | b+\nb: | "y"',
-            f"line 2: rule `_a_1` can turn into itself without adding a symbol (_a_1 -> _a_1), {ENDLESS}"
-            " or make its other parts unable to be empty",
-        ),
+        ('a: "x" | b\n\nb: "y" b', 1, "a", f"uses `b`, {ENDLESS.format('b')}"),
+        ('a: a | "x"', 1, "a", CYCLIC.format("a -> a")),
+        ('a: b | "x"\nb: "y"\n | c\nc: a', 1, "a", CYCLIC.format("a -> b -> c -> a")),
+        ('a: a b | "x"\nb: "y"?', 1, "a", CYCLIC.format("a -> a") + EMPTY),
+        ('a: "x"\n | b+\nb: | "y"', 2, "_a_1", CYCLIC.format("_a_1 -> _a_1") + EMPTY),
+        ('s: a | "y"\na: "x" | b\nb: a', 2, "a", CYCLIC.format("a -> b -> a")),
         (
             'a: "x" ""',
-            'line 1: rule `a` has the empty symbol ""; delete it: '
-            "an alternative without symbols is written as nothing at all",
+            1,
+            "a",
+            'has the empty symbol ""; delete it: an alternative without symbols is written as nothing at all',
         ),
         (
             r'a: "x" | "\ud83d"',
-            r"line 1: rule `a` has the symbol '\ud83d', which is half of a character; "
-            "write the whole character",
+            1,
+            "a",
+            r"has the symbol '\ud83d', which is half of a character; write the whole character",
         ),
         *(
-            (
-                f'a: D b\nb: "x"\nD: {side}',
-                "line 3: rule `D` is a named terminal (upper-case name), so each alternative is one symbol "
-                f"or one other named terminal, not `{shown}`; write it as a rule (lower-case name)",
-            )
+            (f'a: D b\nb: "x"\nD: {side}', 3, "D", NAMED_TERMINAL.format(shown))
             for side, shown in [
-                ('"0" "1"', '"0" "1"'),
-                ("b", "b"),
-                ("", ""),
-                ('"0" |', ""),
-                ('["0"]', ""),
+                *(('"0" "1"', '"0" "1"'), ("b", "b"), ("", ""), ('"0" |', ""), ('["0"]', "")),
                 ('"0" -> f', '"0" -> f'),
             ]
         ),
     ],
 )
-def test_refused_text(text: str, message: str) -> None:
+def test_refused_text(text: str, line: int, head: str, fault: str) -> None:
     with pytest.raises(GrammarError) as caught:
         Grammar.parse(text)
-    assert str(caught.value) == message
+    assert str(caught.value) == f"line {line}: rule `{head}` {fault}"
+
+
+def test_no_rules_are_refused() -> None:
+    with pytest.raises(GrammarError, match=r'^the grammar has no rules; write at least `start: "a"`$'):
+        Grammar.parse("")
 
 
 WRITTEN = "use letters a-z, digits and `_`, all lower-case, or all upper-case for a named terminal"
 
 
 @pytest.mark.parametrize(
-    "rules, message",
+    "rules, fault",
     [
         *(
-            (
-                [rule(name, X)],
-                f"rule `{name}` has a name that cannot be written down: {name!r}; {WRITTEN}",
-            )
+            ([rule(name, X)], f"has a name that cannot be written down: {name!r}; {WRITTEN}")
             for name in ("", "_", "__a", "1a", "Expr", "aB", "a-b", "a b", "é", "a\n", "!a", "?a", "_1")
         ),
         (
             [rule("a", Nonterminal("Ab")), rule("Ab", X)],
-            f"rule `a` has a name that cannot be written down: 'Ab'; {WRITTEN}",
+            f"has a name that cannot be written down: 'Ab'; {WRITTEN}",
         ),
         *(
             (
                 [rule("a", X, alias=alias)],
-                f"rule `a` has a function name that cannot be written down: {alias!r}; "
+                f"has a function name that cannot be written down: {alias!r}; "
                 "use lower-case letters a-z, digits and `_`",
             )
             for alias in ("", "Add", "ADD", "+", "add two", "?f", "f\n")
         ),
-        (
-            [rule("A", X, keeps=True)],
-            "rule `A` is a named terminal (upper-case name), so each alternative is one symbol or "
-            'one other named terminal, not `"x"`; write it as a rule (lower-case name)',
-        ),
+        ([rule("A", X, keeps=True)], NAMED_TERMINAL.format('"x"')),
         (
             [rule("a", X), rule("a", Y, keeps=True)],
-            "rule `a` keeps its terminals in some alternatives only; "
-            "set `keeps_terminals` in all of them or in none",
+            "keeps its terminals in some alternatives only; set `keeps_terminals` in all of them or in none",
         ),
-        (
-            [rule("a", X), rule("a", X)],
-            'rule `a` repeats the alternative `"x"` given; delete one of the two',
-        ),
+        ([rule("a", X), rule("a", X)], 'repeats the alternative `"x"` given; delete one of the two'),
     ],
 )
-def test_refused_rules(rules: list[Rule], message: str) -> None:
+def test_refused_rules(rules: list[Rule], fault: str) -> None:
     with pytest.raises(GrammarError) as caught:
         Grammar(tuple(rules))
-    assert str(caught.value) == message
+    assert str(caught.value) == f"rule `{rules[0].head}` {fault}"
 
 
 @pytest.mark.parametrize(

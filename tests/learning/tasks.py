@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from random import Random
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ngs.grammar.constraint import Counting, Given
@@ -18,17 +17,16 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.multisets import symbol_classes
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence, Tree
-from ngs.learning.examples import Batch, Examples, padded
+from ngs.learning.examples import Batch, Examples, Stacked, padded
 from ngs.learning.methods import Method, Objective
-from ngs.parsing.autoregressive import Autoregressive
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.search.edits import Switch
 from ngs.search.judges import ReferenceJudge
-from ngs.search.reasoner import Reasoner, reasoner
-from ngs.search.support import Effort, ListPlan
+from ngs.search.reasoner import Reasoner, autoregressive_reasoner, reasoner
+from ngs.search.support import Effort
 from tests.enumeration import sentences
 
 SIZE = 8
@@ -38,7 +36,10 @@ UNREACHABLE = 97
 
 
 class Task:
-    """Sentences seen as noisy vectors, one for each symbol, and a network that reads them."""
+    """Sentences seen as noisy vectors, one for each symbol, and a network that reads them.
+
+    A subclass has a grammar and says how sentences are seen (`seen_as`), with which `reasoner` and `network`.
+    """
 
     grammar: Grammar
 
@@ -59,15 +60,6 @@ class Task:
             seen.append(exact + noise * torch.randn(exact.shape, generator=generator))
         answers = [value_of(self.grammar, sentence) for sentence in written]
         return self.seen_as(seen, answers, [self.grammar.encode(sentence) for sentence in written])
-
-    def seen_as(self, seen: list[Tensor], answers: list[Value], labels: list[list[int]]) -> Examples:
-        raise NotImplementedError
-
-    def reasoner(self, examples: Examples, **effort: int) -> Reasoner:
-        raise NotImplementedError
-
-    def network(self, seed: int = 0) -> nn.Module:
-        raise NotImplementedError
 
 
 class OneByOne(Task):
@@ -100,20 +92,20 @@ class InTurn(Task):
     def seen_as(self, seen: list[Tensor], answers: list[Value], labels: list[list[int]]) -> Examples:
         known = padded(np.concatenate([*map(np.asarray, labels)]), [*map(len, labels)])
         counts = torch.nn.functional.one_hot(known + 1, len(self.grammar.symbols) + 1)[..., 1:].sum(1)
-        inputs = Seen(nn.utils.rnn.pad_sequence(seen, batch_first=True))
+        inputs = Stacked(nn.utils.rnn.pad_sequence(seen, batch_first=True))
         return Examples(inputs, tuple(answers), Given(multiset=counts), known)
 
     def reasoner(self, examples: Examples, **effort: int) -> Reasoner:
-        constraint, edits = (
-            Prefix(len(self.grammar.symbols)),
-            Switch(torch.tensor(symbol_classes(self.grammar))),
-        )
         judge = ReferenceJudge(self.grammar, Arithmetic, examples.answers)
-        plan = partial(ListPlan, constraint, examples.given, judge, edits, self.same, Effort(**effort))
-        return Reasoner(examples, partial(self._distribution, constraint), judge, edits, plan)
-
-    def _distribution(self, constraint: Prefix, decoder: Writing, batch: Batch) -> Autoregressive:
-        return Autoregressive(self.grammar, decoder, constraint, batch.given, batch.time)
+        return autoregressive_reasoner(
+            self.grammar,
+            Prefix(len(self.grammar.symbols)),
+            examples,
+            judge,
+            Switch(torch.tensor(symbol_classes(self.grammar))),
+            same=self.same,
+            effort=Effort(**effort),
+        )
 
     def same(self, z: Tensor) -> Tensor:
         """Products mean the same in either order."""
@@ -134,22 +126,6 @@ class Prefix(Counting):
         legal = left > 0
         legal[..., 2:] &= (numbers - operators > 1) | (operators == 0)
         return legal
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What is seen of sentences: [example, time, SIZE]."""
-
-    table: Tensor
-
-    def select(self, numbers: NDArray[np.int64]) -> Seen:
-        return Seen(self.table[torch.as_tensor(numbers)])
-
-    def to(self, device: torch.device) -> Seen:
-        return Seen(self.table.to(device))
-
-    def batch(self, numbers: NDArray[np.int64]) -> Tensor:
-        return self.table[torch.from_numpy(numbers)]
 
 
 class Writer(nn.Module):

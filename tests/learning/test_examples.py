@@ -119,13 +119,13 @@ def test_what_does_not_fit_is_refused(where: Tensor, message: str) -> None:
 
 
 def test_labels_must_stand_for_the_inputs() -> None:
-    with pytest.raises(ShapeError, match=r"the labels are \[1, 1\], the examples \[1, 2\]"):
+    with pytest.raises(ShapeError, match=r"the labels are \[1, 1\], not \[1, 2\]"):
         Examples.pooled(torch.randn(2, 2), torch.tensor([[0, 1]]), (1,), torch.tensor([[0]]))
-    with pytest.raises(ShapeError, match="example 0 has 1 labels for 2 inputs; give one for each"):
+    with pytest.raises(ShapeError, match="example 0 has 1 labels for 2 symbols; give one for each"):
         Examples.of([torch.randn(2, 2)], [1], [[0]])
     with pytest.raises(ShapeError, match="1 of 2 examples have labels; label all or none"):
         Examples.of([torch.randn(1, 2)] * 2, [1, 1], [[0]])
-    with pytest.raises(ShapeError, match=r"the labels are \[4, 3\] for 5 examples; give each a row"):
+    with pytest.raises(ShapeError, match=r"the labels are \[4, 3\], not \[5, 3\]"):
         examples = IN_TURN.examples(5, 0, (3,))
         replace(examples, labels=torch.zeros(4, 3, dtype=torch.long))
 

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from ngs.errors import NGSError
-from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples
 from ngs.learning.methods import Posterior
 from ngs.search import support
-from ngs.search.support import Effort, ListPlan
-from tests.learning.tasks import IN_TURN, Case, decoded, language, objective
+from ngs.search.support import ListPlan
+from tests.learning.tasks import IN_TURN, Case, decoded, language
 
 NUMBER = 10
 EXHAUSTIVE = {"enumerated": 1, "samples": 60, "fresh": 1000, "memory": 60}
@@ -115,20 +113,6 @@ def test_what_is_kept_is_used_and_not_forgotten(seed: int) -> None:
         assert len(found) == len(set(found)) and set(found) <= set(case.right(example))
 
 
-def test_it_goes_on_where_it_was(seed: int) -> None:
-    cases = [make(examples_of(seed), seed, enumerated=1, samples=2, fresh=2, memory=2) for _ in range(2)]
-    first, second = (objective(Posterior(), case.reasoner, number) for number, case in enumerate(cases))
-    output = cases[0].network(cases[0].batch.inputs.double())
-    for _ in range(3):
-        first(output, cases[0].batch)
-    assert (plan_of(cases[0]).memory.stored != PAD).any()
-    second.load_state_dict(first.state_dict())
-    second.generator.set_state(first.generator.get_state())
-    losses = [[each(output, cases[0].batch).value.item() for _ in range(4)] for each in (first, second)]
-    assert losses[0] == losses[1]
-    assert torch.equal(plan_of(cases[0]).memory.stored, plan_of(cases[1]).memory.stored)
-
-
 def test_examples_are_enumerated_in_parts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     together = plan_of(make(examples_of(seed)))
     monkeypatch.setattr(support, "AT_ONCE", 3)
@@ -155,9 +139,3 @@ def test_it_says_what_it_does() -> None:
     exact, searching = (make(examples_of(0), **effort) for effort in ({}, {"enumerated": 1}))
     assert "summed for 100% of the examples, exact" in plan_of(exact).describe()
     assert "summed for 0% of the examples" in plan_of(searching).describe()
-
-
-@pytest.mark.parametrize("what", ["enumerated", "few", "samples", "fresh", "memory"])
-def test_each_number_is_at_least_one(what: str) -> None:
-    with pytest.raises(NGSError, match=f"{what} is 0; it must be at least 1"):
-        Effort(**{what: 0})

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from ngs.errors import NGSError
 from ngs.grammar.padding import PAD
-from ngs.grammar.tree import Sentence
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.learning.methods import (
     METHODS,
@@ -128,27 +127,6 @@ def test_back_search_gives_the_labels(case: Case, steps: int, start: Start) -> N
         assert case.grammar.decode(s for s in found.z[row].tolist() if s != PAD) in case.right(row)
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_one_step_finds_the_most_likely_right_neighbour(name: str) -> None:
-    """By enumeration: sentences that differ in one symbol, or by a switch of numbers or of operators."""
-    case = case_of(name, 1, 30)
-    first, corrected, losses = case.p.best(), 0, []
-
-    def by_one_edit(z: Sentence, other: Sentence) -> bool:
-        changed = [symbol for symbol, own in zip(z, other, strict=True) if symbol != own]
-        if name == "one by one":
-            return len(changed) == 1
-        return len(changed) == 2 and len({symbol.isdigit() for symbol in changed}) == 1
-
-    for row in range(30):
-        z, right = first[row], case.right(row)
-        near = [z] if z in right else [other for other in right if by_one_edit(z, other)]
-        corrected += bool(near) and near != [z]
-        losses.append(case.log_p(row, near).max() if near else torch.zeros(()).double())
-    assert corrected > 3
-    case.check(case.loss(OneStep()).value, -mean(case, lambda row: losses[row]))
-
-
 def test_back_search_sets_out_from_the_most_likely_or_from_a_sample(case: Case) -> None:
     best = most_likely(case.p, torch.Generator())
     assert torch.equal(best, case.p.best().symbols)
@@ -213,21 +191,6 @@ def test_settings_reach_the_methods() -> None:
     one, many, best = one_step(a_sample)(examples), multi_step(CHAIN, a_sample)(examples), k_best(7)(examples)
     assert isinstance(one, OneStep) and isinstance(many, MultiStep) and isinstance(best, KBest)
     assert one.start is many.start is a_sample and many.chain is CHAIN and best.k == 7
-
-
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (k_best(0), "k is 0"),
-        (reinforce(samples=0), "0 samples"),
-        (reinforce(decay=1.0), "decay is 1.0"),
-        (mapo(clip=1.5), "clipped to 1.5"),
-        (mapo(size=0), "a memory of 0"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(make: MakeMethod, message: str) -> None:
-    with pytest.raises(NGSError, match=message):
-        make(ONE_BY_ONE.examples(2))
 
 
 # In training

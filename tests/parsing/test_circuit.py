@@ -12,7 +12,6 @@ import torch
 from hypothesis import assume, given
 from torch import Tensor
 
-from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import Value, normal_form
 from ngs.grammar.tree import Sentence, sentence_of
@@ -39,10 +38,6 @@ DIVISIONS = Grammar.parse("""
     expression: factor | expression "-" factor -> subtract | expression "/" factor -> divide
     factor: "0" | "1" | "2"
 """)
-
-
-def automaton_circuit(grammar: Grammar, longest: int) -> Circuit:
-    return determinise(grammar, longest, prefix_automaton(grammar))
 
 
 def spelled(grammar: Grammar, words: Iterable[Sentence], time: int) -> Tensor:
@@ -74,7 +69,7 @@ def test_every_word_weighs_as_much_as_it_has_derivations_or_one(grammar: Grammar
     assert totals(derivation_circuit(grammar, longest, CPU), scores, sizes) == pytest.approx(
         [trees[word] for word in words]
     )
-    assert totals(automaton_circuit(grammar, longest), scores, sizes) == pytest.approx(once)
+    assert totals(determinise(grammar, longest), scores, sizes) == pytest.approx(once)
     assert totals(sentence_circuit(grammar, longest, CPU), scores, sizes) == pytest.approx(once)
 
 
@@ -114,7 +109,7 @@ def test_each_device_has_a_circuit_of_its_own(compiled: Callable[..., Circuit]) 
     assert devices_of(unroll(compile_tables(normal_form(PALINDROMES), Blank(), 5, PLENTY)).to(there)) == {
         there
     }
-    fresh = determinise(PALINDROMES, 5, prefix_automaton(PALINDROMES)).to(there).to_empty(device=CPU)
+    fresh = determinise(PALINDROMES, 5).to(there).to_empty(device=CPU)
     assert devices_of(fresh) == {CPU}
 
 

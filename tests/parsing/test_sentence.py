@@ -8,18 +8,15 @@ from itertools import product
 
 import pytest
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from ngs.errors import ParseError
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import TreeAlgebra, fold, normal_form
+from ngs.grammar.normal_form import TreeAlgebra, built, fold, normal_form
 from ngs.grammar.rules import Rule, Terminal
 from ngs.grammar.tree import Leaf, Sentence, Tree, leaves, sentence_of
-from ngs.parsing.sentence import derive, find_tree, parse, recognises
+from ngs.parsing.sentence import find_tree, parse, recognises
 from tests.enumeration import derivations
-from tests.grammars import ARITHMETIC, DANGLING_ELSE, NAMED, PALINDROMES, grammars
-
-MOST = 1_000  # derivations that are worth enumerating
+from tests.grammars import ARITHMETIC, DANGLING_ELSE, MOST, NAMED, PALINDROMES, grammars_and_lengths
 
 Case = tuple[Grammar, int]
 
@@ -32,14 +29,6 @@ class Sizes:
 
     def node(self, rule: Rule, children: tuple[tuple[int, int], ...]) -> tuple[int, int]:
         return sum(symbols for symbols, _ in children), 1 + sum(rules for _, rules in children)
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """A random grammar and a length at which it has a reasonable number of derivations."""
-    grammar, length = draw(grammars()), draw(st.integers(1, 4))
-    assume(normal_form(grammar).count(length) <= MOST)
-    return grammar, length
 
 
 def without_empty_rules(grammar: Grammar) -> Grammar:
@@ -69,7 +58,7 @@ def check_all_words(grammar: Grammar, length: int) -> None:
             assert list(leaves(tree)) == [Leaf(position, symbol) for position, symbol in enumerate(word)]
 
 
-@given(cases())
+@given(grammars_and_lengths(4))
 def test_a_word_has_a_tree_if_it_is_in_the_random_language(case: Case) -> None:
     """The same whatever was parsed before, and any algebra sees its derivation."""
     check_all_words(*case)
@@ -77,10 +66,11 @@ def test_a_word_has_a_tree_if_it_is_in_the_random_language(case: Case) -> None:
     words = list(trees_by_sentence(grammar, length))
     before = [parse(grammar, word) for word in words]
     for word, tree in zip(words, before, strict=True):
-        symbols, rules = derive(grammar, word, Sizes())
+        (derivation,) = normal_form(grammar).derivations(word, most=1)
+        symbols, rules = built(derivation, Sizes())
         assert symbols == length
         assert rules >= fold(tree, Sizes())[1]  # the tree leaves renaming rules out
-        assert derive(grammar, word, TreeAlgebra()) == tree
+        assert built(derivation, TreeAlgebra()) == tree
     normal_form.cache_clear()
     copy = Grammar.parse(str(grammar))
     assert [parse(copy, word) for word in reversed(words)] == before[::-1]
@@ -92,7 +82,7 @@ def test_a_word_has_a_tree_if_it_is_in_the_named_language(grammar: Grammar) -> N
         check_all_words(grammar, length)
 
 
-@given(cases())
+@given(grammars_and_lengths(4))
 def test_of_several_trees_the_first_rule_and_the_shortest_left_part_decide(case: Case) -> None:
     grammar, length = without_empty_rules(case[0]), case[1]
     assume(normal_form(grammar).count(length) <= MOST)

@@ -230,14 +230,7 @@ def test_division_by_zero_needs_no_care() -> None:
     assert evaluate(parse(SUMS, "1+1+1"), semantics) == 1
 
 
-def test_methods_need_an_instance_and_keywords_another_name() -> None:
-    class Methods(Semantics):
-        def add(self, a, b):
-            return a + b
-
-    sums = Grammar.parse('sum: sum "+" digit -> add\n  | digit\ndigit: "1" | "2"')
-    with pytest.raises(SemanticsError, match=r"is a method.* pass an instance, `Methods\(\)`"):
-        interpret(sums, Methods)
+def test_keywords_need_another_name() -> None:
     keyword = Grammar.parse('sum: sum "+" digit -> and\n  | digit\ndigit: "1" | "2"')
     with pytest.raises(SemanticsError, match="`and`, which means something else in Python"):
-        interpret(keyword, Methods)
+        interpret(keyword, Plain)

@@ -6,7 +6,8 @@ chances of its random walks: `walks_by_steps(language)` for edits that are made 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, factorial, inf
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from ngs.grammar.tree import Sentence
 from ngs.parsing.candidates import fingerprints
 from ngs.search import multi_step
 from ngs.search.back_search import (
@@ -26,6 +28,7 @@ from ngs.search.back_search import (
     log_target,
     sample_corrections,
 )
+from ngs.search.correction import Edit
 from ngs.search.edits import Edits
 
 FARTHEST = 12
@@ -39,6 +42,30 @@ chains = st.builds(
     distance=st.sampled_from([0.3, 1.0, 2.0]),
     epsilon=st.sampled_from([1e-30, 1e-3, 0.1, 1.0]),
 )
+
+
+@dataclass(frozen=True)
+class ListedEdits:
+    """Edits of one sentence, given as a list: what `multi_step.Substitutions` is for substitutions."""
+
+    neighbours: Callable[[Sentence], Iterable[Edit]]
+    """what each edit makes of a sentence, in the language"""
+
+    def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
+        counts = Counter(edit.sentence for edit in self.neighbours(sentence))
+        return {z: float(n) for z, n in counts.items() if z != sentence}
+
+    def count(self, sentence: Sentence) -> float:
+        return max(1.0, float(sum(1 for _ in self.neighbours(sentence))))
+
+    def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
+        for _ in range(distance):
+            if near := list(self.neighbours(sentence)):
+                sentence = near[int(torch.randint(len(near), (), generator=generator))].sentence
+        return sentence
+
+
+ReferenceEdits = ListedEdits | multi_step.Substitutions
 
 
 @dataclass(frozen=True)
@@ -237,7 +264,7 @@ def check_sampled_chains(
 
 def check_reference(
     language: Language,
-    edits: multi_step.ReferenceEdits,
+    edits: ReferenceEdits,
     sentence_of: Callable[[list[int]], tuple[Any, ...]],
     chain: ChainSettings,
 ) -> None:

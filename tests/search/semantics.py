@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
+from zlib import crc32
 
 import torch
 from hypothesis import assume
@@ -53,26 +54,14 @@ class PlainArithmetic(Semantics):
 def random_semantics(grammar: Grammar, seed: int, size: int = 4) -> type[Semantics]:
     """A total, deterministic function into range(size), rarely UNDEFINED, for every name in `grammar`."""
 
-    def value(*numbers: int) -> Value:
-        mixed = _mix(seed, *numbers)
+    def value(*of: object) -> Value:
+        mixed = crc32(repr((seed, of)).encode())  # the same in every process, unlike `hash` of a string
         return UNDEFINED if mixed % 8 == 0 else mixed // 8 % size
 
-    def function(name: str) -> Callable[..., Value]:
-        return lambda *arguments: value(*map(ord, name), 1000 + len(arguments), *arguments)
-
     names = {rule.function for rule in grammar.rules if rule.function is not None}
-    members = {name: staticmethod(function(name)) for name in names}
-    symbol = staticmethod(lambda name: value(*map(ord, name)))
+    members = {name: staticmethod(partial(value, name)) for name in names}
+    symbol = staticmethod(lambda name: value(name))
     return type(f"Random{seed}", (Semantics,), {**members, "symbol": symbol})
-
-
-def _mix(*numbers: int) -> int:
-    """A number that looks random but is the same in every process, unlike `hash` of a string."""
-    state = 2166136261
-    for number in numbers:
-        state = (state ^ number) * 16777619 % 2**32
-        state ^= state >> 15
-    return state >> 4
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ngs.parsing.candidates import Candidates, joined
 from ngs.search.back_search import State, log_ratio, log_target
 from ngs.search.correction import Edit, switches
 from ngs.search.edits import Phrases, Rearrange, usable_symbols
-from ngs.search.multi_step import ListedEdits, ReferenceEdits, Substitutions
+from ngs.search.multi_step import Substitutions
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, grammars
 from tests.search import edits_contract
@@ -33,6 +33,8 @@ from tests.search.edits_contract import (
     FARTHEST,
     Drawn,
     Language,
+    ListedEdits,
+    ReferenceEdits,
     chains,
     check_all,
     check_chain,

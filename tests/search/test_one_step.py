@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from itertools import count, pairwise, zip_longest
-from math import exp, expm1, inf, log, prod
+from math import exp, expm1, inf, log
 
 import pytest
 import torch
@@ -42,21 +43,11 @@ def inlined(node: Node) -> bool:
     return node.rule.head.inlined and node.rule.alias is None
 
 
-def nodes_above(tree: Tree, position: int) -> Iterator[Node]:
-    """The reasoning nodes above a leaf, the root first."""
-    if isinstance(tree, Node):
-        yield from [] if inlined(tree) else [tree]
-        for child in tree.children:
-            if any(leaf.position == position for leaf in leaves(child)):
-                yield from nodes_above(child, position)
-
-
 class Exhaustive:
-    """Every change of one symbol that is possible and right, and what the paper says of it, in fractions."""
+    """Every change of one symbol that is possible and right, in fractions."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.tree = parse(problem.grammar, problem.sentence)
         weights = [[Fraction(exp(score)) for score in row] for row in problem.log_probs.tolist()]
         self.probs = [[weight / sum(row) for weight in row] for row in weights]
 
@@ -68,33 +59,17 @@ class Exhaustive:
                 if p and changed != problem.sentence and problem.answer(changed) == problem.target:
                     yield position, symbol_id
 
-    def p(self, position: int) -> Fraction:
-        return self.probs[position][self.problem.symbols[position]]
-
-    def leaf_priority(self, position: int, symbol_id: int) -> Ratio:
-        """p(alpha) / p(A)"""
-        return self.probs[position][symbol_id] / self.p(position) if self.p(position) else inf
-
-    def node_priority(self, node: Node) -> Ratio:
-        """(1 - p(A)) / p(A)"""
-        p = prod((self.p(leaf.position) for leaf in leaves(node)), start=Fraction(1))
-        return (1 - p) / p if p else inf
-
-    def weakest_link(self, position: int, symbol_id: int) -> Ratio:
-        below_root = list(nodes_above(self.tree, position))[1:]
-        return min([self.leaf_priority(position, symbol_id), *map(self.node_priority, below_root)])
+    def ratio(self, position: int, symbol_id: int) -> Ratio:
+        """p(alpha) / p(A) of a leaf. Its priority decides: no node above it has a lower one."""
+        current = self.probs[position][self.problem.symbols[position]]
+        return self.probs[position][symbol_id] / current if current else inf
 
     def best(self) -> Sentence | None:
-        """The strongest weakest link; ties go to the likelier, then to the left."""
+        """The likeliest; ties go to the left."""
         problem = self.problem
-        if evaluate(self.tree, problem.semantics) == problem.target:
+        if problem.answer(problem.sentence) == problem.target:
             return problem.sentence
-
-        def rank(change: tuple[int, int]) -> tuple[Ratio, Ratio, int, int]:
-            position, symbol_id = change
-            return self.weakest_link(*change), self.leaf_priority(*change), -position, -symbol_id
-
-        chosen = max(self.changes(), key=rank, default=None)
+        chosen = max(self.changes(), key=lambda each: (self.ratio(*each), -each[0], -each[1]), default=None)
         return None if chosen is None else problem.replaced(*chosen)
 
 
@@ -311,14 +286,7 @@ def test_a_tie_below_a_node_goes_to_the_left_too() -> None:
     grammar = Grammar.parse('pair: bit bit -> add\nbit: "0" -> zero | "1" -> one')
 
     class Bits(Semantics):
-        def zero() -> int:
-            return 0
-
-        def one() -> int:
-            return 1
-
-        def add(a: int, b: int) -> int:
-            return a + b
+        zero, one, add = staticmethod(lambda: 0), staticmethod(lambda: 1), staticmethod(operator.add)
 
     for p in (0.1, 0.3, 0.37, 0.5, 0.9):
         scores = torch.tensor([[p, 1 - p], [p, 1 - p]], dtype=torch.float64).log()

@@ -10,26 +10,29 @@ from math import exp, inf, log
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs import PAD, UNDEFINED, Grammar, GrammarError, Semantics, posterior
 from ngs.grammar.ambiguity import unambiguous
+from ngs.grammar.normal_form import normal_form
 from ngs.grammar.tree import Sentence
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import Meaning
 from ngs.search import compiled
-from tests.grammars import CATALAN, DANGLING_ELSE, score_tables
+from tests.grammars import CATALAN, DANGLING_ELSE
 from tests.parsing.batches import entropy_of, marginals_of
 from tests.search.semantics import (
     SMALL_ARITHMETIC,
     PlainArithmetic,
+    Problem,
     answers,
-    lengths_of,
     log_probs_of,
     meanings,
+    padded,
+    problems_in,
 )
 
 
@@ -43,16 +46,17 @@ class Case:
     lengths: tuple[int, ...]
     answers: tuple[Value, ...]
 
-    def __repr__(self) -> str:
-        parts = self.semantics, self.log_probs.tolist(), self.lengths, self.answers
-        return f"Case({str(self.grammar)!r}, {', '.join(map(str, parts))})"
+    @classmethod
+    def of(cls, problems: list[Problem]) -> Case:
+        """The sentences that are to be corrected play no role here."""
+        lengths, answers = zip(*((len(each.sentence), each.target) for each in problems), strict=True)
+        return cls(problems[0].grammar, problems[0].semantics, padded(problems)[0], lengths, answers)
 
     @cached_property
     def right(self) -> list[dict[Sentence, float]]:
         """For each example log p(z|x) of the possible sentences that give the answer, likeliest first."""
-        return [
-            self._right(*example) for example in zip(self.log_probs, self.lengths, self.answers, strict=True)
-        ]
+        examples = zip(self.log_probs, self.lengths, self.answers, strict=True)
+        return [self._right(*example) for example in examples]
 
     def _right(self, scores: Tensor, length: int, answer: Value) -> dict[Sentence, float]:
         values = answers(self.grammar, self.semantics, length)
@@ -64,48 +68,26 @@ class Case:
         return {z: log_p for log_p, z in sorted(found, reverse=True)}
 
 
-@st.composite
-def cases_in(
-    draw: st.DrawFn, grammar: Grammar, semantics: Meaning, lengths: Sequence[int], impossible: float = 0.15
-) -> Case:
-    """A batch of one to three examples; the answers are mostly what some sentence gives."""
-    chosen = draw(st.lists(st.sampled_from(lengths), min_size=1, max_size=3))
-    scores = draw(
-        score_tables(
-            grammar, max(chosen), batch=len(chosen), impossible=draw(st.sampled_from([0.0, impossible]))
-        )
-    )
-    wanted = []
-    for length in chosen:
-        values = set(answers(grammar, semantics, length).values()) - {UNDEFINED}
-        wanted.append(draw(st.sampled_from([*sorted(values), -99])))
-    return Case(grammar, semantics, scores, tuple(chosen), tuple(wanted))
+def unambiguous_meanings() -> st.SearchStrategy[tuple[Grammar, Meaning, list[int]]]:
+    """Random languages, with the lengths at which they are unambiguous."""
+    found = meanings().map(lambda meaning: (*meaning, normal_form(meaning[0]).lengths(4)))
+    found = found.map(lambda each: (*each[:2], [n for n in each[2] if unambiguous(each[0], n)]))
+    return found.filter(lambda each: bool(each[2]))
 
 
-@st.composite
-def random_cases(draw: st.DrawFn) -> Case:
-    """A batch in a random language, at lengths at which it is unambiguous."""
-    grammar, semantics = draw(meanings())
-    lengths = [length for length in lengths_of(grammar, 4) if unambiguous(grammar, length)]
-    assume(lengths)
-    return draw(cases_in(grammar, semantics, lengths))
+def cases_in(grammar: Grammar, semantics: Meaning, lengths: Sequence[int]) -> st.SearchStrategy[Case]:
+    return st.lists(problems_in(grammar, semantics, lengths), min_size=1, max_size=3).map(Case.of)
 
 
+random_cases = unambiguous_meanings().flatmap(lambda each: cases_in(*each))
 arithmetic_cases = cases_in(SMALL_ARITHMETIC, Arithmetic, [1, 3, 5])
 
 
 def ask(case: Case, **limits: int):  # type: ignore[no-untyped-def]
-    return posterior(
-        case.grammar,
-        case.semantics,
-        case.log_probs,
-        case.lengths,
-        case.answers,
-        **limits,
-    )
+    return posterior(case.grammar, case.semantics, case.log_probs, case.lengths, case.answers, **limits)
 
 
-any_case = st.one_of(random_cases(), arithmetic_cases, cases_in(SMALL_ARITHMETIC, PlainArithmetic, [1, 3]))
+any_case = st.one_of(random_cases, arithmetic_cases, cases_in(SMALL_ARITHMETIC, PlainArithmetic, [1, 3]))
 
 
 def evidence_of(right: dict[Sentence, float]) -> float:

@@ -22,11 +22,7 @@ from tests.tasks.clevr.official_files import sound_files, written
 from tests.tasks.hwf.datasets import dataset
 from tests.tasks.pictures.picture_folders import small_data
 
-FORMATS = {
-    "hwf": hwf_packed.FORMAT,
-    "clevr": clevr_packed.FORMAT,
-    "pictures": picture_packed.FORMAT,
-}
+FORMATS = {"hwf": hwf_packed.FORMAT, "clevr": clevr_packed.FORMAT, "pictures": picture_packed.FORMAT}
 READ: dict[str, Callable[[Path], object]] = {
     "hwf": hwf_packed.read,
     "clevr": clevr_packed.read,

@@ -14,13 +14,9 @@ from ngs.console.written_files import write_drawing
 from ngs.errors import NGSError
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import as_text, shown
-from ngs.reasoning.semantics import interpret
-from ngs.search.back_search import back_search
-from ngs.search.correction import Correction, Evaluated
-from ngs.search.one_step import one_step
 from ngs.tasks.finding import find
 from ngs.tasks.report.readings import Misread, Readings
-from ngs.tasks.run_folder import BEST, check_data, load_config
+from ngs.tasks.run_folder import BEST, load_config
 from ngs.tasks.task import Task
 
 FIRST = 10
@@ -43,7 +39,7 @@ def predict(
     By default in test examples. Runs of some tasks read other things, such as pictures:
     `ngs predict RUN --help` shows what can be given.
     """
-    _, readings = _test_part(run, task)
+    readings = _test_part(run, task)
     numbers = [_number(each, readings) for each in example or range(1, min(FIRST, len(readings)) + 1)]
     found = [(readings.shown(k), readings.log_p([k], readings.reading.symbols[[k]])) for k in numbers]
     if as_json:
@@ -75,7 +71,7 @@ def explain(
     back-search changes. Runs of some tasks explain other things, such as pictures or questions:
     `ngs explain RUN --help` shows what can be given.
     """
-    about, readings = _test_part(run, task)
+    readings = _test_part(run, task)
     console = plain_console()
     if example is None and not readings.wrong:
         tell(console, f"all {len(readings)} test examples are answered right; choose one with --example")
@@ -86,7 +82,7 @@ def explain(
     tell(console, f"read   {_said(each)}")
     if each.true is not None:
         tell(console, f"truth  {' '.join(map(shown, each.true))}")
-    correction = _correction(about, readings, k)
+    correction = readings.correction(k)
     console.print(f"\none-step back-search towards {shown(each.answer)}", style="bold", highlight=False)
     tell(console, as_text(correction))
     if svg is not None:
@@ -98,17 +94,17 @@ def _said(each: Misread) -> str:
     return f"{' '.join(map(shown, each.read))} = {shown(each.value)}"
 
 
-def _test_part(run: Path, file: str | None) -> tuple[Task, Readings]:
-    """The task of a run, and what its best network reads in the test part."""
+def _test_part(run: Path, file: str | None) -> Readings:
+    """What the best network of a run reads in the test part."""
     task, settings = load_config(run, None if file is None else find(file))
     if not isinstance(task, Task):
         raise NGSError(
             f"{run} is a run of {task.name}, whose examples are not read one by one; look at it with "
             f"`ngs report {run}`"
         )
-    parts = task.prepare(settings, torch.device("cpu")).parts
-    check_data(run / BEST, settings.data or parts.data.name, parts.data.digest)
-    return task, task.readings(run, BEST, settings, parts, "test", None)
+    prepared = task.prepare(settings, torch.device("cpu"))
+    prepared.check(run)
+    return prepared.readings(run, BEST, "test", None)
 
 
 def _number(example: int, readings: Readings) -> int:
@@ -116,20 +112,3 @@ def _number(example: int, readings: Readings) -> int:
     if example > len(readings):
         raise NGSError(f"--example is {example}, and the test part has {len(readings)} examples")
     return example - 1
-
-
-def _correction(task: Task, readings: Readings, k: int) -> Correction:
-    """By the search of Algorithm 1 where symbols are replaced one by one, else by that of training."""
-    reasoner, z = readings.reasoner, readings.reading.symbols[k]
-    read, target = readings.sentence(z), readings.examples.answers[k]
-    if readings.reading.log_probs is not None and task.edits is None:
-        log_probs = readings.reading.log_probs[k, : len(read)]
-        return one_step(task.grammar, task.semantics, log_probs, target, read)
-    numbers = torch.tensor([k])
-    judge = reasoner.judge_of(readings.examples.batch(numbers.numpy()))
-    with torch.inference_mode():
-        found = back_search(z[None], readings.distribution(numbers).score, reasoner.edits, judge)
-    algebra = interpret(task.grammar, task.semantics)
-    first = Evaluated.of(task.grammar, algebra, read)
-    fixed = Evaluated.of(task.grammar, algebra, readings.sentence(found.z[0])) if found.found[0] else None
-    return Correction(first, target, first if fixed == first else fixed)

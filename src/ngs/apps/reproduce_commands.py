@@ -16,9 +16,17 @@ import typer
 from ngs.console.options import option, with_options
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.gathering import check_nothing_is_lost, gathered, recalled
-from ngs.experiments.catalogue.index import EXPERIMENTS, SOURCES, experiment
-from ngs.experiments.catalogue.page import RECORDS, illustrated, listed, records, write_page
-from ngs.experiments.sweep.attempt import Events
+from ngs.experiments.catalogue.page import (
+    EXPERIMENTS,
+    RECORDS,
+    SOURCES,
+    experiment,
+    illustrated,
+    listed,
+    records,
+    write_page,
+)
+from ngs.experiments.sweep.driver import Events
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import run_on_ray
 from ngs.experiments.sweep.store import Store, addressed

@@ -53,9 +53,7 @@ def seeds_together(
     groups: dict[tuple[str, Any], list[Run]] = {}
     for folder in folders:
         run = read_run(folder, task)
-        config = replace(
-            run.config, seed=0, test_curve=False, test_growth=0
-        )  # none makes it another experiment
+        config = replace(run.config, seed=0, test_curve=False, test_growth=0)  # the same experiment
         groups.setdefault((run.task.name, config), []).append(run)
     return groups
 
@@ -90,7 +88,7 @@ def _shared(settings: Sequence[Any]) -> set[str]:
 
 def _group(runs: Sequence[Run], shared: set[str], goal: float) -> Group:
     config, task = runs[0].config, runs[0].task
-    results = [_result(run) for run in runs]
+    results = list(map(_result, runs))
     if len({result.digest for result in results}) > 1:
         raise DataError(
             f"{runs[0].folder} and others of its settings were trained on different data; compare them apart"
@@ -107,7 +105,6 @@ def _group(runs: Sequence[Run], shared: set[str], goal: float) -> Group:
     elsewhere = {*shared, *TOLD_ELSEWHERE}
     settings = {name: value for name, value in config.given.items() if name not in elsewhere}
     tested = {name: [result.test.by_name[name] for result in results] for name in task.metrics.shares}
-    reached = [_seconds_to(run, task.metrics.answers, goal) for run in runs]
     return Group(
         task=task.name,
         settings={"method": config.method, **settings},
@@ -115,7 +112,7 @@ def _group(runs: Sequence[Run], shared: set[str], goal: float) -> Group:
         seeds=seeds,
         test={name: spread for name, shares in tested.items() if (spread := _spread(shares)) is not None},
         seconds=Spread.of([result.training_seconds for result in results]),
-        seconds_to=_spread(reached),
+        seconds_to=_spread([_seconds_to(run, goal) for run in runs]),
         hardware=tuple(sorted({str(run.environment.get("device")) for run in runs})),
         commits=tuple(sorted({str(run.environment.get("commit")) for run in runs})),
     )
@@ -135,6 +132,6 @@ def _result(run: Run) -> Result:
     return run.result
 
 
-def _seconds_to(run: Run, share: str, goal: float) -> float | None:
-    curve = (row for row in run.rows if "test" in row)
-    return next((row["seconds"] for row in curve if row["test"][share] >= goal), None)
+def _seconds_to(run: Run, goal: float) -> float | None:
+    share, tested = run.task.metrics.answers, (row for row in run.rows if "test" in row)
+    return next((row["seconds"] for row in tested if row["test"][share] >= goal), None)

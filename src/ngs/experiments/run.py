@@ -127,13 +127,8 @@ def training(
                 f"the validation part has fewer than {FEW} examples ({prepared.held_out}), so which network "
                 f"is chosen is left to chance; raise --validation, or use more data"
             )
-        trainer = Trainer(
-            prepared.network(),
-            prepared.lessons(),
-            settings.settings,
-            augment=prepared.augment,
-            accelerator=accelerator,
-        )
+        network, lessons, augment = prepared.network(), prepared.lessons(), prepared.augment
+        trainer = Trainer(network, lessons, settings.settings, augment=augment, accelerator=accelerator)
         run = _Run(config, folder, prepared, trainer)
         with closing(run.record):
             if resume and (folder / CHECKPOINT).exists():
@@ -171,10 +166,7 @@ def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
 @contextmanager
 def spared() -> Iterator[Callable[[], None]]:
     """While the body lasts, Python searches for no garbage in what exists when it begins, or when it calls
-    what it is given.
-
-    PyTorch and its optimisers alone are more than 300,000 objects. A search through all of them stops
-    everything for a tenth of a second and more, for the first time within the first steps of a training.
+    what it is given: PyTorch alone is 300,000 objects, and a search takes a tenth of a second.
 
     The process has one such state: where two bodies overlap, the end of the first ends it for both.
     """

@@ -57,12 +57,6 @@ class Panel:
     trials: Mapping[Path, Sequence[Trial]] = field(default_factory=dict)
     """what was tried at each box"""
 
-    def leads_to_change(self, box: Box) -> bool:
-        """Whether a box is the one whose symbol is replaced, or above it."""
-        return bool(self.new) and (
-            box.position in self.marked or any(map(self.leads_to_change, box.children))
-        )
-
 
 def as_svg(correction: Correction, look: Look = PLAIN) -> str:
     """Return the tree, what was expected of each node, and the history of the queue as an SVG.
@@ -108,9 +102,9 @@ def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, row
         tree = add(root, "g", "tree", transform=f"translate({left:.1f} {tree_top:.1f})")
         if panel.title:
             add(tree, "text", "middle name", panel.title, x=layout.width / 2, y=-LINE / 2)
-        _draw_edges(tree, layout, panel)
+        _draw_edges(tree, layout)
         for place in layout.places:
-            _draw_place(tree, place, panel)
+            _draw_place(tree, place)
         left += layout.width + 2 * MARGIN
     for k, line in enumerate(legend):
         add(root, "text", "caption", line, x=MARGIN, y=legend_top + LINE * k)
@@ -150,14 +144,19 @@ def trials_of(correction: Correction) -> dict[Path, list[Trial]]:
 
 @dataclass
 class Place:
-    """A box of the tree with its lines of text, and its place: its middle and its top."""
+    """A box of the tree with what is written in and around it, and its place: its middle and its top."""
 
     box: Box
+    kind: str
+    """its class: a node, or a leaf and how its symbol is marked"""
     lines: list[tuple[str, str]]
     """(class, text), top to bottom"""
+    new: str
+    """what is put in place of its symbol"""
+    tried: Sequence[Trial]
+    listed: list[tuple[str, Trial | None]]
+    """below a leaf: the replacements that were tried; the last may say how many are left out"""
     children: list[Place]
-    level: int
-    """leaves are at 0, a node one above its highest child"""
     width: float
     height: float
     left: float
@@ -165,6 +164,16 @@ class Place:
     """how far the tree below reaches to either side of the middle"""
     x: float = 0.0
     top: float = 0.0
+
+    @property
+    def level(self) -> int:
+        """Leaves are at 0, a node one above its highest child."""
+        return 1 + max((child.level for child in self.children), default=-1)
+
+    @property
+    def leads_to_change(self) -> bool:
+        """Whether it is the box whose symbol is replaced, or above it."""
+        return bool(self.new) or any(child.leads_to_change for child in self.children)
 
     def moved(self, x: float) -> Iterator[Place]:
         """This and all below, whose `x` counted from the middle of the one above."""
@@ -192,8 +201,7 @@ class Layout:
             for place in row:
                 place.top, place.height = top, height
             top += height + STEP
-        listed = max(len(_candidates(tried)) for tried in [(), *panel.trials.values()])
-        return cls(places, across, top - STEP + LINE * listed)
+        return cls(places, across, top - STEP + LINE * max(len(place.listed) for place in places))
 
 
 def _placed(panel: Panel, box: Box) -> Place:
@@ -205,32 +213,25 @@ def _placed(panel: Panel, box: Box) -> Place:
     middle = (children[0].x + children[-1].x) / 2 if children else 0.0
     for child in children:
         child.x -= middle
-    tried = panel.trials.get(box.path, ())
-    lines = list(_lines(panel, box, tried))
+    is_leaf, tried = box.position is not None, panel.trials.get(box.path, ())
+    mark = panel.marked.get(box.position, "") if box.position is not None else ""
+    new, kind = panel.new if mark else "", f"leaf {mark}".rstrip() if is_leaf else "node"
+    lines, listed = list(_lines(box, mark, new, tried)), _candidates(tried)
     across = max(LETTER * max(width(text) for _, text in lines), box.width) + 24
     down = LINE * (len(lines) + (1.5 if box.draw else 0)) + 10
-    half = max(across / 2, *_half_widths(box, tried))
-    level = 1 + max((child.level for child in children), default=-1)
+    below = [SMALL * width(text) / 2 + 15 for text, _ in listed]  # 15: the circle
+    above = [] if is_leaf else [SMALL * width(shown_ratio(each.last.log_priority)) + 8 for each in tried]
+    half = max([across / 2, *below, *above])
     left, right = max(half, middle), max(half, reach - GAP - middle)
-    return Place(box, lines, children, level, across, down, left, right)
+    return Place(box, kind, lines, new, tried, listed, children, across, down, left, right)
 
 
-def _half_widths(box: Box, tried: Sequence[Trial]) -> Iterator[float]:
-    """What is needed on both sides for what stands above or below the box."""
-    yield 0.0
-    if box.position is not None:
-        yield from (SMALL * width(text) / 2 + 15 for text, _ in _candidates(tried))  # 15: the circle
-    elif tried:
-        yield SMALL * width(shown_ratio(tried[0].last.log_priority)) + 8
-
-
-def _lines(panel: Panel, box: Box, tried: Sequence[Trial]) -> Iterator[tuple[str, str]]:
+def _lines(box: Box, mark: str, new: str, tried: Sequence[Trial]) -> Iterator[tuple[str, str]]:
     """What stands in the box: the name, the value, and the expected value."""
-    mark = "" if box.position is None else panel.marked.get(box.position, "")
     if box.position is None:
         yield "name", box.name
-    elif mark and panel.new:
-        yield "symbol", f"{box.name} → {panel.new}"
+    elif new:
+        yield "symbol", f"{box.name} → {new}"
     else:
         yield f"symbol {mark}".rstrip(), box.name
     if box.value and not box.draw:
@@ -240,7 +241,6 @@ def _lines(panel: Panel, box: Box, tried: Sequence[Trial]) -> Iterator[tuple[str
 
 
 def _candidates(tried: Sequence[Trial]) -> list[tuple[str, Trial | None]]:
-    """The replacements listed below a leaf; the last line may say how many are left out."""
     listed: list[tuple[str, Trial | None]] = [
         (f"{shown(each.last.edit.text)}  {shown_ratio(each.last.log_priority)}", each)
         for each in tried
@@ -253,32 +253,27 @@ def _candidates(tried: Sequence[Trial]) -> list[tuple[str, Trial | None]]:
 # Drawing
 
 
-def _draw_edges(parent: ElementTree.Element, layout: Layout, panel: Panel) -> None:
+def _draw_edges(parent: ElementTree.Element, layout: Layout) -> None:
     """Down from each box, across, and down to the child; the way to the replaced symbol on top."""
-    edges = [
-        (panel.leads_to_change(child.box), above, child)
-        for above in layout.places
-        for child in above.children
-    ]
-    for changed, above, child in sorted(edges, key=lambda edge: edge[0]):
+    edges = [(above, child) for above in layout.places for child in above.children]
+    for above, child in sorted(edges, key=lambda edge: edge[1].leads_to_change):
         bottom = above.top + above.height
         way = f"M{above.x:.1f} {bottom:.1f}V{bottom + STEP / 3:.1f}H{child.x:.1f}V{child.top:.1f}"
-        add(parent, "path", "edge changed" if changed else "edge", d=way)
+        add(parent, "path", "edge changed" if child.leads_to_change else "edge", d=way)
 
 
-def _draw_place(parent: ElementTree.Element, place: Place, panel: Panel) -> None:
-    box, tried = place.box, panel.trials.get(place.box.path, ())
-    kind = "node" if box.position is None else f"leaf {panel.marked.get(box.position, '')}".rstrip()
-    group = add(parent, "g", kind, transform=f"translate({place.x:.1f} {place.top:.1f})")
+def _draw_place(parent: ElementTree.Element, place: Place) -> None:
+    box, tried = place.box, place.tried
+    group = add(parent, "g", place.kind, transform=f"translate({place.x:.1f} {place.top:.1f})")
     add(group, "rect", "box", x=-place.width / 2, width=place.width, height=place.height, rx=7)
     drawn = 1.5 * LINE if box.draw else 0.0
     first = (place.height - LINE * len(place.lines) - drawn) / 2 + 12
     for k, (name, text) in enumerate(place.lines):
         line = add(group, "text", f"middle {name}", y=first + LINE * k)
-        if name == "symbol" and kind != "leaf":
+        if name == "symbol" and place.new:
             add(line, "tspan", "old", box.name)
             add(line, "tspan", text=" → ")
-            add(line, "tspan", "new", panel.new)
+            add(line, "tspan", "new", place.new)
         else:
             line.text = text
     if box.draw:
@@ -286,7 +281,7 @@ def _draw_place(parent: ElementTree.Element, place: Place, panel: Panel) -> None
     if box.position is not None:
         group.set("data-position", str(box.position))
         add(group, "text", "position", str(box.position), x=4, y=-4)
-        for k, (text, trial) in enumerate(_candidates(tried)):
+        for k, (text, trial) in enumerate(place.listed):
             y, fate = place.height + LINE * (k + 1), trial.last.action if trial else Action.PUSH
             add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
             _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)

@@ -113,7 +113,7 @@ def result(correction: Correction, look: Look, arrow: str = "->") -> str:
     if correction.corrected is None:
         nothing = f"nothing one step away gives {shown(correction.target)} with positive probability"
         return f"{said}  {arrow}  {nothing}"
-    how = "" if edit is None or edit.is_substitution else f": {edit}"
+    how = "" if edit is None or edit.is_substitution else f": {edit.text}"
     return f"{said}  {arrow}  {look.said(correction.corrected)}{how}"
 
 

@@ -6,14 +6,14 @@ the rules) and sentences (from the prefix automaton).
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from itertools import islice
+from functools import lru_cache
+from itertools import chain
 
 from ngs.errors import GrammarError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import NormalForm, NormalSymbol, Production, normal_form
-from ngs.grammar.rules import Rule, Terminal
+from ngs.grammar.normal_form import NormalForm, built, normal_form
+from ngs.grammar.rules import Rule
 from ngs.grammar.tree import Sentence
 
 
@@ -28,11 +28,14 @@ def refuse_ambiguity(grammar: Grammar, length: int) -> None:
     if unambiguous(grammar, length):
         return
     shortest = next(n for n in range(1, length + 1) if not unambiguous(grammar, n))
-    sentence, *rules = _clash(normal_form(grammar), shortest)
+    form = normal_form(grammar)
+    sentence = _ambiguous_sentence(form, shortest)
+    pair = (built(derivation, _Rules()) for derivation in form.derivations(sentence, most=2))
+    # Both expand the leftmost nonterminal first, so where they part they expand the same one.
+    rules = next((a, b) for a, b in zip(*pair, strict=False) if a != b)
     lines = {rule: rule.line for rule in grammar.rules}  # the cached normal form may be of an equal grammar
     shown = " and ".join(
-        f"`{rule.head}: {rule}`" + (f" (line {lines[rule]})" if lines[rule] else "")
-        for rule in dict.fromkeys(rules)
+        f"`{rule.head}: {rule}`" + (f" (line {lines[rule]})" if lines[rule] else "") for rule in rules
     )
     raise GrammarError(
         f"the sentence {' '.join(sentence)!r} has two trees, which part at {shown}: its meaning, and the sum "
@@ -41,14 +44,14 @@ def refuse_ambiguity(grammar: Grammar, length: int) -> None:
     )
 
 
-def _clash(form: NormalForm, length: int) -> tuple[Sentence, Rule, Rule]:
-    """A sentence with two derivations, and the first rules in which its first two differ."""
-    sentence = _ambiguous_sentence(form, length)
-    first, second = _two_derivations(form, sentence)
-    # Both expand the leftmost nonterminal first, so where they part they expand the same one.
-    pairs = ((a, b) for a, b in zip(first, second, strict=False) if a != b)
-    a, b = next(pairs, (second[0], second[0]))
-    return sentence, a.rule, b.rule
+class _Rules:
+    """The algebra in which a derivation is its rules in prefix order."""
+
+    def leaf(self, position: int, symbol: str) -> tuple[Rule, ...]:
+        return ()
+
+    def node(self, rule: Rule, children: tuple[tuple[Rule, ...], ...]) -> tuple[Rule, ...]:
+        return (rule, *chain.from_iterable(children))
 
 
 def _ambiguous_sentence(form: NormalForm, length: int) -> Sentence:
@@ -63,21 +66,3 @@ def _ambiguous_sentence(form: NormalForm, length: int) -> Sentence:
             if form.count(length, form.grammar.decode(longer)) > automaton.count(length, longer)
         )
     return form.grammar.decode(prefix)
-
-
-def _two_derivations(form: NormalForm, sentence: Sentence) -> tuple[tuple[Production, ...], ...]:
-    """The first two derivations of an ambiguous sentence, as their productions in prefix order."""
-
-    @cache
-    def two(symbol: NormalSymbol, part: Sentence) -> tuple[tuple[Production, ...], ...]:
-        if isinstance(symbol, Terminal):
-            return ((),) if part == (symbol.name,) else ()
-        found = (
-            (*step.productions, *begin, *end)
-            for step, left in form.splits(symbol, len(part))
-            for begin in two(step.left, part[:left])
-            for end in (((),) if step.right is None else two(step.right, part[left:]))
-        )
-        return tuple(islice(found, 2))
-
-    return two(form.start, sentence)

@@ -16,7 +16,7 @@ States are built when first asked for and kept: after warm-up, decoding is table
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from threading import RLock
 
@@ -27,7 +27,7 @@ from ngs.grammar.lengths import Completions
 from ngs.grammar.multisets import Multisets
 
 MOST_STATES = 2_000
-"""States after prefixes of one length that `count` is willing to follow."""
+"""States after prefixes of one length that are followed together."""
 
 
 @lru_cache(maxsize=32)
@@ -130,36 +130,37 @@ class PrefixAutomaton:
         """The next symbols from `multiset` after which the rest of it can still make a sentence."""
         return self._multisets.legal(state, multiset)
 
-    def count(self, length: int, prefix: Sequence[int] = ()) -> int:
-        """The number of distinct sentences of `length` symbols that begin with `prefix`.
+    def layers(self, length: int, prefix: Sequence[int] = ()) -> Iterator[Mapping[int, int]]:
+        """The states after `prefix` and each further symbol of the sentences of `length` that begin with it,
+        and by how many prefixes each state is reached.
 
-        A BudgetError where the prefixes of that length lead to more than MOST_STATES states, as those of
-        nested brackets of several kinds do.
+        A BudgetError where there are more than MOST_STATES, as after nested brackets of several kinds.
         """
         state, left = self.run(prefix), length - len(prefix)
-        prefixes = {state: 1} if self.completes_in(state, left) else {}
+        layer = {state: 1} if self.completes_in(state, left) else {}
+        yield layer
         for remaining in range(left, 0, -1):
             longer: defaultdict[int, int] = defaultdict(int)
-            for state, number in prefixes.items():
+            for state, number in layer.items():
                 for symbol in self.legal_within(state, remaining):
                     longer[self.advance(state, symbol)] += number
-            prefixes = longer
-            _check_budget(prefixes, length)
-        return sum(prefixes.values())
+            if len(longer) > MOST_STATES:
+                raise BudgetError(
+                    f"the prefixes of sentences of {length} symbols lead to more than {MOST_STATES} states, "
+                    f"too many to follow them all; use shorter sentences (`best` has no such limit)"
+                )
+            yield (layer := longer)
+
+    def count(self, length: int, prefix: Sequence[int] = ()) -> int:
+        """The number of sentences of `length` symbols that begin with `prefix`; limited as `layers`."""
+        *_, last = self.layers(length, prefix)
+        return sum(last.values())
 
     def symbols_at(self, length: int) -> tuple[tuple[int, ...], ...]:
-        """For each position, the symbols that some sentence of exactly `length` symbols has there.
-
-        A BudgetError as for `count`.
-        """
-        states = {self.start}
-        found = []
-        for remaining in range(length, 0, -1):
-            steps = {(q, symbol) for q in states for symbol in self.legal_within(q, remaining)}
-            found.append(tuple(sorted({symbol for _, symbol in steps})))
-            states = {self.advance(q, symbol) for q, symbol in steps}
-            _check_budget(states, length)
-        return tuple(found)
+        """For each position, the symbols that some sentence of `length` has there; limited as `layers`."""
+        pairs = zip(range(length, 0, -1), self.layers(length), strict=False)
+        found = ({s for state in layer for s in self.legal_within(state, rest)} for rest, layer in pairs)
+        return tuple(tuple(sorted(symbols)) for symbols in found)
 
     def substitutes(self, symbols: Sequence[int], position: int) -> tuple[int, ...]:
         """The symbols that can stand at `position` of a sentence, all others left as they are."""
@@ -219,11 +220,3 @@ class PrefixAutomaton:
     def _shown(self, symbol: int) -> str:
         symbols = self.grammar.symbols
         return repr(symbols[symbol]) if 0 <= symbol < len(symbols) else f"symbol id {symbol}"
-
-
-def _check_budget(states: Collection[int], length: int) -> None:
-    if len(states) > MOST_STATES:
-        raise BudgetError(
-            f"the prefixes of sentences of {length} symbols lead to more than {MOST_STATES} states, too many "
-            f"to follow them all; use shorter sentences (`best` has no such limit)"
-        )

@@ -13,6 +13,7 @@ symbols. A mask is exact: every symbol that it allows leads to some sentence.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -29,8 +30,18 @@ class Rows:
 
     def select(self, rows: Tensor) -> Self:
         """Some of the rows, in any order and number."""
+        return self._with_each(lambda part: part[rows])
+
+    def to(self, device: torch.device) -> Self:
+        return self._with_each(lambda part: part.to(device))
+
+    def long(self) -> Self:
+        """The same in int64, for what is stored in fewer bits."""
+        return self._with_each(Tensor.long)
+
+    def _with_each(self, change: Callable[[Tensor], Tensor]) -> Self:
         known = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: part[rows] for name, part in known.items() if part is not None})
+        return replace(self, **{name: change(part) for name, part in known.items() if part is not None})
 
 
 @dataclass(frozen=True)
@@ -64,15 +75,6 @@ class Given(Rows):
         """Symbols of the longest sentence."""
         return int(self.sizes.max()) if len(self) else 0
 
-    def to(self, device: torch.device) -> Given:
-        parts = (None if part is None else part.to(device) for part in (self.lengths, self.multiset))
-        return Given(*parts)
-
-    def long(self) -> Given:
-        """The same in int64, for what is stored in fewer bits."""
-        parts = (None if part is None else part.long() for part in (self.lengths, self.multiset))
-        return Given(*parts)
-
     @property
     def _known(self) -> Tensor:
         known = self.lengths if self.multiset is None else self.multiset
@@ -105,11 +107,6 @@ class Constraint(nn.Module, ABC, Generic[S]):
     @abstractmethod
     def advance(self, state: S, symbol: Tensor) -> S:
         """The state after one more symbol [row]; PAD changes nothing."""
-
-    def step(self, state: S, symbol: Tensor) -> tuple[S, Tensor]:
-        """The state after one more symbol [row], and its mask."""
-        state = self.advance(state, symbol)
-        return state, self.mask(state)
 
     @abstractmethod
     def accepts(self, state: S) -> Tensor:
@@ -236,7 +233,7 @@ class AnyOrder(Counting):
         return left > 0
 
     def rule(self) -> KernelRule:
-        from ngs.kernels.choices import any_order
+        from ngs.kernels.decoder import any_order
 
         return KernelRule(any_order, self.facts)
 

@@ -33,8 +33,7 @@ class MultisetState(Rows):
 class Multiset(Constraint[MultisetState]):
     """The sentences of a grammar that use a known multiset up: the exact reference, row by row, on the CPU.
 
-    Whether there is one is NP-complete in general, and found by a search among the parts of the multiset. A
-    BudgetError says where there are more than MOST_MULTISETS of them.
+    A BudgetError says where a multiset has more than MOST_MULTISETS parts to search among.
 
     >>> grammar = Grammar.parse('start: "1" "+" "2" | "2" "-" "1"')
     >>> constraint = Multiset(grammar)  # symbols: 1 + 2 -

@@ -10,7 +10,7 @@ steps alone (`Step.combine`). An algebra says what is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import combinations, product
@@ -107,6 +107,18 @@ class Step:
         return value
 
 
+Derivation = Leaf | tuple[Step, *tuple["Derivation", ...]]
+"""The leaf of a terminal, or the step of any other symbol with the derivations of its one or two parts."""
+
+
+def built(derivation: Derivation, algebra: Algebra) -> Value:
+    """The value of `derivation` in `algebra`, bottom-up."""
+    if isinstance(derivation, Leaf):
+        return algebra.leaf(derivation.position, derivation.symbol)
+    step, *parts = derivation
+    return step.combine(algebra, *(built(part, algebra) for part in parts if part is not None))
+
+
 @dataclass(frozen=True)
 class NormalForm:
     """The steps of a grammar by head. Their order decides which tree an ambiguous sentence gets."""
@@ -118,45 +130,68 @@ class NormalForm:
     def start(self) -> Nonterminal:
         return self.grammar.start
 
-    @cached_property
-    def _splits(self) -> dict[tuple[NormalSymbol, int], tuple[tuple[Step, int], ...]]:
-        return {}
-
     def derives(self, symbol: NormalSymbol, length: int) -> bool:
         """Whether `symbol` derives some sequence of exactly `length` symbols."""
         return length == 1 if isinstance(symbol, Terminal) else bool(self.splits(symbol, length))
 
-    def splits(self, symbol: NormalSymbol, length: int) -> tuple[tuple[Step, int], ...]:
-        """The steps of `symbol` with the length of their left part, for spans of `length` symbols."""
-        key = symbol, length
-        if key not in self._splits:
-            self._splits[key] = tuple(self._find_splits(symbol, length))
-        return self._splits[key]
+    @cached_property
+    def splits(self) -> Callable[[NormalSymbol, int], tuple[tuple[Step, int], ...]]:
+        """(symbol, length) -> its steps with the length of their left part, for spans of `length` symbols."""
+        return cache(self._splits)
 
-    def _find_splits(self, symbol: NormalSymbol, length: int) -> Iterator[tuple[Step, int]]:
+    def _splits(self, symbol: NormalSymbol, length: int) -> tuple[tuple[Step, int], ...]:
+        found = []
         for step in self.steps[symbol]:
             if step.right is None:
-                if length == 1:
-                    yield step, 1
+                found += [(step, 1)] if length == 1 else []
                 continue
             for left in range(1, length):
                 if self.derives(step.left, left) and self.derives(step.right, length - left):
-                    yield step, left
+                    found.append((step, left))
+        return tuple(found)
+
+    def derivations(self, sentence: Sequence[str], most: int) -> tuple[Derivation, ...]:
+        """The first `most` derivations of a sentence, by the order of the steps, then the shortest left part.
+
+        Those of A over the positions from i to k are, for each A -> B C and i < j < k, each of B from i to j
+        with each of C from j to k.
+        """
+
+        leaves = [Leaf(*pair) for pair in enumerate(sentence)]
+
+        @cache
+        def inner(symbol: NormalSymbol, start: int, length: int) -> list[Derivation]:
+            found: list[Derivation] = []
+            for step, left in self.splits(symbol, length):
+                for begin in some(step.left, start, left):
+                    if step.right is None:
+                        found.append((step, begin))
+                    else:
+                        ends = some(step.right, start + left, length - left)
+                        found += [(step, begin, end) for end in ends]
+                    if len(found) >= most:
+                        return found[:most]
+            return found
+
+        def some(symbol: NormalSymbol, start: int, length: int) -> Sequence[Derivation]:
+            if isinstance(symbol, Terminal):
+                return leaves[start : start + 1] if sentence[start] == symbol.name else ()
+            return inner(symbol, start, length)
+
+        return tuple(inner(self.start, 0, len(sentence)))
 
     def count(self, length: int, prefix: Sequence[str] = ()) -> int:
         """The number of derivations of exactly `length` symbols that begin with `prefix`."""
 
         @cache
-        def count(symbol: NormalSymbol, first: int, length: int) -> int:
+        def count(symbol: NormalSymbol | None, first: int, length: int) -> int:
+            if symbol is None:
+                return 1
             if isinstance(symbol, Terminal):
                 return int(first >= len(prefix) or symbol.name == prefix[first])
             return sum(
                 count(step.left, first, left)
-                * (
-                    1
-                    if step.right is None
-                    else count(step.right, min(first + left, len(prefix)), length - left)
-                )
+                * count(step.right, min(first + left, len(prefix)), length - left)
                 for step, left in self.splits(symbol, length)
             )
 
@@ -179,47 +214,32 @@ def no_such_length(length: int, known: Iterable[int], longest: int) -> ParseErro
 @lru_cache(maxsize=64)
 def normal_form(grammar: Grammar) -> NormalForm:
     empty_trees = _empty_trees(grammar)
-    productions = [p for rule in grammar.rules for p in _productions(rule, empty_trees)]
-    by_head: dict[Nonterminal, list[int]] = {head: [] for head in grammar.by_head}
-    for index, production in enumerate(productions):
-        by_head[production.rule.head].append(index)
+    productions = (p for rule in grammar.rules for p in _productions(rule, empty_trees))
     steps: dict[NormalSymbol, tuple[Step, ...]] = {}
-    for index, production in enumerate(productions):
-        symbols = _symbols(production, index)
-        for k in range(1, len(production.kept) - 1):
-            suffix = Suffix(index, k)
-            steps[suffix] = (Step(suffix, symbols[k][0], symbols[k][1], ()),)
+    first_steps: dict[Nonterminal, list[Step]] = {head: [] for head in grammar.by_head}
+    for number, production in enumerate(productions):
+        body: list[NormalSymbol] = [production.rule.body[k] for k in production.kept]
+        suffixes = [Suffix(number, k) for k in range(1, len(body) - 1)]
+        rests = [*suffixes, *body[1:][-1:], None]  # what follows each symbol
+        head = production.rule.head
+        first_steps[head].append(Step(head, body[0], rests[0], (production,)))
+        steps |= {x: (Step(x, body[x.first], rests[x.first], ()),) for x in suffixes}
 
+    @cache
     def expand(head: Nonterminal) -> tuple[Step, ...]:
-        if head not in steps:
-            found: list[Step] = []
-            for index in by_head[head]:
-                production = productions[index]
-                first, rest = _symbols(production, index)[0]
-                if rest is None and isinstance(first, Nonterminal):
-                    # A => B, B -> X Y  =>  A -> X Y: the unit rule stays in `productions`
-                    found += (
-                        Step(head, inner.left, inner.right, (production, *inner.productions))
-                        for inner in expand(first)
-                    )
-                else:
-                    found.append(Step(head, first, rest, (production,)))
-            steps[head] = tuple(found)
-        return steps[head]
+        found: list[Step] = []
+        for step in first_steps[head]:
+            if step.right is None and isinstance(step.left, Nonterminal):
+                # A => B, B -> X Y  =>  A -> X Y: the unit rule stays in `productions`
+                found += (
+                    Step(head, inner.left, inner.right, (*step.productions, *inner.productions))
+                    for inner in expand(step.left)
+                )
+            else:
+                found.append(step)
+        return tuple(found)
 
-    for head in by_head:
-        expand(head)
-    return NormalForm(grammar, steps)
-
-
-def _symbols(production: Production, index: int) -> list[tuple[NormalSymbol, NormalSymbol | None]]:
-    """For each kept position its symbol, and the symbol for all that follows."""
-    body = [production.rule.body[k] for k in production.kept]
-    pairs: list[tuple[NormalSymbol, NormalSymbol | None]] = []
-    for k, symbol in enumerate(body):
-        rest = len(body) - k - 1
-        pairs.append((symbol, None if rest == 0 else body[-1] if rest == 1 else Suffix(index, k + 1)))
-    return pairs
+    return NormalForm(grammar, steps | {head: expand(head) for head in grammar.by_head})
 
 
 def _productions(rule: Rule, empty_trees: Mapping[Symbol, Sequence[Tree]]) -> Iterator[Production]:
@@ -239,14 +259,12 @@ def _productions(rule: Rule, empty_trees: Mapping[Symbol, Sequence[Tree]]) -> It
 
 
 def _empty_trees(grammar: Grammar) -> dict[Symbol, tuple[Tree, ...]]:
-    """For each nonterminal that derives nothing, the tree of every way to do so."""
-    empty, algebra = nullable(grammar.rules), TreeAlgebra()
+    """For each nonterminal that derives nothing, every way to do so, with nodes for renaming rules too."""
+    empty = nullable(grammar.rules)
 
     @cache
     def trees(head: Nonterminal) -> tuple[Tree, ...]:  # ends: validation refuses A =>+ A
         rules = (rule for rule in grammar.by_head[head] if empty.issuperset(rule.body))
-        return tuple(
-            algebra.node(rule, children) for rule in rules for children in product(*map(trees, rule.body))
-        )
+        return tuple(Node(rule, children) for rule in rules for children in product(*map(trees, rule.body)))
 
     return {head: trees(head) for head in empty}

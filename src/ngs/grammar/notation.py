@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, reduce
-from itertools import chain
+from itertools import accumulate, chain, count, islice, repeat
 from typing import NoReturn
 
 from lark import Lark, Token, Tree
@@ -39,9 +40,8 @@ def read_rules(text: str) -> list[Rule]:
     """
     _refuse_directives(text)
     try:
-        definitions = [_definition(item) for item in _subtrees(_parse(text))]
-        _refuse_redefinitions(definitions)
-        expander = _Expander(names=_names(definitions))
+        expander = _Expander(names=set(re.findall(r"\w+", text)))
+        definitions = [*_definitions(text)]
         return [rule for definition in definitions for rule in expander.rules(definition)]
     except RecursionError:
         raise GrammarError("groups are nested too deeply; name the inner ones as rules") from None
@@ -96,35 +96,28 @@ class _Definition:
     line: int
     right: Node
 
-
-def _definition(item: Node) -> _Definition:
-    token, parameters, *priority, right = item.children
-    assert isinstance(token, Token) and isinstance(parameters, Tree) and isinstance(right, Tree)
-    line = token.line or 0
-    name = token.lstrip("!?")
-    if parameters.children:
-        _refuse(line, f"rule `{name}` is a template", "write one plain rule for each use of it")
-    if priority:
-        _refuse(line, f"rule `{name}` has a priority", "delete it: the symbols' scores decide between parses")
-    return _Definition(Nonterminal(name), token.startswith("!"), line, right)
+    def line_of(self, node: Node) -> int:
+        """The line of a part; an empty alternative has none, so it borrows that of its rule."""
+        return self.line if node.meta.empty else node.meta.line
 
 
-def _refuse_redefinitions(definitions: Iterable[_Definition]) -> None:
-    lines: dict[Nonterminal, int] = {}
-    for head, line in ((definition.head, definition.line) for definition in definitions):
-        if head in lines:
-            given = f"rule `{head}` is defined a second time (first on line {lines[head]})"
-            _refuse(line, given, "join the two with `|`")
-        lines[head] = line
-
-
-def _names(definitions: Iterable[_Definition]) -> set[str]:
-    """Every name defined or used."""
-    found = set()
-    for definition in definitions:
-        used = (_words(node) for node in definition.right.iter_subtrees() if node.data == "name")
-        found |= {definition.head.name, *chain.from_iterable(used)}
-    return found
+def _definitions(text: str) -> Iterator[_Definition]:
+    lines: dict[str, int] = {}
+    for item in _subtrees(_parse(text)):
+        token, parameters, *priority, right = item.children
+        assert isinstance(token, Token) and isinstance(parameters, Tree) and isinstance(right, Tree)
+        name, line = str(token.lstrip("!?")), token.line or 0
+        with _at(line):
+            if parameters.children:
+                _refuse(f"rule `{name}` is a template", "write one plain rule for each use of it")
+            if priority:
+                remedy = "delete it: the symbols' scores decide between parses"
+                _refuse(f"rule `{name}` has a priority", remedy)
+            if name in lines:
+                given = f"rule `{name}` is defined a second time (first on line {lines[name]})"
+                _refuse(given, "join the two with `|`")
+        lines[name] = line
+        yield _Definition(Nonterminal(name), token.startswith("!"), line, right)
 
 
 # Meaning: the syntax tree of a right-hand side -> plain bodies
@@ -134,7 +127,7 @@ class _Expander:
     """Expands one definition after another; equal repetitions share one helper rule."""
 
     def __init__(self, names: set[str]) -> None:
-        self._names = names
+        self._names = names  # that no helper may have
         self._helpers: dict[tuple[tuple[Body, ...], bool], Nonterminal] = {}
         self._new: list[Rule] = []  # the helper rules of the definition being expanded
 
@@ -142,11 +135,13 @@ class _Expander:
         """One rule for each body that an alternative stands for, then the helpers they need."""
         self._new = []
         found = []
-        for node in _alternatives(definition.right):
+        right = definition.right
+        for node in _subtrees(right) if right.data == "expansions" else [right]:
             alias = None
-            line = _line(node, definition)
+            line = definition.line_of(node)
             if node.data == "alias":
-                alias = _plain_name(*_words(node), line=line)
+                with _at(line):
+                    alias = _plain_name(*_words(node))
                 (node,) = _subtrees(node)
             for body in self._bodies(node, definition):
                 found.append(Rule(definition.head, body, alias, definition.keeps_terminals, line))
@@ -154,103 +149,92 @@ class _Expander:
 
     def _bodies(self, node: Node, user: _Definition) -> list[Body]:
         """The sequences of symbols that `node` stands for, without repetition."""
-        line = _line(node, user)
-        match node.data:
-            case "literal":
-                return [(_symbol(*_words(node), line=line),)]
-            case "literal_range":
-                return _range(*_words(node), line=line)
-            case "name":
-                return [(Nonterminal(_plain_name(*_words(node), line=line)),)]
-            case "expr":
-                return self._repetition(node, user)
         parts = [self._bodies(part, user) for part in _subtrees(node)]
-        match node.data:
-            case "expansion":
-                return reduce(lambda left, right: _sequence(left, right, line), parts, [()])
-            case "expansions":
-                return _unique(list(chain.from_iterable(parts)), line)
-            case "maybe":
-                return _unique([*parts[0], ()], line)
-            case "alias":
-                given = f"`-> {_words(node)[0]}` stands inside a group"
-                _refuse(line, given, "move it to the end of the alternative")
-            case "template_usage":
-                _refuse(line, "templates are not supported", "write one plain rule for each use")
+        words = _words(node)
+        with _at(user.line_of(node)):
+            match node.data:
+                case "literal":
+                    return [(_symbol(*words),)]
+                case "literal_range":
+                    return _range(*words)
+                case "name":
+                    return [(Nonterminal(_plain_name(*words)),)]
+                case "expr":
+                    return self._repetition(parts[0], words, user, user.line_of(node))
+                case "expansion":
+                    return reduce(_sequence, parts, [()])
+                case "expansions":
+                    return _unique(chain.from_iterable(parts))
+                case "maybe":
+                    return _unique([*parts[0], ()])
+                case "alias":
+                    _refuse(f"`-> {words[0]}` stands inside a group", "move it to the end of the alternative")
+                case "template_usage":
+                    _refuse("templates are not supported", "write one plain rule for each use")
         raise AssertionError(f"Lark's notation has grown a {node.data!r}")
 
-    def _repetition(self, node: Node, user: _Definition) -> list[Body]:
+    def _repetition(self, bodies: list[Body], words: list[str], user: _Definition, line: int) -> list[Body]:
         """`x?`, `x*`, `x+`, `x ~ n` or `x ~ n..m`."""
-        line = _line(node, user)
         if user.head.name.isupper():
             given = f"the named terminal `{user.head}` contains a repetition"
-            _refuse(line, given, "write it as a rule (lower-case name)")
-        (part,) = _subtrees(node)
-        bodies = self._bodies(part, user)
-        match _words(node):
+            _refuse(given, "write it as a rule (lower-case name)")
+        match words:
             case ["?"]:
-                return _unique([*bodies, ()], line)
+                return _unique([*bodies, ()])
             case ["+"]:
                 return self._one_or_more(bodies, user, line)
             case ["*"]:
-                return _unique([*self._one_or_more(bodies, user, line), ()], line)
+                return _unique([*self._one_or_more(bodies, user, line), ()])
             case numbers:
-                least, most = _bounds(numbers, line)
-                return _repeated(bodies, least, most, line)
+                return _repeated(bodies, *_bounds(numbers))
 
     def _one_or_more(self, bodies: list[Body], user: _Definition, line: int) -> list[Body]:
         """`helper`, where `helper: x | helper x`; if x can be empty, then so can x+, but not `helper`."""
         parts = tuple(body for body in bodies if body)
         if not parts:
             return bodies
-        helper = self._helper(parts, user, line)
-        return [(helper,), *(body for body in bodies if not body)]
-
-    def _helper(self, parts: tuple[Body, ...], user: _Definition, line: int) -> Nonterminal:
         key = parts, user.keeps_terminals
         if key not in self._helpers:
             head = self._helpers[key] = self._fresh(user.head)
             for body in [*parts, *((head, *part) for part in parts)]:
                 self._new.append(Rule(head, body, None, user.keeps_terminals, line))
-        return self._helpers[key]
+        return [(self._helpers[key],), *(body for body in bodies if not body)]
 
     def _fresh(self, head: Nonterminal) -> Nonterminal:
         """A name no rule has; its underscore makes the values of the helper those of its user."""
-        number, stem = 1, head.name.lstrip("_")
-        while f"_{stem}_{number}" in self._names:
-            number += 1
-        self._names.add(f"_{stem}_{number}")
-        return Nonterminal(f"_{stem}_{number}")
+        names = (f"_{head.name.lstrip('_')}_{number}" for number in count(1))
+        name = next(name for name in names if name not in self._names)
+        self._names.add(name)
+        return Nonterminal(name)
 
 
-def _unique(bodies: Sequence[Body], line: int) -> list[Body]:
+def _unique(bodies: Iterable[Body]) -> list[Body]:
     """`bodies` without repetition: `x? x?` says `x` once."""
-    _bound(sum(len(body) + 1 for body in bodies), line)
-    return list(dict.fromkeys(bodies))
-
-
-def _sequence(left: Sequence[Body], right: Sequence[Body], line: int) -> list[Body]:
-    """Every body of `left` followed by every body of `right`."""
-    symbols = len(right) * sum(map(len, left)) + len(left) * sum(map(len, right))
-    _bound(symbols + len(left) * len(right), line)
-    return _unique([head + tail for head in left for tail in right], line)
-
-
-def _repeated(bodies: Sequence[Body], least: int, most: int, line: int) -> list[Body]:
-    """From `most` down to `least` times one of `bodies`."""
-    power: list[Body] = [()]
-    found: list[Body] = [()] if least == 0 else []
-    for count in range(1, most + 1):
-        power = _sequence(power, bodies, line)
-        if count >= least:
-            found = _unique([*power, *found], line)
+    found = list(dict.fromkeys(bodies))
+    _bound(sum(len(body) + 1 for body in found))
     return found
 
 
-def _bound(size: int, line: int) -> None:
+def _sequence(left: Sequence[Body], right: Sequence[Body]) -> list[Body]:
+    """Every body of `left` followed by every body of `right`."""
+    symbols = len(right) * sum(map(len, left)) + len(left) * sum(map(len, right))
+    _bound(symbols + len(left) * len(right))
+    return _unique(head + tail for head in left for tail in right)
+
+
+def _repeated(bodies: list[Body], least: int, most: int) -> list[Body]:
+    """From `most` down to `least` times one of `bodies`."""
+    found: list[Body] = []
+    once: list[Body] = [()]
+    for power in islice(accumulate(repeat(bodies, most), _sequence, initial=once), least, None):
+        found = _unique([*power, *found])
+    return found
+
+
+def _bound(size: int) -> None:
     if size > LARGEST:
-        given = f"this alternative expands into more than {LARGEST} symbols"
-        _refuse(line, given, "name its optional or repeated parts as rules of their own")
+        remedy = "name its optional or repeated parts as rules of their own"
+        _refuse(f"this alternative expands into more than {LARGEST} symbols", remedy)
 
 
 # Words: tokens -> names, symbols and numbers
@@ -259,43 +243,43 @@ def _bound(size: int, line: int) -> None:
 _READABLE = r"""([^\\]|\\[\\'"abfnrtvxuUN])*"""
 
 
-def _plain_name(word: str, *, line: int) -> str:
+def _plain_name(word: str) -> str:
     if word[0] in "!?":
         given = f"`{word}` is used as a name, but `!` and `?` belong in front of a rule's definition"
-        _refuse(line, given, f"write `{word[1:]}`, or `? {word[1:]}` if what stands before it is optional")
+        _refuse(given, f"write `{word[1:]}`, or `? {word[1:]}` if what stands before it is optional")
     return word
 
 
-def _symbol(text: str, *, line: int) -> Terminal:
+def _symbol(text: str) -> Terminal:
     """The whole string as one symbol, its escapes decoded."""
     if text.startswith("/"):
-        _refuse(line, f"{text} is a regular expression", 'list the symbols it stands for: "a" | "b"')
+        _refuse(f"{text} is a regular expression", 'list the symbols it stands for: "a" | "b"')
     if text.endswith("i"):
-        _refuse(line, f"{text} ignores case", f"write {text[:-1]}, and its other spellings as alternatives")
+        _refuse(f"{text} ignores case", f"write {text[:-1]}, and its other spellings as alternatives")
     try:
         if not re.fullmatch(_READABLE, text):
             raise ValueError(text)
         return Terminal(ast.literal_eval(text))
     except (ValueError, SyntaxError):
         given = f"{text} has an escape or a character that cannot be read"
-        _refuse(line, given, r"write a backslash as `\\`, and a control character as `\x..`")
+        _refuse(given, r"write a backslash as `\\`, and a control character as `\x..`")
 
 
-def _range(first: str, last: str, *, line: int) -> list[Body]:
+def _range(first: str, last: str) -> list[Body]:
     """`"a".."c"` as `"a" | "b" | "c"`."""
-    low, high = _symbol(first, line=line).name, _symbol(last, line=line).name
+    low, high = _symbol(first).name, _symbol(last).name
     if len(low) != 1 or len(high) != 1 or low > high:
-        _refuse(line, f"`{first}..{last}` is no range", 'write two characters in order, as in "0".."9"')
-    _bound(2 * (ord(high) - ord(low) + 1), line)
+        _refuse(f"`{first}..{last}` is no range", 'write two characters in order, as in "0".."9"')
+    _bound(2 * (ord(high) - ord(low) + 1))
     return [(Terminal(chr(code)),) for code in range(ord(low), ord(high) + 1)]
 
 
-def _bounds(texts: Sequence[str], line: int) -> tuple[int, int]:
+def _bounds(texts: Sequence[str]) -> tuple[int, int]:
     """n and m of `~ n..m`; m is n where only n is given."""
     numbers = [int(text) for text in texts if re.fullmatch("[0-9]{1,4}", text)]
     if len(numbers) < len(texts) or numbers[0] > numbers[-1] or numbers[-1] == 0:
-        given = f"`~ {'..'.join(texts)}` is no count"
-        _refuse(line, given, "write `~ n` or `~ n..m` with n <= m and m from 1 to 9999")
+        remedy = "write `~ n` or `~ n..m` with n <= m and m from 1 to 9999"
+        _refuse(f"`~ {'..'.join(texts)}` is no count", remedy)
     return numbers[0], numbers[-1]
 
 
@@ -310,20 +294,23 @@ def _words(node: Node) -> list[str]:
     return [str(child) for child in node.children if isinstance(child, Token)]
 
 
-def _alternatives(right: Node) -> list[Node]:
-    return _subtrees(right) if right.data == "expansions" else [right]
-
-
-def _line(node: Node, user: _Definition) -> int:
-    """The line of `node`; an empty alternative has none, so it borrows that of its rule."""
-    return user.line if node.meta.empty else node.meta.line
-
-
 # Refusals
 
 
-def _refuse(line: int, given: str, remedy: str) -> NoReturn:
-    raise GrammarError(f"line {line}: {given}; {remedy}")
+def _refuse(given: str, remedy: str) -> NoReturn:
+    raise _Refused(f"{given}; {remedy}")
+
+
+class _Refused(Exception):
+    """A part of the text that we do not read, and what to write instead."""
+
+
+@contextmanager
+def _at(line: int) -> Iterator[None]:
+    try:
+        yield
+    except _Refused as refused:
+        raise GrammarError(f"line {line}: {refused}") from None
 
 
 _WORDS = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 
 from ngs.errors import GrammarError
 from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
@@ -11,19 +13,27 @@ from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 _LOWER = "_?[a-z][_a-z0-9]*"
 _UPPER = "_?[A-Z][_A-Z0-9]*"
 
+Faults = Iterator[tuple[Rule, str]]
+"""Rules, and what is wrong with each."""
+
 
 def check_rules(rules: Sequence[Rule], start: Nonterminal) -> None:
     """Raise a GrammarError for rules that Lark's notation cannot express, and for undefined, repeated,
     unreachable, unproductive or cyclic ones."""
-    _check_names(rules)
-    _check_symbols(rules)
-    _check_named_terminals(rules)
-    _check_one_form(rules)
-    _check_defined(rules)
-    _check_distinct(rules)
-    _check_reachable(rules, start)
-    _check_productive(rules)
-    _check_acyclic(rules)
+    checks = (
+        _names,
+        _symbols,
+        _named_terminals,
+        _forms,
+        _undefined,
+        _repeated,
+        _unreachable,
+        _endless,
+        _cyclic,
+    )
+    for rule, fault in chain.from_iterable(check(rules, start) for check in checks):
+        where = f"line {rule.line}: " if rule.line else ""
+        raise GrammarError(f"{where}rule `{rule.head}` {fault}")
 
 
 def nullable(rules: Sequence[Rule]) -> frozenset[Nonterminal]:
@@ -41,147 +51,118 @@ def _closure(rules: Sequence[Rule], holds: Callable[[Symbol, set[Nonterminal]], 
         known |= new
 
 
-def _where(rule: Rule) -> str:
-    return f"line {rule.line}: rule `{rule.head}`" if rule.line else f"rule `{rule.head}`"
+def _nonterminals(rule: Rule) -> list[Nonterminal]:
+    return [symbol for symbol in rule.body if isinstance(symbol, Nonterminal)]
 
 
-def _check_names(rules: Sequence[Rule]) -> None:
+def _names(rules: Sequence[Rule], _: Nonterminal) -> Faults:
     for rule in rules:
-        for name in (rule.head, *rule.body):
-            if isinstance(name, Nonterminal) and not re.fullmatch(f"{_LOWER}|{_UPPER}", name.name):
-                raise GrammarError(
-                    f"{_where(rule)} has a name that cannot be written down: {name.name!r}; use letters a-z, "
-                    f"digits and `_`, all lower-case, or all upper-case for a named terminal"
+        for name in (rule.head, *_nonterminals(rule)):
+            if not re.fullmatch(f"{_LOWER}|{_UPPER}", name.name):
+                yield (
+                    rule,
+                    f"has a name that cannot be written down: {name.name!r}; use letters a-z, "
+                    f"digits and `_`, all lower-case, or all upper-case for a named terminal",
                 )
         if rule.alias is not None and not re.fullmatch(_LOWER, rule.alias):
-            raise GrammarError(
-                f"{_where(rule)} has a function name that cannot be written down: {rule.alias!r}; "
-                f"use lower-case letters a-z, digits and `_`"
+            yield (
+                rule,
+                f"has a function name that cannot be written down: {rule.alias!r}; "
+                f"use lower-case letters a-z, digits and `_`",
             )
 
 
-def _check_symbols(rules: Sequence[Rule]) -> None:
+def _symbols(rules: Sequence[Rule], _: Nonterminal) -> Faults:
     for rule in rules:
         for symbol in rule.body:
             if symbol == Terminal(""):
-                raise GrammarError(
-                    f'{_where(rule)} has the empty symbol ""; delete it: '
-                    f"an alternative without symbols is written as nothing at all"
-                )
+                needed = "an alternative without symbols is written as nothing at all"
+                yield rule, f'has the empty symbol ""; delete it: {needed}'
             if re.search(r"[\ud800-\udfff]", symbol.name):
-                raise GrammarError(
-                    f"{_where(rule)} has the symbol {symbol.name!a}, which is half of a character; "
-                    f"write the whole character"
-                )
+                half = f"has the symbol {symbol.name!a}, which is half of a character"
+                yield rule, f"{half}; write the whole character"
 
 
-def _check_named_terminals(rules: Sequence[Rule]) -> None:
+def _named_terminals(rules: Sequence[Rule], _: Nonterminal) -> Faults:
     for rule in rules:
-        if not rule.head.name.isupper():
-            continue
         plain = [isinstance(symbol, Terminal) or symbol.name.isupper() for symbol in rule.body] == [True]
-        if not plain or rule.alias or rule.keeps_terminals:
-            raise GrammarError(
-                f"{_where(rule)} is a named terminal (upper-case name), so each alternative is one symbol or "
-                f"one other named terminal, not `{rule}`; write it as a rule (lower-case name)"
+        if rule.head.name.isupper() and (not plain or rule.alias or rule.keeps_terminals):
+            yield (
+                rule,
+                f"is a named terminal (upper-case name), so each alternative is one symbol or "
+                f"one other named terminal, not `{rule}`; write it as a rule (lower-case name)",
             )
 
 
-def _check_one_form(rules: Sequence[Rule]) -> None:
+def _forms(rules: Sequence[Rule], _: Nonterminal) -> Faults:
     first: dict[Nonterminal, Rule] = {}
     for rule in rules:
         if rule.keeps_terminals != first.setdefault(rule.head, rule).keeps_terminals:
-            raise GrammarError(
-                f"{_where(rule)} keeps its terminals in some alternatives only; "
-                f"set `keeps_terminals` in all of them or in none"
-            )
+            remedy = "set `keeps_terminals` in all of them or in none"
+            yield rule, f"keeps its terminals in some alternatives only; {remedy}"
 
 
-def _check_defined(rules: Sequence[Rule]) -> None:
+def _undefined(rules: Sequence[Rule], _: Nonterminal) -> Faults:
     heads = {rule.head for rule in rules}
     for rule in rules:
-        for symbol in rule.body:
-            if isinstance(symbol, Nonterminal) and symbol not in heads:
-                raise GrammarError(
-                    f"{_where(rule)} uses `{symbol}`, which no rule defines; "
-                    f'add `{symbol}: ...`, or put it in quotes ("{symbol}") if it is a symbol to be seen'
-                )
+        for symbol in _nonterminals(rule):
+            if symbol not in heads:
+                remedy = f'put it in quotes ("{symbol}") if it is a symbol to be seen'
+                yield rule, f"uses `{symbol}`, which no rule defines; add `{symbol}: ...`, or {remedy}"
 
 
-def _check_distinct(rules: Sequence[Rule]) -> None:
-    seen: dict[Rule, Rule] = {}
+def _repeated(rules: Sequence[Rule], _: Nonterminal) -> Faults:
+    seen: dict[Rule, int] = {}
     for rule in rules:
         if rule in seen:
-            first = f" on line {seen[rule].line}" if seen[rule].line else ""
-            raise GrammarError(
-                f"{_where(rule)} repeats the alternative `{rule}` given{first}; delete one of the two"
-            )
-        seen[rule] = rule
+            first = f" on line {seen[rule]}" if seen[rule] else ""
+            yield rule, f"repeats the alternative `{rule}` given{first}; delete one of the two"
+        seen[rule] = rule.line
 
 
-def _check_reachable(rules: Sequence[Rule], start: Nonterminal) -> None:
-    reached, agenda = {start}, [start]
-    while agenda:
-        head = agenda.pop()
-        found = {s for rule in rules if rule.head == head for s in rule.body if isinstance(s, Nonterminal)}
-        agenda += found - reached
-        reached |= found
+def _unreachable(rules: Sequence[Rule], start: Nonterminal) -> Faults:
+    reached = [start]
+    for head in reached:  # which grows on the way
+        used = {symbol for rule in rules if rule.head == head for symbol in _nonterminals(rule)}
+        reached += used.difference(reached)
     for rule in rules:
         if rule.head not in reached:
-            raise GrammarError(
-                f"{_where(rule)} cannot be reached from `{start}`; use it in another rule or delete it"
-            )
+            yield rule, f"cannot be reached from `{start}`; use it in another rule or delete it"
 
 
-def _check_productive(rules: Sequence[Rule]) -> None:
+def _endless(rules: Sequence[Rule], _: Nonterminal) -> Faults:
     productive = _closure(rules, lambda symbol, known: isinstance(symbol, Terminal) or symbol in known)
     for rule in rules:
         if rule.head not in productive:
-            raise GrammarError(
-                f"{_where(rule)} never ends: each of its alternatives needs a rule that never ends; "
-                f"add an alternative of `{rule.head}` that can stop"
-            )
-        for symbol in rule.body:
-            if isinstance(symbol, Nonterminal) and symbol not in productive:
-                raise GrammarError(
-                    f"{_where(rule)} uses `{symbol}`, which never ends; "
-                    f"add an alternative of `{symbol}` that can stop"
-                )
+            fault = "never ends: each of its alternatives needs a rule that never ends"
+            yield rule, f"{fault}; add an alternative of `{rule.head}` that can stop"
+        for symbol in _nonterminals(rule):
+            if symbol not in productive:
+                remedy = f"add an alternative of `{symbol}` that can stop"
+                yield rule, f"uses `{symbol}`, which never ends; {remedy}"
 
 
-def _check_acyclic(rules: Sequence[Rule]) -> None:
-    """Refuse A =>+ A: it gives every sentence infinitely many trees."""
+def _cyclic(rules: Sequence[Rule], _: Nonterminal) -> Faults:
+    """A =>+ A gives every sentence infinitely many trees."""
     empty = nullable(rules)
     units: dict[Nonterminal, dict[Nonterminal, Rule]] = {}
     for rule in rules:
         for k, symbol in enumerate(rule.body):
             rest = rule.body[:k] + rule.body[k + 1 :]
-            if isinstance(symbol, Nonterminal) and all(other in empty for other in rest):
+            if isinstance(symbol, Nonterminal) and empty.issuperset(rest):
                 units.setdefault(rule.head, {}).setdefault(symbol, rule)
-    for head in units:
-        cycle = _path(units, head, head)
-        if cycle:
-            shown = " -> ".join([head.name, *(symbol.name for symbol, _ in cycle)])
-            raise GrammarError(
-                f"{_where(cycle[0][1])} can turn into itself without adding a symbol ({shown}), "
-                f"so a sentence would have endlessly many trees; delete one of these alternatives"
-                + (" or make its other parts unable to be empty" if len(cycle[0][1].body) > 1 else "")
-            )
-
-
-def _path(
-    units: Mapping[Nonterminal, Mapping[Nonterminal, Rule]], source: Nonterminal, goal: Nonterminal
-) -> list[tuple[Nonterminal, Rule]]:
-    """The steps of a unit derivation source =>+ goal; empty where there is none."""
-    paths: dict[Nonterminal, list[tuple[Nonterminal, Rule]]] = {source: []}
-    agenda = [source]
-    while agenda:
-        head = agenda.pop(0)
-        for symbol, rule in units.get(head, {}).items():
-            step = [*paths[head], (symbol, rule)]
-            if symbol == goal:
-                return step
-            if symbol not in paths:
-                paths[symbol] = step
-                agenda.append(symbol)
-    return []
+    try:
+        TopologicalSorter(units).prepare()
+    except CycleError as error:
+        cycle = error.args[1][:0:-1]  # it ends where it begins, and each part comes before its whole
+    else:
+        return
+    first = min(range(len(cycle)), key=lambda k: [*units].index(cycle[k]))
+    cycle = cycle[first:] + cycle[: first + 1]
+    rule = units[cycle[0]][cycle[1]]
+    yield (
+        rule,
+        f"can turn into itself without adding a symbol ({' -> '.join(map(str, cycle))}), "
+        f"so a sentence would have endlessly many trees; delete one of these alternatives"
+        + (" or make its other parts unable to be empty" if len(rule.body) > 1 else ""),
+    )

@@ -7,8 +7,7 @@ Read first: `program_execution.py`.
 | `program_rules` | which CLEVR module may come next, for other kernels | `ngs.tasks.clevr.language` |
 | `program_execution` | answers of CLEVR programs | `ngs.tasks.clevr.batched_execution` |
 | `lstm` | a layer of an LSTM over all time, forwards and backwards | `ngs.networks.pointer` |
-| `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.pointer_kernels` |
-| `choices` | the next symbol, among what is legal | `decoder` |
+| `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.pointer` |
 | `tiles` | what those for networks share | |
 
 They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their

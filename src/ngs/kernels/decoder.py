@@ -8,16 +8,14 @@ gradient.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
 from torch import Tensor
 from triton import language as tl
 
-from ngs.kernels.choices import Choice, log_softmax
 from ngs.kernels.tiles import PLACES, added, tanh
 
 ROWS = 8
@@ -29,13 +27,13 @@ CHUNK = 32
 
 
 @triton.jit
-def _recurred(mine, more, cells, new, H: tl.constexpr, KIND: tl.constexpr):
+def _recurred(mine, more, cells, new, H: tl.constexpr):
     """Makes the next cells and states [R, H] of the gates at `mine` and `more`, one after another."""
     cell = tl.sigmoid(tl.load(mine + H) + tl.load(more + H)) * tl.load(cells)
     cell += tl.sigmoid(tl.load(mine) + tl.load(more)) * tanh(tl.load(mine + 2 * H) + tl.load(more + 2 * H))
     tl.store(cells, cell)
     made = tl.sigmoid(tl.load(mine + 3 * H) + tl.load(more + 3 * H)) * tanh(cell)
-    tl.store(new, made.to(KIND))
+    tl.store(new, made.to(new.dtype.element_ty))
 
 
 @triton.jit
@@ -60,16 +58,7 @@ def _attention(
 
 @triton.jit
 def _context(
-    paid,
-    questions,
-    first,
-    rows,
-    values,
-    words,
-    REAL: tl.constexpr,
-    H: tl.constexpr,
-    W: tl.constexpr,
-    KIND: tl.constexpr,
+    paid, questions, first, rows, values, words, REAL: tl.constexpr, H: tl.constexpr, W: tl.constexpr
 ):
     """What each row sees for the attention it pays [R, H], in the same way."""
     local, unit, word = tl.arange(0, paid.shape[0]), tl.arange(0, H), tl.arange(0, W)
@@ -77,7 +66,7 @@ def _context(
     for other in range(REAL):
         asked = tl.load(questions + tl.minimum(first + other, rows - 1))
         value = values + (asked * words + word)[:, None] * H + unit[None, :]
-        own = tl.where((local == other)[:, None], paid, 0.0).to(KIND)
+        own = tl.where((local == other)[:, None], paid, 0.0).to(values.dtype.element_ty)
         told = tl.load(value, mask=(word < words)[:, None], other=0.0)
         context = tl.dot(own, told, context, input_precision="ieee")
     return context
@@ -93,6 +82,36 @@ def _copied(paid, keywords, question, words, symbols, W: tl.constexpr, S: tl.con
         share = tl.sum(tl.where((word == one)[None, :], paid, 0.0), 1)
         spoken += share[:, None] * tl.load(keyword, mask=(symbol < symbols)[None, :], other=0.0)
     return spoken
+
+
+@triton.jit
+def log_softmax(scores, legal):
+    """log p [R, S] among what is legal, and how many modules that are [R]."""
+    choices = tl.sum(legal.to(tl.int32), 1)
+    scores = tl.where(legal, scores, float("-inf"))
+    highest = tl.where(choices > 0, tl.max(scores, 1), 0.0)
+    rest = tl.log(tl.sum(tl.exp(scores - highest[:, None]), 1))
+    return tl.where(legal, scores - (highest + rest)[:, None], float("-inf")), choices
+
+
+@triton.jit
+def drawn(log_p, guide, row, inside, t, rows, time, symbol, symbols):
+    """Modules drawn from p, by exponential numbers `guide` [time, row, module]."""
+    at = guide + (t * rows + row)[:, None] * symbols + symbol[None, :]
+    noise = tl.load(at, mask=inside[:, None] & (symbol < symbols)[None, :], other=1.0)
+    return tl.argmax(tl.exp(log_p) / noise, 1)
+
+
+@triton.jit
+def likeliest(log_p, guide, row, inside, t, rows, time, symbol, symbols):
+    """The most likely modules."""
+    return tl.argmax(log_p, 1)
+
+
+@triton.jit
+def any_order(facts, left, last):
+    """The rule of a language without grammar: whatever is left may come next."""
+    return left > 0
 
 
 @triton.jit(do_not_specialize=["rows", "number"])
@@ -138,13 +157,13 @@ def _decode(
     COPIES: tl.constexpr,
     RULE: tl.constexpr,
     CHOICE: tl.constexpr,
-    KIND: tl.constexpr,
 ):
     """Each program: REAL of the `rows`, which are about some of `number` questions, in R places.
 
     Threads hand each other states, contexts and sums by memory that belongs to the program, with a barrier
     between writing and reading; states have two places in turn, since the old ones are still being read.
     """
+    kind: tl.constexpr = states.dtype.element_ty
     local, unit, some = tl.arange(0, R), tl.arange(0, H), tl.arange(0, K)
     symbol, word = tl.arange(0, S), tl.arange(0, W)
     begin = tl.program_id(0) * REAL
@@ -156,7 +175,7 @@ def _decode(
     for k in tl.static_range(LAYERS):
         first = (k * number + question)[:, None] * H + unit[None, :]
         own = (k * places + place) * H + unit[None, :]
-        tl.store(states + own, tl.load(first_states + first).to(KIND))
+        tl.store(states + own, tl.load(first_states + first).to(kind))
         tl.store(cells + own, tl.load(first_cells + first))
     unpadded = tl.load(padding + question[:, None] * words + word[None, :], mask=there[None, :], other=1) == 0
     known = tl.load(facts + symbol, mask=real, other=0)[None, :]
@@ -192,13 +211,13 @@ def _decode(
             else:
                 more = inputs + token[:, None] * (4 * H) + unit[None, :]
             at = (k * places + place) * H + unit[None, :]
-            _recurred(mine, more, cells + at, new + at, H, KIND)
+            _recurred(mine, more, cells + at, new + at, H)
             tl.debug_barrier()
         above = new + ((LAYERS - 1) * places + place) * H
         state = tl.load(above + unit[None, :])
         paid = _attention(state, questions, begin, rows, keys, unpadded, words, REAL, H, W)
-        context = _context(paid, questions, begin, rows, values, words, REAL, H, W, KIND)
-        tl.store(contexts + place * H + unit[None, :], context.to(KIND))
+        context = _context(paid, questions, begin, rows, values, words, REAL, H, W)
+        tl.store(contexts + place * H + unit[None, :], context.to(kind))
         tl.debug_barrier()
         combined = tl.zeros([R, H], tl.float32)
         for c in range(0, H, K):
@@ -207,7 +226,7 @@ def _decode(
             combined = tl.dot(part, tl.load(weights), combined, input_precision="ieee")
             part = tl.load(contexts + place * H + (c + some)[None, :])
             combined = tl.dot(part, tl.load(weights + H * H), combined, input_precision="ieee")
-        combined = tanh(combined + tl.load(combine_bias + unit)[None, :]).to(KIND)
+        combined = tanh(combined + tl.load(combine_bias + unit)[None, :]).to(kind)
         to_scores = tl.load(score + symbol[None, :] * H + unit[:, None], mask=real[None, :], other=0.0)
         scores = tl.dot(combined, to_scores, input_precision="ieee")
         scores += tl.load(score_bias + symbol, mask=real, other=0.0)[None, :]
@@ -226,10 +245,12 @@ def _decode(
     tl.store(total_log_p + row, log_p_so_far, mask=inside)
 
 
-@dataclass(frozen=True)
-class Decoder:
-    """The weights of a pointer network, as they are read here, and the questions that it has read."""
+class Read(NamedTuple):
+    """The weights of a pointer network and the questions that it has read, in the order of `_decode`."""
 
+    first_states: Tensor
+    first_cells: Tensor
+    """float32 [layer, question, hidden]: those that the decoder begins with"""
     keys: Tensor
     values: Tensor
     """[question, word, hidden]"""
@@ -239,8 +260,6 @@ class Decoder:
     """[question, word, module]"""
     modules: Tensor
     """[question, module]: how many of each the sentence has"""
-    state: tuple[Tensor, Tensor]
-    """float32 [layer, question, hidden] twice: those that the decoder begins with"""
     inputs: Tensor
     """float32 [token, 4 hidden]: what a module adds to the gates of the first layer; the last token stands
     before the first module"""
@@ -256,69 +275,42 @@ class Decoder:
     score: Tensor
     """[module, hidden]"""
     score_bias: Tensor
-    copy_gain: Tensor | None
-    """what attention to a keyword adds to the score of its module; None where the network does not copy"""
-    rule: Any
-    """a Triton function that says what may come next, such as those of `program_rules`"""
+    gain: Tensor
+    """what attention to a keyword adds to the score of its module; only read where the network copies"""
     facts: Tensor
     """int32 [module]: what the rule knows of each"""
 
-    @classmethod
-    def of(
-        cls,
-        questions: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
-        state: tuple[Tensor, Tensor],
-        lstm: Sequence[Sequence[Tensor]],
-        embedding: Tensor,
-        combine: tuple[Tensor, Tensor],
-        score: tuple[Tensor, Tensor],
-        copy_gain: Tensor | None,
-        rule: Any,
-        facts: Tensor,
-        dtype: torch.dtype = torch.float16,
-    ) -> Decoder:
-        """`questions` are keys, values, padding, keywords and modules; `lstm` are the weights of each layer
-        as in `nn.LSTM.all_weights`; `combine` and `score` are weight and bias.
 
-        Products are made of numbers of this `dtype`; half precision has as many digits as TF32, in half the
-        bytes.
-        """
-        keys, values, padding, keywords, modules = questions
-        of_input, of_own, bias_input, bias_own = (list(each) for each in zip(*lstm, strict=True))
-        biases = torch.stack(bias_input) + torch.stack(bias_own)
-        return cls(
-            keys.to(dtype).contiguous(),
-            values.to(dtype).contiguous(),
-            padding.contiguous(),
-            keywords if copy_gain is None else keywords.contiguous(),
-            modules.contiguous(),
-            (state[0].contiguous(), state[1].contiguous()),
-            torch.addmm(biases[0], embedding, of_input[0].T),
-            _turned(of_input[1:] or of_own[:1], dtype),  # a single layer has none below it
-            _turned(of_own, dtype),
-            biases[1:],
-            _turned([combine[0]], dtype)[0],
-            combine[1],
-            score[0].to(dtype),
-            score[1],
-            copy_gain,
-            rule,
-            facts,
-        )
+@dataclass(frozen=True)
+class Decoder:
+    """Writes a sentence for each of some questions that a network has read."""
 
-    @property
-    def beginning(self) -> int:
-        """The token before the first module."""
-        return len(self.inputs) - 1
+    read: Read
+    rows: Tensor
+    """[row]: which questions"""
+    rule: Any
+    """a Triton function that says what may come next, such as those of `program_rules`"""
+    copies: bool
+    """whether attention to keywords counts"""
 
-    def decode(self, rows: Tensor, time: int, choice: Choice) -> tuple[Tensor, Tensor]:
-        """A sentence for each of the questions `rows` [row, time], and its log p [row]."""
+    def sample(self, time: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Sentences of up to `time` symbols drawn from p [row, time], and their log p."""
+        noise = torch.empty((time, len(self.rows), self.read.modules.shape[1]), device=self.rows.device)
+        return self._written(time, drawn, noise.exponential_(generator=generator))
+
+    def best(self, time: int) -> tuple[Tensor, Tensor]:
+        """The most likely symbol at each step [row, time], and log p of the sentences."""
+        return self._written(time, likeliest, self.rows)
+
+    def _written(self, time: int, choice: Any, guide: Tensor) -> tuple[Tensor, Tensor]:
+        """`choice` is a Triton function, `drawn` or `likeliest`, and `guide` is what it looks at."""
+        read, rows = self.read, self.rows
         if len(rows) > MOST_ROWS:
             raise ValueError(f"{len(rows):,} rows to decode at once; give at most {MOST_ROWS:,}")
-        number, words, hidden = self.keys.shape
-        layers, symbols = len(self.of_own), self.modules.shape[1]
+        number, words, hidden = read.keys.shape
+        layers, symbols = len(read.of_own), read.modules.shape[1]
         columns = rows.new_full((len(rows), time), -1)
-        log_p = self.inputs.new_zeros(len(rows))
+        log_p = read.inputs.new_zeros(len(rows))
         if not columns.numel():
             return columns, log_p
         programs = triton.cdiv(len(rows), ROWS)
@@ -326,27 +318,12 @@ class Decoder:
         with torch.cuda.device_of(rows):
             _decode[programs,](
                 rows.contiguous(),
-                *self.state,
-                self.keys,
-                self.values,
-                self.padding,
-                self.keywords,
-                self.modules,
-                self.inputs,
-                self.of_below,
-                self.of_own,
-                self.biases,
-                self.combine,
-                self.combine_bias,
-                self.score,
-                self.score_bias,
-                self.score_bias if self.copy_gain is None else self.copy_gain,
-                self.facts,
-                choice.guide,
-                self.keys.new_empty((2, layers, places, hidden)),
+                *read,
+                guide,
+                read.keys.new_empty((2, layers, places, hidden)),
                 log_p.new_empty((layers, places, hidden)),
                 log_p.new_empty((places, 4 * hidden)),
-                self.keys.new_empty((places, hidden)),
+                read.keys.new_empty((places, hidden)),
                 columns,
                 log_p,
                 len(rows),
@@ -354,7 +331,7 @@ class Decoder:
                 time,
                 words,
                 symbols,
-                self.beginning,
+                len(read.inputs) - 1,
                 H=hidden,
                 LAYERS=layers,
                 S=triton.next_power_of_2(max(16, symbols)),
@@ -362,20 +339,10 @@ class Decoder:
                 REAL=ROWS,
                 R=PLACES,
                 K=min(CHUNK, hidden),
-                COPIES=self.copy_gain is not None,
+                COPIES=self.copies,
                 RULE=self.rule,
-                CHOICE=choice.function,
-                KIND=tl.float16 if self.keys.dtype == torch.float16 else tl.float32,
+                CHOICE=choice,
                 num_warps=8,
                 num_stages=3,
             )
         return columns, log_p
-
-
-def _turned(weights: list[Tensor], dtype: torch.dtype) -> Tensor:
-    """[weight, input, output], of weights [output, input]: what is added up lies side by side."""
-    number, (outputs, inputs) = len(weights), weights[0].shape
-    turned = torch.empty((number, inputs, outputs), dtype=dtype, device=weights[0].device)
-    for k, weight in enumerate(weights):
-        turned[k].copy_(weight.T)
-    return turned

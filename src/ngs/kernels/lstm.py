@@ -49,16 +49,14 @@ def _advance(
     H: tl.constexpr,
     R: tl.constexpr,
     K: tl.constexpr,
-    RAGGED: tl.constexpr,
 ):
     """Each program: R rows. `gates` [time, row, 4H] hold the products with the inputs, then what became of
     them; `weight` is W_hh transposed [H, 4H]. Behind the end of a row its state stays and its outputs are 0.
 
     Threads hand each other the state by `handed` [program, 2, R, H], one half of which is read while the
-    other is written: the first barrier of a step stands between the writing of a state and its reading, and
-    also between the reading of gates and what is written over them. The sums go by `summed` [program, R, 4H],
-    with a barrier of their own: to be read anew they need not stay with the threads that added them up, or
-    all that is computed from them would be moved to those threads and back.
+    other is written. The first barrier of a step separates the writing of a state from its reading, and the
+    reading of gates from what is written over them. The sums go by `summed` [program, R, 4H], with a barrier
+    of their own, so that they need not stay with the threads that added them up.
     """
     own = tl.arange(0, R)
     row = tl.program_id(0) * R + own
@@ -73,10 +71,8 @@ def _advance(
     tl.store(states + at, state, mask=real)
     tl.store(cells + at, cell, mask=real)
     tl.store(hand + own[:, None] * H + unit[None, :], state.to(handed.dtype.element_ty))
-    end = time
-    if RAGGED:
-        count = tl.load(counts + row, mask=row < rows, other=0).to(tl.int32)[:, None]
-        end = tl.max(count)
+    count = tl.load(counts + row, mask=row < rows, other=0).to(tl.int32)[:, None]
+    end = tl.max(count)
     for t in range(end):
         here = gates + tl.cast(t, tl.int64) * rows * (4 * H) + gate
         into = tl.load(here, mask=real, other=0.0)
@@ -102,22 +98,18 @@ def _advance(
         tl.store(here + 3 * H, out, mask=real)
         next_cell = forget * cell + into * new
         output = out * tanh(next_cell)
-        if RAGGED:
-            going = t < count
-            cell = tl.where(going, next_cell, cell)
-            state = tl.where(going, output, state)
-            output = tl.where(going, output, 0.0)
-        else:
-            cell, state = next_cell, output
+        going = t < count
+        cell = tl.where(going, next_cell, cell)
+        state = tl.where(going, output, state)
+        output = tl.where(going, output, 0.0)
         step = tl.cast(t + 1, tl.int64) * rows * H
         tl.store(states + step + at, output, mask=real)
         tl.store(cells + step + at, cell, mask=real)
         now = hand + ((t + 1) % 2) * (R * H) + own[:, None] * H + unit[None, :]
         tl.store(now, state.to(handed.dtype.element_ty))
-    if RAGGED:
-        for t in range(end, time):
-            step = tl.cast(t + 1, tl.int64) * rows * H
-            tl.store(states + step + at, tl.zeros([R, H], tl.float32), mask=real)
+    for t in range(end, time):
+        step = tl.cast(t + 1, tl.int64) * rows * H
+        tl.store(states + step + at, tl.zeros([R, H], tl.float32), mask=real)
     tl.store(last_state + at, state, mask=real)
     tl.store(last_cell + at, cell, mask=real)
 
@@ -143,8 +135,6 @@ def _go_back(
     H: tl.constexpr,
     R: tl.constexpr,
     K: tl.constexpr,
-    RAGGED: tl.constexpr,
-    LAST: tl.constexpr,
 ):
     """Each program: the slopes of R rows, from their ends to their beginnings. `weight` is as before.
 
@@ -161,19 +151,14 @@ def _go_back(
     hand = handed + tl.program_id(0).to(tl.int64) * (2 * R * 4 * H)
     mine = summed + tl.program_id(0).to(tl.int64) * (R * H) + own[:, None] * H + unit[None, :]
     kind: tl.constexpr = handed.dtype.element_ty
-    d_state = tl.zeros([R, H], tl.float32)
-    d_cell = tl.zeros([R, H], tl.float32)
-    if LAST:
-        d_state = tl.load(d_last_state + at, mask=real, other=0.0)
-        d_cell = tl.load(d_last_cell + at, mask=real, other=0.0)
-    end = time
-    if RAGGED:
-        count = tl.load(counts + row, mask=row < rows, other=0).to(tl.int32)[:, None]
-        end = tl.max(count)
-        for t in range(end, time):
-            after = d_gates + tl.cast(t, tl.int64) * rows * (4 * H) + gate
-            for each in tl.static_range(4):
-                tl.store(after + each * H, tl.zeros([R, H], tl.float32), mask=real)
+    d_state = tl.load(d_last_state + at, mask=real, other=0.0)
+    d_cell = tl.load(d_last_cell + at, mask=real, other=0.0)
+    count = tl.load(counts + row, mask=row < rows, other=0).to(tl.int32)[:, None]
+    end = tl.max(count)
+    for t in range(end, time):
+        after = d_gates + tl.cast(t, tl.int64) * rows * (4 * H) + gate
+        for each in tl.static_range(4):
+            tl.store(after + each * H, tl.zeros([R, H], tl.float32), mask=real)
     cell = tl.load(cells + tl.cast(end, tl.int64) * rows * H + at, mask=real, other=0.0)
     for back in range(end):
         t = end - 1 - back
@@ -192,15 +177,12 @@ def _go_back(
         d_forget = d_here * cell_before * forget * (1 - forget)
         d_new = d_here * into * (1 - new * new)
         d_out = d_output * seen * out * (1 - out)
-        if RAGGED:
-            going = t < count
-            d_into = tl.where(going, d_into, 0.0)
-            d_forget = tl.where(going, d_forget, 0.0)
-            d_new = tl.where(going, d_new, 0.0)
-            d_out = tl.where(going, d_out, 0.0)
-            d_cell = tl.where(going, d_here * forget, d_cell)
-        else:
-            d_cell = d_here * forget
+        going = t < count
+        d_into = tl.where(going, d_into, 0.0)
+        d_forget = tl.where(going, d_forget, 0.0)
+        d_new = tl.where(going, d_new, 0.0)
+        d_out = tl.where(going, d_out, 0.0)
+        d_cell = tl.where(going, d_here * forget, d_cell)
         there = d_gates + step * rows * (4 * H) + gate
         tl.store(there, d_into, mask=real)
         tl.store(there + H, d_forget, mask=real)
@@ -226,7 +208,7 @@ def _go_back(
         tl.store(mine, total)
         tl.debug_barrier()
         total = tl.load(mine) * largest
-        d_state = tl.where(going, total, d_state) if RAGGED else total
+        d_state = tl.where(going, total, d_state)
         cell = cell_before
     tl.store(d_first_state + at, d_state, mask=real)
     tl.store(d_first_cell + at, d_cell, mask=real)
@@ -236,8 +218,8 @@ class Layer(torch.autograd.Function):
     """A layer's outputs [time, row, hidden], and its state and cell [row, hidden] at the end of each row.
 
     `inputs` are [time, row, number], `state` and `cell` those before the first time [row, hidden], and
-    `counts` (int64 [row], None where all rows are full) how long each row is. With `rounded` products, states
-    are multiplied in half precision.
+    `counts` (int64 [row]) how long each row is. With `rounded` products, states are multiplied in half
+    precision.
     """
 
     @staticmethod
@@ -250,7 +232,7 @@ class Layer(torch.autograd.Function):
         weight: Tensor,
         input_bias: Tensor,
         bias: Tensor,
-        counts: Tensor | None,
+        counts: Tensor,
         rounded: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
         time, rows, number = inputs.shape
@@ -269,7 +251,7 @@ class Layer(torch.autograd.Function):
                 _advance[programs,](
                     gates,
                     turned,
-                    gates if counts is None else counts,
+                    counts,
                     state.contiguous(),
                     cell.contiguous(),
                     states,
@@ -283,38 +265,34 @@ class Layer(torch.autograd.Function):
                     H=hidden,
                     R=PLACES,
                     K=_chunk(turned, 32),
-                    RAGGED=counts is not None,
-                    num_warps=_warps(hidden),
+                    num_warps=max(1, hidden // UNITS_OF_A_WARP),
                     num_stages=3,
                 )
         ctx.save_for_backward(flat, input_weight, turned, gates, states, cells, counts)
-        ctx.set_materialize_grads(False)
         return states[1:], last_state, last_cell
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, d_outputs: Tensor, d_last_state: Tensor, d_last_cell: Tensor
+    ) -> tuple[Tensor | None, ...]:
         flat, input_weight, turned, gates, states, cells, counts = ctx.saved_tensors
-        d_outputs, d_last_state, d_last_cell = gradients
         time, (rows, hidden) = len(states) - 1, states.shape[1:]
-        if d_outputs is None:
-            d_outputs = torch.zeros_like(states[1:])
         if d_outputs.stride(2) != 1:
             d_outputs = d_outputs.contiguous()
         d_gates = torch.empty_like(gates)
         d_state, d_cell = torch.empty_like(states[0]), torch.empty_like(cells[0])
-        ends = not (d_last_state is None and d_last_cell is None)
         programs = triton.cdiv(rows, PLACES)
         if rows:
             with torch.cuda.device_of(gates):
                 _go_back[programs,](
                     gates,
                     turned,
-                    gates if counts is None else counts,
+                    counts,
                     cells,
                     d_outputs,
-                    _or_zeros(d_last_state, d_state) if ends else gates,
-                    _or_zeros(d_last_cell, d_cell) if ends else gates,
+                    d_last_state.contiguous(),
+                    d_last_cell.contiguous(),
                     d_gates,
                     d_state,
                     d_cell,
@@ -327,9 +305,7 @@ class Layer(torch.autograd.Function):
                     H=hidden,
                     R=PLACES,
                     K=_chunk(turned, 64),
-                    RAGGED=counts is not None,
-                    LAST=ends,
-                    num_warps=_warps(hidden),
+                    num_warps=max(1, hidden // UNITS_OF_A_WARP),
                     num_stages=4,
                 )
         d_inputs = None
@@ -347,14 +323,6 @@ def takes(lstm: nn.LSTM) -> bool:
     return plain and weight.dtype == torch.float32 and fits(lstm.hidden_size, weight.device)
 
 
-def _or_zeros(slope: Tensor | None, like: Tensor) -> Tensor:
-    return torch.zeros_like(like) if slope is None else slope.contiguous()
-
-
 def _chunk(weight: Tensor, halves: int) -> int:
     """Of the numbers that a product adds up, how many are read at once: as many bytes of either kind."""
     return max(16, min(weight.shape[0], halves * 2 // weight.element_size()))
-
-
-def _warps(hidden: int) -> int:
-    return max(1, hidden // UNITS_OF_A_WARP)

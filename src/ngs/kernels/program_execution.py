@@ -30,8 +30,6 @@ def _execute(
     result,
     programs,
     time,
-    unique,
-    instead,
     ACTIONS: tl.constexpr,
     KEEP: tl.constexpr,
     CHANGE: tl.constexpr,
@@ -61,10 +59,9 @@ def _execute(
     for done in range(time):
         column = tl.load(columns + program.to(tl.int64) * time + (time - 1 - done), mask=inside, other=-1)
         action = column.to(tl.int32) + 1
-        known = (action >= 0) & (action < ACTIONS - 1)  # the last action has no column
+        known = (action >= 0) & (action < ACTIONS)
         refused |= tl.where(known, 0, PAYLOAD + 1)
         action = tl.where(known, action, 0)
-        action = tl.where(action == unique, instead, action)
         below = tl.load(own_stack + place.to(tl.int64) * programs, mask=inside, other=0)
         tl.store(own_stack + (place.to(tl.int64) + 1) * programs, last, mask=inside)
         word = tl.load(words + row + action)
@@ -85,65 +82,51 @@ def _execute(
 
 
 Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
-"""Those of SceneTables, all int32."""
+"""SceneTables, all int32."""
 
 
-def executed(
-    tables: Tables, columns: Tensor, scenes: Tensor, unique: tuple[int, int], constants: dict[str, int]
-) -> Tensor:
-    """Answers int64 [program] to programs [program, time] about scenes [program].
-
-    `unique` says which action is taken to be which other.
-    """
-    result = torch.empty(len(columns), dtype=torch.int64, device=columns.device)
-    _launch(tables, columns, (scenes, scenes, scenes), result, unique, constants, judges=False)
-    return result
+def executed(tables: Tables, columns: Tensor, scenes: Tensor, constants: dict[str, int]) -> Tensor:
+    """Answers int64 [program] to programs [program, time] about scenes [program]."""
+    return _launched(tables, columns, (scenes, scenes, scenes), torch.int64, constants)
 
 
 def judged(
     tables: Tables,
     columns: Tensor,
-    questions: Tensor,
-    scenes: Tensor,
-    answers: Tensor,
-    unique: tuple[int, int],
+    asked: tuple[Tensor, Tensor, Tensor],
     constants: dict[str, int],
 ) -> Tensor:
-    """bool [program]: whether programs [program, time] give the answers to their questions [program].
+    """bool [program]: whether programs [program, time] give the answers to their questions.
 
-    `scenes` [question] and `answers` [question] are those of every question.
+    `asked` are the questions [program], and the scene and the answer of every question [question].
     """
-    result = torch.empty(len(columns), dtype=torch.bool, device=columns.device)
-    _launch(tables, columns, (questions, scenes, answers), result, unique, constants, judges=True)
-    return result
+    return _launched(tables, columns, asked, torch.bool, constants)
 
 
-def _launch(
+def _launched(
     tables: Tables,
     columns: Tensor,
     asked: tuple[Tensor, Tensor, Tensor],
-    result: Tensor,
-    unique: tuple[int, int],
+    dtype: torch.dtype,
     constants: dict[str, int],
-    judges: bool,
-) -> None:
+) -> Tensor:
     programs, time = columns.shape
+    result = torch.empty(programs, dtype=dtype, device=columns.device)
     if not programs:
-        return
+        return result
     # As many rows up and down from the bottom as a program has modules: none gets past the ends.
     stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
     with torch.cuda.device_of(columns):
         _execute[triton.cdiv(programs, BLOCK),](
             columns.contiguous(),
-            *(each.contiguous() for each in asked),
-            *(table.contiguous() for table in tables),
+            *(each.contiguous() for each in (*asked, *tables)),
             stack,
             result,
             programs,
             time,
-            *unique,
             **constants,
-            JUDGES=judges,
+            JUDGES=dtype == torch.bool,
             B=BLOCK,
             num_warps=BLOCK // 32,
         )
+    return result

@@ -18,13 +18,9 @@ BYTES_A_UNIT = 544
 def fits(hidden: int, device: torch.device) -> bool:
     """Whether hidden states are whole tiles, and those fit into the shared memory of a GPU."""
     whole = PLACES <= hidden <= LARGEST and hidden & (hidden - 1) == 0
-    return whole and BYTES_A_UNIT * hidden <= shared_memory(device)
-
-
-def shared_memory(device: torch.device) -> int:
-    """Bytes that the threads of one program can share."""
     properties = torch.cuda.get_device_properties(device)
-    return int(getattr(properties, "shared_memory_per_block_optin", properties.shared_memory_per_block))
+    shared = getattr(properties, "shared_memory_per_block_optin", properties.shared_memory_per_block)
+    return whole and BYTES_A_UNIT * hidden <= int(shared)
 
 
 @triton.jit

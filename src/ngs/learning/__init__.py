@@ -4,8 +4,7 @@ Read first: `methods.py`, every way to learn as a short function of a distributi
 `loop.py`.
 
     methods.py      supervised, posterior, k-best, 1-BS, m-BS, REINFORCE and MAPO, each once
-    loss.py         Loss: what a method gives for a batch
-    loop.py         Trainer, Lesson, Settings, Step: batches, gradients, averages, checkpoints
+    loop.py         Trainer, Lesson, Settings, Step, Loss: batches, gradients, averages, checkpoints
     fit.py          fit and score: train or measure a network of your own in one call
     examples.py     Examples: inputs, answers and what is known; batches cut from them
     mixture.py      two kinds of examples in equal shares

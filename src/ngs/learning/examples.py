@@ -132,19 +132,9 @@ class Examples:
         view: Callable[[Tensor], Tensor] = as_stored,
     ) -> Examples:
         """Examples from one tensor [time, ...] for each; `labels` are symbol ids of the grammar."""
-        pool = concatenated(inputs)
-        lengths = [len(each) for each in inputs]
-        where = padded(np.arange(len(pool)), lengths)
-        if labels is None:
-            return cls.pooled(pool, where, tuple(answers), view=view)
-        for number, (given, length) in enumerate(zip(labels, lengths, strict=False)):
-            if len(given) != length:
-                raise ShapeError(
-                    f"example {number} has {len(given)} labels for {length} inputs; give one for each"
-                )
-        if len(labels) != len(lengths):
-            raise ShapeError(f"{len(labels)} of {len(lengths)} examples have labels; label all or none")
-        return cls.pooled(pool, where, tuple(answers), padded(as_symbol_ids(labels), lengths), view)
+        pool, lengths = concatenated(inputs), [len(each) for each in inputs]
+        known = None if labels is None else _label_table(labels, lengths)
+        return cls.pooled(pool, padded(np.arange(len(pool)), lengths), tuple(answers), known, view)
 
     @classmethod
     def whole(
@@ -168,7 +158,7 @@ class Examples:
                 f"the inputs differ in more than their first size ({shapes}); bring all to one size"
             )
         stacked = Stacked(pad_sequence(list(inputs), batch_first=True, padding_value=PAD))
-        known = None if labels is None else padded(as_symbol_ids(labels), [len(each) for each in labels])
+        known = None if labels is None else _label_table(labels, lengths)
         return cls(stacked, tuple(answers), Given(lengths=torch.tensor(lengths)), known)
 
     @classmethod
@@ -186,14 +176,10 @@ class Examples:
 
     def __post_init__(self) -> None:
         if self.labels is not None:
-            shape = list(self.labels.shape)
-            if isinstance(self.inputs, Pool) and shape != list(self.inputs.where.shape):
-                raise ShapeError(
-                    f"the labels are {shape}, the examples {list(self.inputs.where.shape)}; "
-                    f"give one label for each input"
-                )
-            if shape[0] != len(self):
-                raise ShapeError(f"the labels are {shape} for {len(self)} examples; give each a row")
+            shape, pool = list(self.labels.shape), self.inputs
+            needed = list(pool.where.shape) if isinstance(pool, Pool) else [len(self), *shape[1:]]
+            if shape != needed:
+                raise ShapeError(f"the labels are {shape}, not {needed}; give each symbol of an example one")
         check_answers(self.answers, len(self))
 
     def __len__(self) -> int:
@@ -314,14 +300,22 @@ def concatenated(inputs: Sequence[Tensor]) -> Tensor:
     return torch.cat(list(inputs))
 
 
-def as_symbol_ids(labels: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """The labels of all examples one after another."""
+def _label_table(labels: Sequence[Sequence[int]], lengths: Sequence[int]) -> Tensor:
+    """[example, time]: symbol ids, PAD after each end."""
+    if len(labels) != len(lengths):
+        raise ShapeError(f"{len(labels)} of {len(lengths)} examples have labels; label all or none")
+    for number, (given, length) in enumerate(zip(labels, lengths, strict=True)):
+        if len(given) != length:
+            raise ShapeError(
+                f"example {number} has {len(given)} labels for {length} symbols; give one for each"
+            )
     try:
-        return np.array([index(symbol) for each in labels for symbol in each], dtype=np.int64)
+        flat = np.array([index(symbol) for each in labels for symbol in each], dtype=np.int64)
     except TypeError:
         raise ShapeError(
             f"the labels of the first example are {labels[0]!r}; give symbol ids: grammar.encode(sentence)"
         ) from None
+    return padded(flat, lengths)
 
 
 def padded(flat: NDArray[np.int64], lengths: Sequence[int]) -> Tensor:

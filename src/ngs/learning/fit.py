@@ -64,7 +64,12 @@ def fit(
     if settings is not None and not isinstance(settings, Settings):
         raise NGSError(f"the settings are {settings!r}; give ngs.Settings(...)")
     check_labels(grammar, examples)
-    _refuse_other_inputs(examples)
+    if not isinstance(examples.inputs, Pool):
+        raise NGSError(
+            f"the inputs are {type(examples.inputs).__name__}, and fit reads symbols one by one; for a "
+            f"network that writes sentences make an ngs.Task, or give ngs.Trainer an ngs.Lesson with "
+            f"ngs.methods.Objective(method(examples), reasoner, generator)"
+        )
     settings = Settings() if settings is None else settings
     accelerator = Accelerator()
     device = accelerator.device
@@ -153,15 +158,6 @@ def check_labels(grammar: Grammar, examples: Examples) -> None:
         raise ShapeError(
             f"the labels are {lowest} to {highest}; the grammar's {len(grammar.symbols)} symbols are 0 "
             f"to {len(grammar.symbols) - 1}, and {PAD} comes after the end"
-        )
-
-
-def _refuse_other_inputs(examples: Examples) -> None:
-    if not isinstance(examples.inputs, Pool):
-        raise NGSError(
-            f"the inputs are {type(examples.inputs).__name__}, and fit reads symbols one by one; for a "
-            f"network that writes sentences make an ngs.Task, or give ngs.Trainer an ngs.Lesson with "
-            f"ngs.methods.Objective(method(examples), reasoner, generator)"
         )
 
 

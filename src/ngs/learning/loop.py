@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
 from math import inf
 from typing import Any, Protocol
 
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from ngs.errors import DataError, NGSError
-from ngs.learning.loss import Loss
+from ngs.errors import DataError, NGSError, check_setting
 from ngs.learning.schedule import Schedule, one_cycle
 from ngs.processes import broadcast_from_first, means_over_processes, own_seed, own_state, states_of_all
 
@@ -46,24 +45,24 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise NGSError(f"the batch size is {self.batch_size}; it must be at least 1")
-        if not callable(self.schedule):
-            raise NGSError(
-                f"the schedule is {self.schedule!r}; give a function such as ngs.learning.schedule.one_cycle"
-            )
-        if not 0 < self.learning_rate < inf:
-            raise NGSError(f"the learning rate is {self.learning_rate}; it must be positive and finite")
-        if not 0 <= self.weight_decay < inf:
-            raise NGSError(f"the weight decay is {self.weight_decay}; it must be 0 or more")
-        if not 0 <= self.averaging < 1:
-            raise NGSError(f"averaging is {self.averaging}; it must be in [0, 1)")
-        if not 0 <= self.clipping < inf:
-            raise NGSError(f"clipping is {self.clipping}; it must be 0 or more")
-        if self.precision not in (torch.float32, torch.bfloat16):
-            raise NGSError(f"the precision is {self.precision}; give torch.float32 or torch.bfloat16")
-        if self.seed < 0:
-            raise NGSError(f"the seed is {self.seed}; it must be 0 or more")
+        rate, decay, precisions = self.learning_rate, self.weight_decay, (torch.float32, torch.bfloat16)
+        example = "a function such as ngs.learning.schedule.one_cycle"
+        check_setting("the batch size", self.batch_size, self.batch_size >= 1, "at least 1")
+        check_setting("the schedule", self.schedule, callable(self.schedule), example)
+        check_setting("the learning rate", rate, 0 < rate < inf, "positive and finite")
+        check_setting("the weight decay", decay, 0 <= decay < inf, "0 or more")
+        check_setting("averaging", self.averaging, 0 <= self.averaging < 1, "in [0, 1)")
+        check_setting("clipping", self.clipping, 0 <= self.clipping < inf, "0 or more")
+        check_setting("the precision", self.precision, self.precision in precisions, f"one of {precisions}")
+        check_setting("the seed", self.seed, self.seed >= 0, "0 or more")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The number to make smaller, and what else a step found out, as scalars for the record."""
+
+    value: Tensor
+    measures: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 class Batch(Protocol):
@@ -99,10 +98,8 @@ class Lesson:
     ask_every: int = 20
 
     def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise NGSError(f"{self.name}: {self.steps} steps; it must be 0 or more")
-        if self.ask_every < 1:
-            raise NGSError(f"{self.name}: asked every {self.ask_every} steps; it must be at least 1")
+        check_setting(f"{self.name}: steps", self.steps, self.steps >= 0, "0 or more")
+        check_setting(f"{self.name}: ask_every", self.ask_every, self.ask_every >= 1, "at least 1")
         if self.steps and not len(self.examples):
             raise NGSError(f"{self.name}: there are no examples to learn from; give at least one")
 
@@ -128,12 +125,10 @@ def batch_taken(batch_size: int, examples: int, processes: int = 1) -> int:
 class Order:
     """Which examples each step sees: every epoch a new order, told by seed and epoch alone.
 
-    The position in it is the number of the step, so there is nothing else to keep for a resumed run. Every
-    batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and the network
-    meets few different numbers of inputs, for each of which a GPU library prepares itself anew. What is left
-    at the end of an epoch, less than a batch, is dropped: no example is in a batch twice. A batch is a
-    multiple of the processes that share it. It may begin with the longest: kernels that take some rows from
-    the first symbol to the last then end with them, where one long row would have kept short ones waiting.
+    Every batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and few
+    different numbers of inputs, for each of which a GPU library prepares itself anew. What is left at the end
+    of an epoch, less than a batch, is dropped. A batch is a multiple of the processes that share it. It may
+    begin with the longest: a kernel then takes long rows together, and no short one waits for them.
     """
 
     def __init__(
@@ -208,17 +203,13 @@ class Trainer:
             fused=device.type == "cuda",
         )
         self.network, self.optimizer = self.accelerator.prepare(network, adam)
-        self.average = (
-            AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(settings.averaging), use_buffers=True)  # type: ignore[no-untyped-call]
-            if settings.averaging
-            else None
-        )
-        if self.average is not None:
+        self.average: AveragedModel | None = None
+        if settings.averaging:
+            moving = get_ema_multi_avg_fn(settings.averaging)  # type: ignore[no-untyped-call]
+            self.average = AveragedModel(network, multi_avg_fn=moving, use_buffers=True)
             for module in self.average.modules():
-                if isinstance(
-                    module, nn.RNNBase
-                ):  # a copy's weights lie apart; cuDNN wants them side by side
-                    module.flatten_parameters()
+                if isinstance(module, nn.RNNBase):
+                    module.flatten_parameters()  # a copy's weights lie apart; cuDNN wants them side by side
         # Each process changes its own examples in its own way; dropout uses the global numbers.
         self.generator = torch.Generator(device).manual_seed(own_seed(settings.seed, "augmentation"))
         torch.manual_seed(own_seed(settings.seed, "dropout"))
@@ -275,9 +266,11 @@ class Trainer:
 
     def _learn(self, lesson: Lesson, batch: Batch, rate: float) -> dict[str, Tensor]:
         """One step of the optimizer; the loss, and what else was measured."""
+        device = self.accelerator.device
         inputs = batch.inputs if self.augment is None else self.augment(batch.inputs, self.generator)
         self.network.train()
-        with self._autocast():
+        precision = self.settings.precision
+        with torch.autocast(device.type, precision, enabled=precision != torch.float32):
             output = self.network(inputs)
         loss: Loss = lesson.objective(output, batch)
         self.optimizer.zero_grad()
@@ -293,76 +286,67 @@ class Trainer:
         value = loss.value.detach() + sum(0 * part.detach().float().sum() for part in _tensors(output))
         return {"loss": value, **loss.measures}
 
-    def _autocast(self) -> Any:
-        if self.settings.precision == torch.float32:
-            return nullcontext()
-        return torch.autocast(self.accelerator.device.type, self.settings.precision)
-
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the next step depends on: tensors, and where we are.
 
         With several processes each must ask, and what one of them gets is for all.
         """
-        tensors = {f"network.{name}": t for name, t in self._own_network.state_dict().items()}
-        if self.average is not None:
-            tensors |= {f"average.{name}": t for name, t in self.average.state_dict().items()}
+        tensors: dict[str, Tensor] = self._modules().state_dict()
         for number, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(t) for name, t in slots.items()}
-        for number, lesson in enumerate(self.lessons):
-            tensors |= {f"objective.{number}.{name}": t for name, t in lesson.objective.state_dict().items()}
         tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}  # not what comes next
         device = self.accelerator.device
-        for number, generator in self._generators():
-            tensors[f"draws.{number}"] = states_of_all(generator.get_state(), generator.device)
-        tensors["generator"] = states_of_all(self.generator.get_state(), device)
-        tensors["random"] = states_of_all(torch.get_rng_state(), device)
-        if device.type == "cuda":
-            tensors["random_cuda"] = states_of_all(torch.cuda.get_rng_state(device), device)
+        tensors |= {name: states_of_all(get(), device) for name, (get, _) in self._random_numbers()}
         place = {"lesson": self.lesson, "lesson_step": self.lesson_step, "steps_done": self.steps_done}
         return tensors, {**place, "device": device.type}
 
     def restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
         """Go back to where `state` was taken; a DataError where it does not fit this training."""
-
-        def part(prefix: str) -> dict[str, Tensor]:
-            return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
         self._check_fit(tensors, place)
+        modules = self._modules()
         try:
-            self._own_network.load_state_dict(part("network."))
-            if self.average is not None:
-                self.average.load_state_dict(part("average."))
+            modules.load_state_dict({name: tensors[name] for name in modules.state_dict()})
         except RuntimeError as error:
             raise DataError(f"the checkpoint is of another network: {error}") from None
-        parameters = [each for group in self.optimizer.param_groups for each in group["params"]]
-        slots: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in part("optimizer.").items():
-            index, _, slot = name.partition(".")
-            parameter = parameters[int(index)]
-            # In the layout of the parameter, which a file does not keep and fused optimizers insist on.
-            kept = (
-                torch.empty_like(parameter) if tensor.shape == parameter.shape else torch.empty_like(tensor)
-            )
-            slots.setdefault(int(index), {})[slot] = kept.copy_(tensor)
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
+        self._restore_optimizer(tensors)
         self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]
         self.steps_done = place["steps_done"]
-        for number, lesson in enumerate(self.lessons):
-            lesson.objective.load_state_dict(part(f"objective.{number}."))
-        for number, generator in self._generators():
-            generator.set_state(own_state(tensors[f"draws.{number}"]))
-        self.generator.set_state(own_state(tensors["generator"]))
-        torch.set_rng_state(own_state(tensors["random"]))
-        if self.accelerator.device.type == "cuda":
-            torch.cuda.set_rng_state(own_state(tensors["random_cuda"]), self.accelerator.device)
+        for name, (_, set_state) in self._random_numbers():
+            set_state(own_state(tensors[name]))
 
-    def _generators(self) -> Iterator[tuple[int, torch.Generator]]:
-        """The random numbers of each objective that draws any."""
+    def _modules(self) -> nn.ModuleDict:
+        """The network, its average and the objectives, under the names that they have in a checkpoint."""
+        objectives = nn.ModuleList([lesson.objective for lesson in self.lessons])
+        average = {} if self.average is None else {"average": self.average}
+        return nn.ModuleDict({"network": self._own_network, **average, "objective": objectives})
+
+    def _restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
+        parameters = [each for group in self.optimizer.param_groups for each in group["params"]]
+        slots: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer."):
+                _, number, slot = name.split(".")
+                # In the layout of the parameter, which a file does not keep and fused optimizers insist on.
+                parameter = parameters[int(number)]
+                like = parameter if tensor.shape == parameter.shape else tensor
+                slots.setdefault(int(number), {})[slot] = torch.empty_like(like).copy_(tensor)
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
+
+    def _random_numbers(
+        self,
+    ) -> Iterator[tuple[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]]:
+        """How to get and to set the state of everything that draws, by its name in a checkpoint."""
         for number, lesson in enumerate(self.lessons):
             generator = getattr(lesson.objective, "generator", None)
             if generator is not None:
-                yield number, generator
+                yield f"draws.{number}", (generator.get_state, generator.set_state)
+        yield "generator", (self.generator.get_state, self.generator.set_state)
+        yield "random", (torch.get_rng_state, torch.set_rng_state)
+        device = self.accelerator.device
+        if device.type == "cuda":
+            get, set_state = torch.cuda.get_rng_state, torch.cuda.set_rng_state
+            yield "random_cuda", (partial(get, device), partial(set_state, device=device))
 
     def _check_fit(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
         """Before anything is changed. The optimizer has nothing to compare before its first step."""

@@ -22,9 +22,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ngs.errors import NGSError
+from ngs.errors import NGSError, check_setting
 from ngs.grammar.padding import PAD
-from ngs.learning.loss import Loss
+from ngs.learning.loop import Loss
 from ngs.parsing.distribution import Distribution
 from ngs.processes import mean_over_processes
 from ngs.search.back_search import ChainSettings, Corrections, back_search, sample_corrections
@@ -114,8 +114,7 @@ class KBest(Method):
 
     def __init__(self, k: int = 1) -> None:
         super().__init__()
-        if k < 1:
-            raise NGSError(f"k is {k}; learn from at least one sentence")
+        check_setting("k", k, k >= 1, "at least one sentence")
         self.k = k
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
@@ -161,14 +160,11 @@ class MultiStep(Method):
 class Baseline(nn.Module):
     """b = decay * b + (1 - decay) * mean reward: what a reward has to beat."""
 
-    value: Tensor
-
     def __init__(self, decay: float, device: torch.device) -> None:
         super().__init__()
-        if not 0 <= decay < 1:
-            raise NGSError(f"the baseline's decay is {decay}; it must be in [0, 1)")
+        check_setting("the baseline's decay", decay, 0 <= decay < 1, "in [0, 1)")
         self.decay = decay
-        self.register_buffer("value", torch.zeros((), device=device))
+        self.value = nn.Buffer(torch.zeros((), device=device))
 
     def advantage(self, rewards: Tensor) -> Tensor:
         """r - b, with b of the steps before, which do not depend on this sample; then b moves on."""
@@ -188,8 +184,7 @@ class Reinforce(Method):
 
     def __init__(self, device: torch.device, decay: float = 0.99, samples: int = 1) -> None:
         super().__init__()
-        if samples < 1:
-            raise NGSError(f"{samples} samples; draw at least one")
+        check_setting("samples", samples, samples >= 1, "at least 1")
         self.samples, self.baseline = samples, Baseline(decay, device)
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
@@ -219,8 +214,7 @@ class Mapo(Method):
 
     def __init__(self, memory: Memory, decay: float = 0.99, clip: float = 0.1) -> None:
         super().__init__()
-        if not 0 <= clip <= 1:
-            raise NGSError(f"the memory weight is clipped to {clip}; it must be in [0, 1]")
+        check_setting("clip", clip, 0 <= clip <= 1, "in [0, 1]")
         self.clip, self.memory, self.baseline = clip, memory, Baseline(decay, memory.stored.device)
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -52,16 +53,9 @@ class Score:
         return None if self.symbols_right is None else self.symbols_right / max(self.symbols, 1)
 
     def __add__(self, other: Score) -> Score:
-        def both(a: int | None, b: int | None) -> int | None:
-            return None if a is None or b is None else a + b
-
-        return Score(
-            self.examples + other.examples,
-            self.symbols + other.symbols,
-            self.answers_right + other.answers_right,
-            both(self.sentences_right, other.sentences_right),
-            both(self.symbols_right, other.symbols_right),
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        sums: list[Any] = [None if None in pair else sum(pair) for pair in pairs]
+        return Score(*sums)
 
     def as_facts(self, names: Sequence[str] = SHARES) -> dict[str, float | int | None]:
         """For JSON: how many examples, and by name the shares of right answers, sentences and symbols."""
@@ -79,8 +73,7 @@ class Scores:
 
     @property
     def total(self) -> Score:
-        scores = list(self.by_length.values())
-        return sum(scores[1:], scores[0])
+        return sum(self.by_length.values(), Score(0, 0, 0, 0, 0))
 
     @property
     def accuracy(self) -> float:

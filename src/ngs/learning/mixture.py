@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,20 +29,19 @@ class Mixed:
                 f"{self.first} of {len(self.examples)} examples are of the first kind; give some of both"
             )
 
-    @property
-    def half(self) -> int:
-        return max(self.first, len(self.examples) - self.first)
+    @cached_property
+    def shown(self) -> NDArray[np.int64]:
+        """The examples of an epoch: first all of the one kind, then all of the other."""
+        kinds = np.split(np.arange(len(self.examples)), [self.first])
+        return np.concatenate([np.resize(kind, max(map(len, kinds))) for kind in kinds])
 
     def __len__(self) -> int:
-        return 2 * self.half
+        return len(self.shown)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """The kind in place of a length: `Order` gives every batch its share of each."""
-        return np.repeat(np.arange(2), self.half)
+        return np.repeat(np.arange(2), len(self) // 2)
 
     def batch(self, numbers: NDArray[np.int64]) -> Batch:
-        others = len(self.examples) - self.first
-        of_first = numbers % self.first
-        of_others = self.first + (numbers - self.half) % others
-        return self.examples.batch(np.where(numbers < self.half, of_first, of_others))
+        return self.examples.batch(self.shown[numbers])

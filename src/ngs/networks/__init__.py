@@ -5,9 +5,7 @@ sequences.
 
     lenet.py            small convolutional networks for images of single symbols
     augmentation.py     random affine and elastic changes of such images
-    pointer.py          the pointer network, an encoder and a decoder with attention
-    sequence.py         from words to symbols: the pointer network with nothing to copy
-    pointer_kernels.py  its decoder by GPU kernels, where there are any
+    pointer.py          the pointer network, an encoder and a decoder with attention; SequenceNetwork
 
 Losses belong to `learning`. A network that only one task can use lies with the task.
 """

@@ -13,7 +13,7 @@ state, m_w the encoder's at word w. The last term, the copy score, is ours: look
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import ngs.kernels
 from ngs.gpu import products_are_rounded
-from ngs.grammar.constraint import Constraint, Given
+from ngs.grammar.constraint import Constraint, Counting, Given, KernelRule
 from ngs.grammar.padding import PAD
 
 if TYPE_CHECKING:
-    from ngs.networks.pointer_kernels import PointerKernels
-
+    from ngs.kernels.decoder import Decoder
 
 Recurrent = tuple[Tensor, Tensor]
 """The state of an LSTM: twice [layer, row, hidden]."""
@@ -59,48 +58,53 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What the decoder looks back at, for each of some rows."""
+class Encoded:
+    """Texts as the network has read them: the decoder of a distribution over programs, for some rows."""
 
     keys: Tensor
-    """[row, word, hidden]"""
     values: Tensor
     """[row, word, hidden]"""
     padding: Tensor
     """bool [row, word]"""
     keywords: Tensor
     """[row, word, module]"""
-
-    def select(self, rows: Tensor) -> Memory:
-        return Memory(self.keys[rows], self.values[rows], self.padding[rows], self.keywords[rows])
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """Questions as the network has read them: the decoder of a distribution over programs."""
-
-    memory: Memory
     state: Recurrent
     """of the LSTM that writes"""
     reader: PointerNetwork
     """who has read them"""
 
     def select(self, rows: Tensor) -> Encoded:
-        return replace(self, memory=self.memory.select(rows), state=of_rows(self.state, rows))
+        states, cells = (part[:, rows].contiguous() for part in self.state)
+        words = (self.keys, self.values, self.padding, self.keywords)
+        keys, values, padding, keywords = (part[rows] for part in words)
+        return Encoded(keys, values, padding, keywords, (states, cells), self.reader)
 
     def follow(self, before: Tensor) -> tuple[Tensor, Encoded]:
-        """Scores of the next module [row, time, module] after each of `before` [row, time], and what follows.
-
-        PAD in `before` stands for the beginning.
-        """
-        scores, state = self.reader.follow(self.memory, self.state, before)
+        """As `PointerNetwork.follow`: scores, and the decoder of what follows."""
+        scores, state = self.reader.follow(self, before)
         return scores, replace(self, state=state)
 
-    def accelerated(self, constraint: Constraint[Any], given: Given) -> PointerKernels | None:
-        """The same on a GPU in one launch; None where there is no kernel for it."""
-        from ngs.networks.pointer_kernels import pointer_kernels
+    def accelerated(self, constraint: Constraint[Any], given: Given) -> Decoder | None:
+        """The same on a GPU, a whole sentence in one launch; None where there is no kernel for it.
 
-        return pointer_kernels(self, constraint, given)
+        It rounds products, and knows neither dropout nor gradients. Weights are those of this moment.
+        """
+        rule = constraint.rule() if isinstance(constraint, Counting) else None
+        if rule is None or given.multiset is None or not self._has_kernel():
+            return None
+        return kernel_decoder(self, given.multiset, rule)
+
+    def _has_kernel(self) -> bool:
+        """Whether a kernel can decode: in single precision with rounded products, and without dropout."""
+        network, keys = self.reader, self.keys
+        single = keys.dtype == network.key.weight.dtype == torch.float32
+        drops = network.training and network.dropout.p > 0
+        there = keys.device.type in ngs.kernels.DEVICES["decoder"]
+        if drops or not (single and there and products_are_rounded()):
+            return False
+        from ngs.kernels.tiles import fits
+
+        return fits(network.decoder.hidden_size, keys.device)
 
 
 class PointerNetwork(nn.Module):
@@ -135,35 +139,99 @@ class PointerNetwork(nn.Module):
         values, state = recurrent_to_ends(self.encoder, embedded, padding)
         # Mixed precision ends here: the decoder is called later, with weights as they are.
         own = self.key.weight.dtype
-        memory = Memory(self.key(values).to(own), values.to(own), padding, asked.keywords)
-        return Encoded(memory, (state[0].to(own), state[1].to(own)), self)
+        states, cells = (part.to(own) for part in state)
+        keys, values = self.key(values).to(own), values.to(own)
+        return Encoded(keys, values, padding, asked.keywords, (states, cells), self)
 
-    def follow(self, memory: Memory, state: Recurrent, before: Tensor) -> tuple[Tensor, Recurrent]:
+    def follow(self, read: Encoded, before: Tensor) -> tuple[Tensor, Recurrent]:
         """Scores of the next module [row, time, module] after each of `before` [row, time].
 
-        PAD in `before` stands for the beginning. `memory` and `state` have one row for each of `before`.
+        PAD in `before` stands for the beginning.
         """
         inputs = self.module_embedding(torch.where(before == PAD, self.beginning, before))
-        hidden, state = recurrent(self.decoder, self.dropout(inputs), state)
-        attention = hidden @ memory.keys.transpose(1, 2)
-        attention = attention.masked_fill(memory.padding[:, None], -torch.inf).softmax(-1)
-        context = attention @ memory.values
+        hidden, state = recurrent(self.decoder, self.dropout(inputs), read.state)
+        attention = hidden @ read.keys.transpose(1, 2)
+        attention = attention.masked_fill(read.padding[:, None], -torch.inf).softmax(-1)
+        context = attention @ read.values
         combined = torch.tanh(self.combine(self.dropout(torch.cat([hidden, context], -1))))
         scores: Tensor = self.score(combined)
         if self.copy_gain is not None:
-            scores = scores + self.copy_gain * (attention @ memory.keywords)
+            scores = scores + self.copy_gain * (attention @ read.keywords)
         return scores, state
 
 
-def of_rows(state: Recurrent, rows: Tensor) -> Recurrent:
-    """The recurrent states of some rows."""
-    return state[0][:, rows].contiguous(), state[1][:, rows].contiguous()
+class SequenceNetwork(nn.Module):
+    """Reads words, and gives the decoder that writes symbols: two LSTMs with attention (Luong et al. 2015).
+
+    Inputs are word numbers [example, word] from 0 to `words` - 1, with `ngs.PAD` after the end.
+
+    >>> import torch, ngs
+    >>> grammar = ngs.arithmetic_grammar()
+    >>> network = SequenceNetwork(words=5, symbols=len(grammar.symbols))
+    >>> decoder = network(torch.tensor([[4, 0, 2], [1, ngs.PAD, ngs.PAD]]))
+    >>> scores, _ = decoder.follow(torch.tensor([[ngs.PAD], [ngs.PAD]]))
+    >>> scores.shape  # of the first symbol
+    torch.Size([2, 1, 14])
+    """
+
+    def __init__(
+        self, words: int, symbols: int, *, size: Size = SIZES["small"], dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.network = PointerNetwork(words, symbols, size=size, copies=False, dropout=dropout)
+
+    def forward(self, words: Tensor) -> Encoded:
+        nothing_named = words.new_zeros((*words.shape, self.network.beginning)).float()
+        read: Encoded = self.network(Asked(words, nothing_named))
+        return read
+
+
+@torch.no_grad()
+def kernel_decoder(
+    encoded: Encoded, multiset: Tensor, rule: KernelRule, dtype: torch.dtype = torch.float16
+) -> Decoder:
+    """What a network has read, as the kernel takes it.
+
+    Products are made of numbers of this `dtype`: half precision has as many digits as TF32.
+    """
+    from ngs.kernels.decoder import Decoder, Read
+
+    network = encoded.reader
+    of_input, of_own, bias_input, bias_own = zip(*network.decoder.all_weights, strict=True)
+    biases = torch.stack(bias_input) + torch.stack(bias_own)
+    read = Read(
+        first_states=encoded.state[0].contiguous(),
+        first_cells=encoded.state[1].contiguous(),
+        keys=encoded.keys.to(dtype).contiguous(),
+        values=encoded.values.to(dtype).contiguous(),
+        padding=encoded.padding.contiguous(),
+        keywords=encoded.keywords.contiguous(),
+        modules=multiset.contiguous(),
+        inputs=torch.addmm(biases[0], network.module_embedding.weight, of_input[0].T),
+        of_below=_turned(of_input[1:] or of_own[:1], dtype),  # a single layer has none below it
+        of_own=_turned(of_own, dtype),
+        biases=biases[1:],
+        combine=_turned([network.combine.weight], dtype)[0],
+        combine_bias=network.combine.bias,
+        score=network.score.weight.to(dtype),
+        score_bias=network.score.bias,
+        gain=network.score.bias if network.copy_gain is None else network.copy_gain,
+        facts=rule.facts,
+    )
+    rows = torch.arange(len(multiset), device=multiset.device)
+    return Decoder(read, rows, rule.function, copies=network.copy_gain is not None)
+
+
+def _turned(weights: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
+    """[weight, input, output], of weights [output, input]: what is added up lies side by side."""
+    return torch.stack([weight.T for weight in weights]).to(dtype)
 
 
 def recurrent(lstm: nn.LSTM, inputs: Tensor, state: Recurrent) -> tuple[Tensor, Recurrent]:
     """Outputs [row, time, hidden] and the last state, from `inputs` [row, time, number] and the first."""
     if _by_kernels(lstm, inputs):
-        return _in_layers(lstm, inputs, state, None)
+        everywhere = torch.full((len(inputs),), inputs.shape[1], device=inputs.device)
+        return _in_layers(lstm, inputs, state, everywhere)
     outputs, state = lstm(inputs, state)
     return outputs, state
 
@@ -183,20 +251,16 @@ def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[T
 
 
 def _by_kernels(lstm: nn.LSTM, inputs: Tensor) -> bool:
-    if inputs.device.type not in ngs.kernels.DEVICES["lstm"]:
-        return False
-    if inputs.dtype != torch.float32 or inputs.dim() != 3:
-        return False
-    if torch.is_autocast_enabled("cuda") or not inputs.shape[1]:
+    there = inputs.device.type in ngs.kernels.DEVICES["lstm"]
+    single = inputs.dtype == torch.float32 and not torch.is_autocast_enabled("cuda")
+    if not (there and single and inputs.dim() == 3 and inputs.shape[1]):
         return False
     from ngs.kernels.lstm import takes
 
     return takes(lstm)
 
 
-def _in_layers(
-    lstm: nn.LSTM, inputs: Tensor, state: Recurrent, counts: Tensor | None
-) -> tuple[Tensor, Recurrent]:
+def _in_layers(lstm: nn.LSTM, inputs: Tensor, state: Recurrent, counts: Tensor) -> tuple[Tensor, Recurrent]:
     from ngs.kernels.lstm import Layer
 
     outputs, rounded = inputs.transpose(0, 1), products_are_rounded()

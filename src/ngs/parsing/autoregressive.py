@@ -163,7 +163,8 @@ class _Writing:
         gained = log_p.gather(1, symbols.clamp(min=0)[:, None])[:, 0]
         self.log_p = self.log_p + gained.masked_fill(symbols == PAD, 0.0)
         self._written = [*self._written, symbols]
-        self._state, self._legal = self._constraint.step(self._state, symbols)
+        self._state = self._constraint.advance(self._state, symbols)
+        self._legal = self._constraint.mask(self._state)
 
 
 def log_softmax_among(scores: Tensor, legal: Tensor) -> Tensor:

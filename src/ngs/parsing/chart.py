@@ -65,30 +65,6 @@ def winner_share(scores: Tensor, best: Tensor, edges: Edges) -> Tensor:
     return (winner == _numbers(scores)).to(scores.dtype)
 
 
-Noise = Callable[[Tensor], Tensor]
-"""Standard exponential numbers for scores, in their shape."""
-
-
-def exponential(generator: torch.Generator | None) -> Noise:
-    """Drawn where the generator is, so that it need not be on the device of the scores."""
-
-    def noise(scores: Tensor) -> Tensor:
-        device = scores.device if generator is None else generator.device
-        return torch.empty_like(scores, device=device).exponential_(generator=generator).to(scores.device)
-
-    return noise
-
-
-def drawn_share(noise: Noise) -> Callable[[Tensor, Tensor, Edges], Tensor]:
-    """One for an edge drawn from p(edge | segment), by adding Gumbel noise and taking the winner."""
-
-    def share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
-        noisy = scores - noise(scores).log()
-        return winner_share(noisy, segment_max(noisy, edges), edges)
-
-    return share
-
-
 def _numbers(scores: Tensor) -> Tensor:
     """0, 1, 2, ... down the first dimension, to be compared with edges."""
     return torch.arange(len(scores), device=scores.device).view(-1, *[1] * (scores.dim() - 1))
@@ -105,9 +81,19 @@ MAX = Semiring(segment_max, winner_share)
 """Totals: log-probability of the best derivation. Shares: that derivation, as zeros and ones."""
 
 
-def drawing(noise: Noise) -> Semiring:
-    """Totals as LOG. Shares: one derivation drawn from the posterior, as zeros and ones."""
-    return Semiring(segment_logsumexp, drawn_share(noise))
+def drawing(*noise: Tensor) -> Semiring:
+    """Totals as LOG. Shares: one derivation drawn from the posterior, as zeros and ones.
+
+    An edge is drawn from p(edge | segment) by adding Gumbel noise and taking the winner. `noise` are standard
+    exponential numbers: for the root's edges, then for those of each level from the top.
+    """
+    parts = iter(noise)
+
+    def share(scores: Tensor, _: Tensor, edges: Edges) -> Tensor:
+        noisy = scores - next(parts).log()
+        return winner_share(noisy, segment_max(noisy, edges), edges)
+
+    return Semiring(segment_logsumexp, share)
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ngs.grammar.ambiguity import unambiguous
-from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
+from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import NormalForm, NormalSymbol, Step, Value, no_such_length, normal_form
+from ngs.grammar.normal_form import (
+    NormalForm,
+    NormalSymbol,
+    Step,
+    Value,
+    no_such_length,
+    normal_form,
+)
 from ngs.grammar.rules import Terminal
 from ngs.parsing.cuda_graphs import CudaGraphs
 from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
@@ -52,6 +60,13 @@ class Edges:
         sorted_left, sorted_right, sorted_out = (torch.from_numpy(x[order]) for x in (left, right, out))
         return cls(sorted_left, sorted_right, sorted_out, segments)
 
+    @classmethod
+    def of_pairs(cls, segments: Sequence[Sequence[tuple[int, int]]]) -> Edges:
+        """Edges from the pairs (left, right) of each segment."""
+        pairs = np.array([pair for segment in segments for pair in segment], dtype=np.int64).reshape(-1, 2)
+        out = np.repeat(np.arange(len(segments)), [len(segment) for segment in segments])
+        return cls.of(pairs[:, 0], pairs[:, 1], out, len(segments))
+
     def to(self, device: torch.device) -> Edges:
         if device == self.out.device:
             return self
@@ -70,15 +85,9 @@ class Edges:
         if not self.segments:
             return self  # an empty batch has no example to give them to
         count = len(self.out)
-        extra = (1 << max(count - 1, 0).bit_length()) - count
-        nothing = self.left.new_full((extra,), NOTHING)
-        last = self.out.new_full((extra,), self.segments - 1)
-        return Edges(
-            torch.cat([self.left, nothing]),
-            torch.cat([self.right, nothing]),
-            torch.cat([self.out, last]),
-            self.segments,
-        )
+        pad = partial(torch.nn.functional.pad, pad=(0, (1 << max(count - 1, 0).bit_length()) - count))
+        left, right = pad(self.left, value=NOTHING), pad(self.right, value=NOTHING)
+        return Edges(left, right, pad(self.out, value=self.segments - 1), self.segments)
 
 
 class Circuit(nn.Module):
@@ -110,19 +119,10 @@ class Circuit(nn.Module):
         inner = torch.cat([none, *(torch.stack(level.parts) for level in levels)], 1)
         self.register_buffer("inner", inner, persistent=False)
 
-    @cached_property
+    @property
     def levels(self) -> tuple[Edges, ...]:
         left, right, out = (each.split(self._counts) for each in self.inner)
         return tuple(map(Edges, left, right, out, self._segments))
-
-    def _apply(self, *args: Any, **kwargs: Any) -> Any:
-        self.__dict__.pop("levels", None)  # views of buffers that may move now
-        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
-
-    @property
-    def edges(self) -> int:
-        """How many edges the levels and the roots have."""
-        return self.inner.shape[1] + len(self.root_edges.out)
 
     @property
     def leaves(self) -> int:
@@ -190,38 +190,34 @@ def splits(form: NormalForm, cell: Cell) -> Iterator[tuple[Step, tuple[Cell, ...
 def unroll(tables: Tables) -> Circuit:
     """The circuit of `tables`: one row for each needed cell and each of its values."""
     form, longest = tables.form, tables.longest
-    width = len(form.grammar.symbols)
-    needed = cells(form, longest)
-    first_row: dict[Cell, int] = {}
-    rows = FIRST_LEAF + longest * width
-    for cell in needed:
-        first_row[cell] = rows
-        rows += len(tables.values[cell[0], cell[2]])
-
-    def row_of(cell: Cell) -> int:
-        symbol, start, _ = cell
-        if isinstance(symbol, Terminal):
-            return leaf_row(width, start, form.grammar.symbol_id(symbol.name))
-        return first_row[cell]
+    symbols = form.grammar.symbols
+    rows = FIRST_LEAF + longest * len(symbols)
+    first_row: dict[Cell, int] = {
+        (Terminal(name), position, 1): leaf_row(len(symbols), position, symbol)
+        for position in range(longest)
+        for symbol, name in enumerate(symbols)
+    }
 
     def edges_of(cell: Cell, first_out: int) -> Iterator[tuple[Indices, Indices, Indices]]:
         for number, (_, (left, *right)) in enumerate(splits(form, cell)):
             out = tables.tables[cell[0], cell[2]][number].out
-            left_rows = np.repeat(row_of(left) + np.arange(out.shape[0]), out.shape[1])
-            right_row = row_of(right[0]) if right else ONE
+            right_row = first_row[right[0]] if right else ONE
             yield (
-                left_rows,
+                np.repeat(first_row[left] + np.arange(out.shape[0]), out.shape[1]),
                 np.tile(right_row + np.arange(out.shape[1]), out.shape[0]),
                 first_out + out.ravel(),
             )
 
     levels = []
-    for length in sorted({cell[2] for cell in needed}):
-        level = [cell for cell in needed if cell[2] == length]
-        base = first_row[level[0]]
-        parts = [part for cell in level for part in edges_of(cell, first_row[cell] - base)]
-        segments = sum(len(tables.values[cell[0], length]) for cell in level)
+    for length, level in groupby(cells(form, longest), key=itemgetter(2)):
+        parts: list[tuple[Indices, Indices, Indices]] = []
+        segments = 0
+        for cell in level:
+            first_row[cell] = rows + segments
+            parts += edges_of(cell, segments)
+            segments += len(tables.values[cell[0], length])
         levels.append(_edges(parts, segments))
+        rows += segments
 
     roots: dict[int, dict[Value, int]] = {}
     parts, count = [], 0
@@ -230,56 +226,48 @@ def unroll(tables: Tables) -> Circuit:
         roots[length] = {value: count + index for value, index in values.items()}
         parts += edges_of((form.start, 0, length), count)
         count += len(values)
-    return Circuit(longest, width, levels, roots, _edges(parts, count))
+    return Circuit(longest, len(symbols), levels, roots, _edges(parts, count))
 
 
-def determinise(grammar: Grammar, longest: int, automaton: PrefixAutomaton) -> Circuit:
+def determinise(grammar: Grammar, longest: int) -> Circuit:
     """A chart with one derivation a sentence, whatever the grammar: the automaton's paths.
 
         P(q, i, 1) = { w : q accepts after w },   P(q, i, n) = { w P(q.w, i + 1, n - 1) }
 
     A sum over the derivations of an ambiguous grammar would count a sentence once for each of its trees.
     """
-    width = len(grammar.symbols)
-    levels_of: list[dict[tuple[int, int], None]] = [{} for _ in range(longest + 1)]
+    automaton, width = prefix_automaton(grammar), len(grammar.symbols)
     lengths = [n for n in range(1, longest + 1) if automaton.completes_in(automaton.start, n)]
-    agenda = [(automaton.start, 0, n) for n in lengths]
-    while agenda:
-        state, position, remaining = agenda.pop()
-        for symbol in automaton.legal_within(state, remaining) if remaining > 1 else ():
-            child = automaton.advance(state, symbol), position + 1
-            if child not in levels_of[remaining - 1]:
-                levels_of[remaining - 1][child] = None
-                agenda.append((*child, remaining - 1))
+    roots = [(automaton.start, 0, n) for n in lengths]
     row: dict[tuple[int, int, int], int] = {}
-    for remaining, states in enumerate(levels_of):
-        for state, position in states:
-            row[state, position, remaining] = FIRST_LEAF + longest * width + len(row)
 
-    def edges_of(state: int, position: int, remaining: int, out: int) -> tuple[Indices, Indices, Indices]:
-        following = automaton.legal_within(state, remaining)
-        nexts = [
-            ONE if remaining == 1 else row[automaton.advance(state, symbol), position + 1, remaining - 1]
-            for symbol in following
-        ]
-        lefts = [leaf_row(width, position, symbol) for symbol in following]
-        return np.array(lefts), np.array(nexts), np.full(len(following), out)
+    def moves(state: int, position: int, remaining: int) -> Iterator[tuple[int, tuple[int, int, int]]]:
+        for symbol in automaton.legal_within(state, remaining):
+            after = automaton.advance(state, symbol), position + 1, remaining - 1
+            yield leaf_row(width, position, symbol), after
 
-    levels = [
-        _edges([edges_of(*key, remaining, out) for out, key in enumerate(states)], len(states))
-        for remaining, states in enumerate(levels_of)
-        if states
-    ]
-    roots: dict[int, dict[Value, int]] = {length: {(): root} for root, length in enumerate(lengths)}
-    parts = [edges_of(automaton.start, 0, length, root) for root, length in enumerate(lengths)]
-    return Circuit(longest, width, levels, roots, _edges(parts, len(lengths)))
+    def edges_of(paths: Sequence[tuple[int, int, int]]) -> Edges:
+        return Edges.of_pairs(
+            [[(leaf, row.get(after, ONE)) for leaf, after in moves(*path)] for path in paths]
+        )
+
+    needed, agenda = set[tuple[int, int, int]](), [*roots]
+    for path in agenda:  # which grows on the way
+        new = {after for _, after in moves(*path) if after[2]} - needed
+        needed |= new
+        agenda += new
+    levels = []
+    for _, group in groupby(sorted(needed, key=itemgetter(2, 1, 0)), key=itemgetter(2)):
+        level = [*group]
+        levels.append(edges_of(level))
+        row |= {path: FIRST_LEAF + longest * width + len(row) + k for k, path in enumerate(level)}
+    values: dict[int, dict[Value, int]] = {length: {(): root} for root, length in enumerate(lengths)}
+    return Circuit(longest, width, levels, values, edges_of(roots))
 
 
 def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> Edges:
-    if not parts:
-        empty = np.empty(0, dtype=np.int64)
-        return Edges.of(empty, empty, empty, segments)
-    left, right, out = (np.concatenate(part) for part in zip(*parts, strict=True))
+    empty = np.empty((3, 0), dtype=np.int64)
+    left, right, out = np.concatenate([empty, *parts], axis=1)
     return Edges.of(left, right, out, segments)
 
 
@@ -294,7 +282,7 @@ def sentence_circuit(grammar: Grammar, longest: int, device: torch.device) -> Ci
     """The chart whose derivations are the sentences of up to `longest` symbols, each exactly once."""
     if all(unambiguous(grammar, length) for length in normal_form(grammar).lengths(longest)):
         return derivation_circuit(grammar, longest, device)
-    return determinise(grammar, longest, prefix_automaton(grammar)).to(device)
+    return determinise(grammar, longest).to(device)
 
 
 _CELLS = 10_000_000  # far beyond any grammar's own cells; only values need a real budget

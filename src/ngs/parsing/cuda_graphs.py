@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from threading import RLock
 
 import torch
@@ -16,41 +15,11 @@ MAX_GRAPHS = 16
 """Graphs an object keeps, the latest used: each holds its own device memory."""
 
 
-@dataclass(frozen=True)
-class CapturedFunction:
-    """The CUDA graph of a function, with the buffers it reads and writes."""
-
-    graph: torch.cuda.CUDAGraph
-    inputs: Tensors
-    outputs: Tensors
-
-    @classmethod
-    def capture(cls, function: Callable[..., Tensors], inputs: Tensors) -> CapturedFunction:
-        """Run `function` once to warm up, then capture it. It must not synchronise or draw random numbers."""
-        buffers = tuple(tensor.detach().clone() for tensor in inputs)
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            function(*buffers)  # kernels load and caches fill outside the capture
-        torch.cuda.current_stream().wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        # thread_local: another thread's allocations (a data loader pinning memory) are none of our business
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            outputs = function(*buffers)
-        return cls(graph, buffers, outputs)
-
-    def __call__(self, *inputs: Tensor) -> Tensors:
-        for buffer, tensor in zip(self.inputs, inputs, strict=True):
-            buffer.copy_(tensor)
-        self.graph.replay()
-        return tuple(output.clone() for output in self.outputs)
-
-
 class CudaGraphs:
     """The CUDA graphs of one circuit: one for each `key` and each shape and type of the inputs."""
 
     def __init__(self) -> None:
-        self._captured: OrderedDict[Hashable, CapturedFunction] = OrderedDict()
+        self._captured: OrderedDict[Hashable, Callable[..., Tensors]] = OrderedDict()
         self._lock = RLock()  # the buffers are shared: one caller at a time
 
     def __call__(self, key: Hashable, function: Callable[..., Tensors], inputs: Tensors) -> Tensors:
@@ -63,8 +32,30 @@ class CudaGraphs:
         # Not in inference mode: buffers made there could not be written outside it.
         with self._lock, torch.cuda.device(device), torch.inference_mode(False), torch.no_grad():
             if shapes not in self._captured:
-                self._captured[shapes] = CapturedFunction.capture(function, inputs)
+                self._captured[shapes] = _captured(function, inputs)
             self._captured.move_to_end(shapes)
             while len(self._captured) > MAX_GRAPHS:
                 self._captured.popitem(last=False)
             return self._captured[shapes](*inputs)
+
+
+def _captured(function: Callable[..., Tensors], inputs: Tensors) -> Callable[..., Tensors]:
+    """`function` as a CUDA graph, with buffers of its own. It must not synchronise or draw random numbers."""
+    buffers = tuple(tensor.detach().clone() for tensor in inputs)
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        function(*buffers)  # kernels load and caches fill outside the capture
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    # thread_local: another thread's allocations (a data loader pinning memory) are none of our business
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        outputs = function(*buffers)
+
+    def replay(*inputs: Tensor) -> Tensors:
+        for buffer, tensor in zip(buffers, inputs, strict=True):
+            buffer.copy_(tensor)
+        graph.replay()
+        return tuple(output.clone() for output in outputs)
+
+    return replay

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.padding import PAD
-from ngs.parsing.chart import LOG, MAX, Chart, drawing, exponential, inside, outside
+from ngs.parsing.chart import LOG, MAX, Chart, Semiring, drawing, inside, outside
 from ngs.parsing.circuit import Circuit, Edges
 
-Passes = Callable[..., tuple[Tensor, ...]]
-"""Scores, `left`, `right` and `out` of the roots and whatever else is needed -> what a chart gives."""
+Tensors = tuple[Tensor, ...]
 
 
 def log_total(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
@@ -44,40 +43,19 @@ class _LogTotal(torch.autograd.Function):
         return marginals * grad[:, None, None], None, None
 
 
-def _sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> tuple[Tensor, ...]:
+def _sums(circuit: Circuit, scores: Tensor, roots: Edges, wanted: bool) -> Tensors:
     """Totals [batch], -inf where nothing is possible, and if `wanted` marginals [batch, time, symbol]."""
 
-    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor, ...]:
-        chart = inside(circuit, scores, Edges(left, right, out, roots.segments), LOG)
+    def sums(chart: Chart) -> Tensors:
         totals = chart.totals.masked_fill(~chart.possible, -torch.inf)
         return (totals, outside(chart)) if wanted else (totals,)
 
-    return _run(circuit, (scores.shape, wanted), passes, scores, roots)
-
-
-def _run(
-    circuit: Circuit, key: Hashable, passes: Passes, scores: Tensor, roots: Edges, *noise: Tensor
-) -> tuple[Tensor, ...]:
-    """The passes of a chart, on a GPU as one CUDA graph."""
-    if not scores.is_cuda:
-        return passes(scores, roots.left, roots.right, roots.out, *noise)
-    roots = roots.padded()  # few shapes, so that few graphs are captured
-    return circuit.cuda_graphs(key, passes, (scores, roots.left, roots.right, roots.out, *noise))
-
-
-def _chosen_symbols(chart: Chart) -> Tensor:
-    """The sentence a one-hot `outside` stands for [batch, time]; PAD where nothing flows."""
-    flow = outside(chart)
-    return torch.where(flow.sum(-1) > 0, flow.argmax(-1), PAD)
+    return _run(circuit, (scores.shape, wanted), lambda *_: LOG, sums, scores, roots)
 
 
 def best_derivation(circuit: Circuit, scores: Tensor, roots: Edges) -> Tensor:
     """The best derivation under each example's root, as symbol ids [batch, time]."""
-
-    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor) -> tuple[Tensor]:
-        return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), MAX)),)
-
-    return _run(circuit, "best", passes, scores, roots)[0]
+    return _run(circuit, "best", lambda *_: MAX, _chosen_symbols, scores, roots)[0]
 
 
 def sampled_derivation(
@@ -85,13 +63,33 @@ def sampled_derivation(
 ) -> Tensor:
     """A derivation drawn from the posterior under each example's root, as symbol ids [batch, time]."""
     roots = roots.padded() if scores.is_cuda else roots
-    # Before the capture, as `outside` will ask for it: of the roots, then of the levels from the top.
+    device = scores.device if generator is None else generator.device  # which need not be that of the scores
     sizes = [(len(roots.out),), *((len(level.out), len(scores)) for level in reversed(circuit.levels))]
-    noise = [exponential(generator)(scores.new_empty(size)) for size in sizes]
+    noise = (scores.new_empty(size, device=device).exponential_(generator=generator) for size in sizes)
+    on_device = [each.to(scores.device) for each in noise]  # drawn before a CUDA graph is captured
+    return _run(circuit, "sample", drawing, _chosen_symbols, scores, roots, *on_device)[0]
 
-    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor, *noise: Tensor) -> tuple[Tensor]:
-        parts = iter(noise)
-        ring = drawing(lambda _: next(parts))
-        return (_chosen_symbols(inside(circuit, scores, Edges(left, right, out, roots.segments), ring)),)
 
-    return _run(circuit, "sample", passes, scores, roots, *noise)[0]
+def _chosen_symbols(chart: Chart) -> Tensors:
+    """The sentence a one-hot `outside` stands for [batch, time]; PAD where nothing flows."""
+    flow = outside(chart)
+    return (torch.where(flow.sum(-1) > 0, flow.argmax(-1), PAD),)
+
+
+def _run(
+    circuit: Circuit,
+    key: Hashable,
+    ring: Callable[..., Semiring],
+    result: Callable[[Chart], Tensors],
+    scores: Tensor,
+    roots: Edges,
+    *noise: Tensor,
+) -> Tensors:
+    """The `result` of a chart in the semiring that `ring` makes of the noise; on a GPU as one CUDA graph."""
+
+    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor, *noise: Tensor) -> Tensors:
+        return result(inside(circuit, scores, Edges(left, right, out, roots.segments), ring(*noise)))
+
+    if scores.is_cuda:
+        roots = roots.padded()  # few shapes, so that few graphs are captured
+    return circuit.cuda_graphs(key, passes, (scores, *roots.parts, *noise))

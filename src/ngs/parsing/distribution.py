@@ -8,11 +8,6 @@ numbers say everything:
 
 A narrower support is a distribution again. Where it is the sentences with the right answer, log_z is
 log p(y|x), and p(z | x, support) is the posterior p(z|x,y). `within` narrows the support to a list.
-
-`Independent` (independent.py) has scores for each position; its support is a language, and log_z is the log
-share of p that is grammatical. `Autoregressive` (autoregressive.py) writes one symbol after another, and only
-what the language allows, so its log_z is 0. `Listed` is p(z|x) of either within a list of sentences: `log_z`
-and `topk` only.
 """
 
 from __future__ import annotations
@@ -69,7 +64,7 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """p(z|x) within a list of candidates."""
+    """p(z|x) within a list of candidates: `log_z` and `topk` only."""
 
     p: Distribution
     candidates: Candidates

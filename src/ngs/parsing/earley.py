@@ -12,11 +12,13 @@ beside the chart, and it needs no segmentation: one symbol may cover several fra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
 import numpy as np
 import torch
@@ -26,17 +28,14 @@ from torch import Tensor
 from ngs.errors import BudgetError, ParseError, ShapeError
 from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.rules import Symbol, Terminal
+from ngs.grammar.normal_form import NormalSymbol, normal_form
+from ngs.grammar.rules import Terminal
 from ngs.grammar.tree import Sentence
-from ngs.grammar.validation import nullable
 from ngs.parsing.scores import check_normalised, check_scores
 
 Scores = Tensor | NDArray[np.floating]
 Frames = NDArray[np.float64]
 Symbols = tuple[int, ...]
-Body = tuple[Symbol, ...]
-
-WIDEST = 2_000  # states after one prefix length from which on the bound stops telling them apart
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,10 @@ def parse_aligned(grammar: Grammar, log_probs: Scores) -> Parsed:
     """
     for symbols, log_prob in sentences_by_probability(grammar, log_probs):
         return Parsed(grammar.decode(symbols), log_prob)
-    raise ParseError(_no_sentence(prefix_automaton(grammar), len(log_probs)))
+    automaton, time = prefix_automaton(grammar), len(log_probs)
+    known = " ".join(str(n) for n in range(time) if automaton.completes_in(automaton.start, n))
+    other = f"up to there it has the lengths {known}" if known else "all its sentences are longer"
+    raise _nothing(automaton, f"length {time}", [time], other)
 
 
 def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tuple[Symbols, float]]:
@@ -124,7 +126,9 @@ def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Sym
 
 def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[int, float]]:
     """h_t(state) for each t up to the last, or up to where the states are too many."""
-    layers = _layers(automaton, len(rows))
+    layers: list[Mapping[int, int]] = []
+    with suppress(BudgetError):  # those before it are kept
+        layers.extend(automaton.layers(len(rows)))
     beyond = math.fsum(map(max, rows[len(layers) - 1 :]))
     promises = [dict.fromkeys(layers[-1], beyond)]
     for t in range(len(layers) - 2, -1, -1):
@@ -138,19 +142,6 @@ def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[
         }
         promises.append(here)
     return promises[::-1]
-
-
-@lru_cache(maxsize=256)
-def _layers(automaton: PrefixAutomaton, length: int) -> tuple[frozenset[int], ...]:
-    """The states after 0, 1, ... symbols of the sentences of `length`, up to the first WIDEST or more."""
-    layers = [{automaton.start} if automaton.completes_in(automaton.start, length) else set()]
-    while len(layers) <= length and len(layers[-1]) < WIDEST:
-        remaining = length - len(layers) + 1
-        steps = (
-            (state, symbol) for state in layers[-1] for symbol in automaton.legal_within(state, remaining)
-        )
-        layers.append({automaton.advance(state, symbol) for state, symbol in steps})
-    return tuple(map(frozenset, layers))
 
 
 def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_000) -> Segmentation:
@@ -180,11 +171,9 @@ def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_0
     scores = _checked(grammar, log_probs)
     check_normalised(scores)
     symbols, log_prob, opened = _best_segmented(grammar, scores.numpy(), limit)
-    rows = scores.tolist()
-    spans = _best_spans(rows, symbols)
-    best_log_prob = math.fsum(
-        rows[t][k] for k, span in zip(symbols, spans, strict=True) for t in range(*span)
-    )
+    spans = _best_spans(scores.tolist(), symbols)
+    pairs = zip(symbols, spans, strict=True)
+    best_log_prob = math.fsum(float(scores[first:last, k].sum()) for k, (first, last) in pairs)
     return Segmentation(grammar.decode(symbols), spans, log_prob, best_log_prob, opened)
 
 
@@ -218,7 +207,8 @@ def _best_segmented(grammar: Grammar, frames: Frames, limit: int) -> tuple[Symbo
                 heappush(queue, (-longer[-1, k], False, words, following, longer[:, k]))
             if bounds[k] > -np.inf and _completes_by(automaton, following, time - len(words)):
                 heappush(queue, (-bounds[k], True, words, following, longer[:, k]))
-    raise ParseError(_no_segmentation(automaton, time))
+    other = "a symbol takes one frame or more: give more frames"
+    raise _nothing(automaton, f"1 to {time} symbols", range(1, time + 1), other)
 
 
 def _extend(ended: Frames, frames: Frames, tail: Frames) -> tuple[Frames, Frames]:
@@ -242,51 +232,39 @@ def _tail_bound(grammar: Grammar, frames: Frames) -> Frames:
 
 @lru_cache(maxsize=32)
 def _neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
-    """The pairs of symbols that stand side by side in some sentence."""
-    empty = nullable(grammar.rules)
-    first, last = _ends(grammar, lambda body: body), _ends(grammar, lambda body: body[::-1])
-    found: set[tuple[str, str]] = set()
-    for rule in grammar.rules:
-        for k, left in enumerate(rule.body):
-            for right in rule.body[k + 1 :]:
-                found.update(product(last[left], first[right]))
-                if right not in empty:
-                    break
-    return frozenset((grammar.symbol_id(left), grammar.symbol_id(right)) for left, right in found)
+    """The pairs of symbols that stand side by side in some sentence: the last of B with the first of C, for
+    each A -> B C of the normal form."""
+    steps = [step for steps in normal_form(grammar).steps.values() for step in steps]
+    first = _ends(grammar, [(step.head, step.left) for step in steps])
+    last = _ends(grammar, [(step.head, step.right or step.left) for step in steps])
+    pairs = (product(last[step.left], first[step.right]) for step in steps if step.right is not None)
+    return frozenset(chain.from_iterable(pairs))
 
 
-def _ends(grammar: Grammar, order: Callable[[Body], Body]) -> dict[Symbol, set[str]]:
-    """The symbols that what a symbol derives can begin with, where bodies are read in the given order."""
-    empty = nullable(grammar.rules)
-    ends: dict[Symbol, set[str]] = {head: set() for head in grammar.by_head}
-    ends |= {Terminal(name): {name} for name in grammar.symbols}
+def _ends(
+    grammar: Grammar, parts: Sequence[tuple[NormalSymbol, NormalSymbol]]
+) -> Mapping[NormalSymbol, set[int]]:
+    """The symbol ids at one end of what each symbol derives, given (head, its part at that end)."""
+    ends: defaultdict[NormalSymbol, set[int]] = defaultdict(set)
+    ends |= {Terminal(name): {symbol} for symbol, name in enumerate(grammar.symbols)}
     size = -1
     while size != (size := sum(map(len, ends.values()))):
-        for rule in grammar.rules:
-            for symbol in order(rule.body):
-                ends[rule.head] |= ends[symbol]
-                if symbol not in empty:
-                    break
+        for head, part in parts:
+            ends[head] |= ends[part]
     return ends
 
 
 def _best_spans(rows: list[list[float]], symbols: Symbols) -> tuple[tuple[int, int], ...]:
     """The most likely segmentation of a sentence: its symbols stay or go on, frame by frame (Viterbi)."""
-    scores = [0.0, *[-math.inf] * len(symbols)]  # of the first k symbols over the frames so far
-    moves: list[list[bool]] = []
-    for row in rows:
-        moves.append([before > here for before, here in pairwise(scores)])
-        scores = [
-            -math.inf,
-            *(row[symbol] + max(pair) for symbol, pair in zip(symbols, pairwise(scores), strict=True)),
-        ]
-    spans: list[tuple[int, int]] = []
-    last, symbol = len(rows), len(symbols)
-    for t in range(len(rows) - 1, -1, -1):
-        if moves[t][symbol - 1]:  # symbol begins in frame t
-            spans.append((t, last))
-            last, symbol = t, symbol - 1
-    return tuple(reversed(spans))
+    # The best score of the first 0, 1, ... symbols over the frames so far, and where each of them begins.
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ()), *[(-math.inf, ())] * len(symbols)]
+    for t, row in enumerate(rows):
+        longer: list[tuple[float, tuple[int, ...]]] = [(-math.inf, ())]
+        for symbol, (before, here) in zip(symbols, pairwise(best), strict=True):
+            score, begins = (before[0], (*before[1], t)) if before[0] > here[0] else here
+            longer.append((score + row[symbol], begins))
+        best = longer
+    return tuple(pairwise([*best[-1][1], len(rows)]))
 
 
 def _checked(grammar: Grammar, log_probs: Scores) -> Tensor:
@@ -306,22 +284,11 @@ def _completes_by(automaton: PrefixAutomaton, state: int, most: int) -> bool:
     return any(automaton.completes_in(state, remaining) for remaining in range(1, most + 1))
 
 
-def _no_sentence(automaton: PrefixAutomaton, length: int) -> str:
-    if automaton.completes_in(automaton.start, length):
-        return (
-            f"every sentence of length {length} has probability zero under these scores; "
+def _nothing(automaton: PrefixAutomaton, which: str, lengths: Iterable[int], otherwise: str) -> ParseError:
+    """The error where no sentence of these lengths is found, since there is none or all are impossible."""
+    if any(automaton.completes_in(automaton.start, length) for length in lengths):
+        return ParseError(
+            f"every sentence of {which} has probability zero under these scores; "
             f"give each symbol that may be right a little probability"
         )
-    known = [str(n) for n in range(length) if automaton.completes_in(automaton.start, n)]
-    return f"the language has no sentence of length {length}; " + (
-        f"up to there it has the lengths {' '.join(known)}" if known else "all its sentences are longer"
-    )
-
-
-def _no_segmentation(automaton: PrefixAutomaton, time: int) -> str:
-    if _completes_by(automaton, automaton.start, time):
-        return (
-            f"every sentence of up to {time} symbols has probability zero under these scores; "
-            f"give each symbol that may be right a little probability"
-        )
-    return f"the language has no sentence of 1 to {time} symbols, one frame or more each; give more frames"
+    return ParseError(f"the language has no sentence of {which}; {otherwise}")

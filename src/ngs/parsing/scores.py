@@ -14,14 +14,15 @@ from ngs.grammar.grammar import Grammar
 Lengths = Tensor | Sequence[int] | None
 """The symbols of each sentence of a batch; None: all fill the time axis."""
 
+HALF = (torch.float16, torch.bfloat16)
 TOLERANCE = 1e-3  # |log of a row's sum|: float32 log_softmax stays below 1e-5, raw logits are far above
 HALF_TOLERANCE = 2e-2  # what rounding to half precision does to a row of some tens of symbols
 
 
 def checked_scores(grammar: Grammar, log_probs: Tensor, lengths: Lengths) -> tuple[Tensor, Tensor]:
     """The scores, with padding zeroed so that nothing after an example's end can spread, and the lengths."""
-    checked = check_lengths(log_probs, lengths)
-    scores = log_probs.float() if log_probs.dtype in (torch.float16, torch.bfloat16) else log_probs
+    checked = _checked_lengths(log_probs, lengths)
+    scores = log_probs.float() if log_probs.dtype in HALF else log_probs
     if lengths is not None:
         inside_sentence = torch.arange(scores.shape[1], device=scores.device) < checked[:, None]
         scores = torch.where(inside_sentence[..., None], scores, 0.0)
@@ -31,64 +32,60 @@ def checked_scores(grammar: Grammar, log_probs: Tensor, lengths: Lengths) -> tup
 
 def check_scores(grammar: Grammar, log_probs: Tensor) -> None:
     """Refuse scores [..., time, symbol] of another grammar, or with NaN or +inf; -inf is probability zero."""
-    if log_probs.ndim < 2:
-        raise ShapeError(
-            f"the scores have the shape {_shape(log_probs)}; give [time, symbol], or [batch, time, symbol]"
-        )
+    shape, symbols = list(log_probs.shape), grammar.symbols
+    if len(shape) < 2:
+        raise ShapeError(f"the scores have the shape {shape}; give [time, symbol], or [batch, time, symbol]")
     if not log_probs.is_floating_point():
         raise ShapeError(
             f"the scores are {log_probs.dtype}, not floating point; give log-probabilities, not symbols"
         )
-    if log_probs.shape[-1] != len(grammar.symbols):
+    if shape[-1] != len(symbols):
         raise ShapeError(
-            f"the network scores {_some(log_probs.shape[-1], 'symbol')} but the grammar has "
-            f"{_some(len(grammar.symbols), 'terminal')} ({' '.join(grammar.symbols)}); "
-            f"give the network's last layer {_some(len(grammar.symbols), 'output')}"
+            f"the network scores {_some(shape[-1], 'symbol')} but the grammar has "
+            f"{_some(len(symbols), 'terminal')} ({' '.join(symbols)}); "
+            f"give the network's last layer {_some(len(symbols), 'output')}"
         )
     below = log_probs < torch.inf  # false for NaN too: one reduction, one wait for the device
     if not bool(below.all()):
-        where = tuple(int(k) for k in (~below).nonzero()[0])
-        symbol = grammar.symbols[where[-1]]
+        where = (~below).nonzero()[0].tolist()
+        names = ["..."] * (len(shape) > 3) + ["example", "time", "symbol"][-len(shape) :]
         raise ShapeError(
-            f"the scores hold {float(log_probs[where])} at {_names(log_probs)} = {list(where)} "
-            f"(symbol {symbol!r}); log-probabilities are below +inf, with -inf for probability zero: "
-            f"look for a division by zero or a diverged network before the log_softmax"
+            f"the scores hold {float(log_probs[tuple(where)])} at [{', '.join(names)}] = {where} "
+            f"(symbol {symbols[where[-1]]!r}); log-probabilities are below +inf, with -inf for probability "
+            f"zero: look for a division by zero or a diverged network before the log_softmax"
         )
 
 
-def check_normalised(
-    log_probs: Tensor, lengths: Tensor | None = None, *, tolerance: float | None = None
-) -> None:
+def check_normalised(log_probs: Tensor, lengths: Tensor | None = None) -> None:
     """Refuse rows that do not sum to one; with `lengths` [batch], positions beyond them are not looked at."""
-    if tolerance is None:
-        tolerance = HALF_TOLERANCE if log_probs.dtype in (torch.float16, torch.bfloat16) else TOLERANCE
     totals = log_probs.detach().double().logsumexp(-1)  # [..., time]
+    tolerance = HALF_TOLERANCE if log_probs.dtype in HALF else TOLERANCE
     wrong = ~(totals.abs() <= tolerance)  # NaN is wrong as well
     if lengths is not None:
         times = torch.arange(log_probs.shape[-2], device=log_probs.device)
         wrong &= times < lengths[:, None]
     if bool(wrong.any()):
-        where = tuple(int(k) for k in wrong.nonzero()[0])
-        place = f"time {where[-1]}" if len(where) == 1 else f"time {where[-1]} of example {where[0]}"
-        total = math.exp(min(float(totals[where]), 700.0))  # exp overflows above 709
+        *example, time = wrong.nonzero()[0].tolist()
+        place = f"time {time}" + (f" of example {example[0]}" if example else "")
+        total = math.exp(min(float(totals[(*example, time)]), 700.0))  # exp overflows above 709
         raise ShapeError(
             f"the probabilities of {place} sum to {total:.6g}, not to 1; "
             f"pass the network's output through log_softmax(dim=-1)"
         )
 
 
-def check_lengths(log_probs: Tensor, lengths: Tensor | Sequence[int] | None) -> Tensor:
-    """The lengths of a batch [batch, time, symbol] as int64 [batch] on its device; None means all full."""
+def _checked_lengths(log_probs: Tensor, lengths: Lengths) -> Tensor:
+    """The lengths of a batch [batch, time, symbol] as int64 [batch] on its device."""
     if log_probs.ndim != 3:
         raise ShapeError(
             f"lengths belong to a batch [batch, time, symbol], but the scores have the shape "
-            f"{_shape(log_probs)}; add a batch dimension with log_probs[None]"
+            f"{list(log_probs.shape)}; add a batch dimension with log_probs[None]"
         )
     batch, time = log_probs.shape[:2]
     given = torch.full((batch,), time) if lengths is None else torch.as_tensor(lengths)
     if given.shape != (batch,):
         raise ShapeError(
-            f"the batch has {_some(batch, 'example')} but the lengths have the shape {_shape(given)}; "
+            f"the batch has {_some(batch, 'example')} but the lengths have the shape {list(given.shape)}; "
             f"give one length for each example"
         )
     if batch and (given.is_floating_point() or given.is_complex() or given.dtype == torch.bool):
@@ -106,15 +103,5 @@ def check_lengths(log_probs: Tensor, lengths: Tensor | Sequence[int] | None) -> 
     return given
 
 
-def _shape(tensor: Tensor) -> str:
-    return str(list(tensor.shape))
-
-
 def _some(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _names(log_probs: Tensor) -> str:
-    """The dimensions of [time, symbol], [example, time, symbol] or with more in front."""
-    names = ["example", "time", "symbol"][-log_probs.ndim :]
-    return "[" + ", ".join(["..."] * (log_probs.ndim > 3) + names) + "]"

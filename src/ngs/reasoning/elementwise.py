@@ -11,7 +11,7 @@ from ngs.errors import SemanticsError
 from ngs.grammar.normal_form import Step, Suffix
 from ngs.parsing.tables import Combined, Indices
 from ngs.reasoning.operation import UNDEFINED, Value, check_value
-from ngs.reasoning.semantics import Inlined, Interpretation
+from ngs.reasoning.semantics import Interpretation
 
 
 class ValueArray(Protocol):
@@ -55,9 +55,9 @@ def at_once(
     if not step.productions:
         return None
     *outer, production = step.productions
-    rule = production.rule
-    renamed = all(each.rule.renames for each in outer)
-    if rule.function is None or not rule.arguments or production.empties or not renamed:
+    rule, renamed = production.rule, all(each.rule.renames for each in outer)
+    inlined = any(getattr(rule.body[place], "inlined", False) for place in rule.arguments)
+    if rule.function is None or not rule.arguments or production.empties or inlined or not renamed:
         return None
     operation = algebra.operation(rule.function)
     kind = _kind_of(operation.function)
@@ -65,16 +65,13 @@ def at_once(
         return None
     arguments: list[ValueArray] = []
     undefined = np.zeros((len(lefts), len(rights)), dtype=bool)
+    parts = [lefts, *(zip(*rights, strict=True) if isinstance(step.right, Suffix) else [rights])]
     for place in rule.arguments:
-        if place == 0:
-            parts = lefts
-        else:
-            parts = [right[place - 1] for right in rights] if isinstance(step.right, Suffix) else rights
-        values = [algebra.value(part) for part in parts]
-        array = None if any(isinstance(value, Inlined) for value in values) else kind.of(values)
+        values = [algebra.value(part) for part in parts[place]]
+        array = kind.of(values)
         if array is None:
             return None
-        axis = 0 if place == 0 else 1
+        axis = min(place, 1)
         arguments.append(array.along(axis))
         undefined |= np.expand_dims([value is UNDEFINED for value in values], 1 - axis)
     try:

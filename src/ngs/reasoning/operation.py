@@ -25,10 +25,7 @@ SOUND = frozenset([bool, int, str, Fraction])
 
 
 class Special(Enum):
-    """The two values that are not a user's own.
-
-    UNDEFINED is what a function has no answer for. An inverse returns ANY when every argument will do.
-    """
+    """The two values that are not a user's own."""
 
     UNDEFINED = "undefined"
     """What a function has no answer for: 1 / 0, the unique object of two. Undefined in, undefined out."""
@@ -143,25 +140,20 @@ class Operation:
         for value in target:
             name, given = f"the inverse of {self.name}", (value, *others)
             answer = _call(name, solver, given)
-            for part in answer.values if isinstance(answer, OneOf) else (answer,):
+            if answer is ANY:
+                return Special.ANY
+            parts = answer.values if isinstance(answer, OneOf) else (answer,)
+            for part in parts:
                 _check_sound(part, partial(_shown, name, given))
-            if isinstance(answer, Special):
-                if answer is ANY:
-                    return answer
-                continue
-            found |= set(answer.values) if isinstance(answer, OneOf) else {answer}
+            found.update(parts)
         return self.fitting(found, target, hole, arguments)
 
     def fitting(
         self, candidates: Iterable[Value], target: Expected, hole: int, arguments: Sequence[Value]
     ) -> frozenset[Value]:
         """Those of `candidates` that, put at `hole`, make the function's value one of `target`."""
-        found = set()
-        for value in candidates:
-            result = self.apply(*arguments[:hole], value, *arguments[hole + 1 :])
-            if result is not UNDEFINED and is_expected(result, target):
-                found.add(value)
-        return frozenset(found)
+        pairs = ((v, self.apply(*arguments[:hole], v, *arguments[hole + 1 :])) for v in candidates)
+        return frozenset(v for v, made in pairs if made is not UNDEFINED and is_expected(made, target))
 
 
 def _has_undefined(values: Sequence[Value]) -> bool:
@@ -175,27 +167,35 @@ def _call(name: str, function: Callable[..., Value], arguments: Sequence[Value])
     except ZeroDivisionError:
         return UNDEFINED
     except Exception as error:  # once, at the edge: the user sees their own call
-        is_text = any(isinstance(argument, str) for argument in arguments)
-        hint = "; a symbol is its own name unless you write `symbol = int`, say" if is_text else ""
-        advice = misfit(function, arguments) or f"return ngs.UNDEFINED for arguments that have no value{hint}"
-        raise SemanticsError(
-            f"{_shown(name, arguments)} raised {type(error).__name__}: {error}; {advice}"
-        ) from error
+        hint = "return ngs.UNDEFINED for arguments that have no value"
+        if any(isinstance(argument, str) for argument in arguments):
+            hint += "; a symbol is its own name unless you write `symbol = int`, say"
+        raise failed(_shown(name, arguments), error, function, arguments, hint) from error
 
 
-def misfit(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
-    """What to do where a function cannot take so many arguments; nothing where it can."""
+def failed(
+    call: str, error: Exception, function: Callable[..., Any], arguments: Sequence[Any], hint: str
+) -> SemanticsError:
+    """What to say of a call that raised an error, with a hint for functions that take such arguments."""
+    signature = misfit(function, arguments)
+    if signature is not None:
+        hint = f"it takes {signature}: let it take the {len(arguments)} arguments that the grammar gives it"
+        if "self" in signature.parameters:
+            hint = "functions of a semantics take no `self`; leave it out, or pass an instance of the class"
+    return SemanticsError(f"{call} raised {type(error).__name__}: {error}; {hint}")
+
+
+def misfit(function: Callable[..., Any], arguments: Sequence[Any]) -> inspect.Signature | None:
+    """The signature of a function that cannot take so many arguments."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return ""  # no function, or a built-in without a signature
+        return None  # no function, or a built-in without a signature
     try:
         signature.bind(*arguments)
     except TypeError:
-        if next(iter(signature.parameters), None) == "self":
-            return "functions of a semantics take no `self`; leave it out, or pass an instance of the class"
-        return f"it takes {signature}: let it take the {len(arguments)} arguments that the grammar gives it"
-    return ""
+        return signature
+    return None
 
 
 def check_value(value: Value, call: Callable[[], str]) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from keyword import iskeyword
-from typing import Any
 
 from ngs.errors import SemanticsError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import fold
 from ngs.grammar.rules import Nonterminal, Rule, Terminal
 from ngs.grammar.tree import Leaf, Tree
-from ngs.reasoning.operation import Operation, Value, misfit
+from ngs.reasoning.operation import Operation, Value, failed, misfit
 
 
 class Semantics:
@@ -73,13 +73,9 @@ class Interpretation:
             value = self.semantics.symbol(symbol)
             hash(value)
         except Exception as error:  # once, at the edge: the user sees their own call
-            needed = (
-                f"give {self.name} a function `symbol(name)` that returns a hashable value for {symbol!r}"
-            )
-            raise SemanticsError(
-                f"{self.name}.symbol({symbol!r}) raised {type(error).__name__}: {error}; "
-                f"{misfit(self.semantics.symbol, (symbol,)) or needed}"
-            ) from error
+            call = f"{self.name}.symbol({symbol!r})"
+            hint = f"give {self.name} a function `symbol(name)` that returns a hashable value for {symbol!r}"
+            raise failed(call, error, self.semantics.symbol, [symbol], hint) from error
         return value
 
     def _operation(self, name: str) -> Operation:
@@ -102,15 +98,9 @@ class Interpretation:
         return kind.__name__
 
 
-def splice(values: Any) -> tuple[Value, ...]:
+def splice(values: Iterable[Value]) -> tuple[Value, ...]:
     """The values as one tuple, with inlined ones opened up."""
-    spliced: list[Value] = []
-    for value in values:
-        if isinstance(value, Inlined):
-            spliced += value
-        else:
-            spliced.append(value)
-    return tuple(spliced)
+    return tuple(chain.from_iterable(v if isinstance(v, Inlined) else (v,) for v in values))
 
 
 def evaluate(tree: Tree, semantics: Meaning) -> Value:
@@ -148,20 +138,16 @@ def _check_function(rule: Rule, algebra: Interpretation) -> None:
     parts = [rule.body[k] for k in rule.arguments]
     if any(isinstance(part, Nonterminal) and part.inlined for part in parts):
         return  # the number of arguments depends on the sentence
-    try:
-        signature = inspect.signature(operation.function)
-    except ValueError:
-        return  # a built-in without a signature
-    try:
-        signature.bind(*parts)
-    except TypeError:
-        if next(iter(signature.parameters), None) == "self" and isinstance(algebra.semantics, type):
-            raise SemanticsError(
-                f"{where}{algebra.name}.{rule.name}{signature} is a method, but the class was given; "
-                f"pass an instance, `{algebra.name}()`, or write the function without `self`"
-            ) from None
-        given = ", ".join(str(part) for part in parts) or "nothing"
+    signature = misfit(operation.function, parts)
+    if signature is None:
+        return
+    if "self" in signature.parameters and isinstance(algebra.semantics, type):
         raise SemanticsError(
-            f"{where}rule `{rule.head}: {rule}` calls {algebra.name}.{rule.name} with {len(parts)} arguments "
-            f"({given}), but it is {rule.name}{signature}; change one of the two"
-        ) from None
+            f"{where}{algebra.name}.{rule.name}{signature} is a method, but the class was given; "
+            f"pass an instance, `{algebra.name}()`, or write the function without `self`"
+        )
+    given = ", ".join(map(str, parts)) or "nothing"
+    raise SemanticsError(
+        f"{where}rule `{rule.head}: {rule}` calls {algebra.name}.{rule.name} with {len(parts)} arguments "
+        f"({given}), but it is {rule.name}{signature}; change one of the two"
+    )

@@ -14,11 +14,7 @@ Read first: `edits.py`, what one step may change and the contract it keeps; then
     memory.py       right sentences that were found, a few for each example
     reasoner.py     all that learning asks about the examples of a task
 
-The engines know no task. To add a kind of edits, write a subclass of `Edits` with one method: `neighbours`,
-what each edit makes of a sentence, without what is outside of the language. As many edits must lead from one
-sentence to another as lead back. In a test, call `check_all` of `tests/search/edits_contract.py`. To train
-with them, give them to `reasoner(..., edits=...)`. A judge is any function of (rows, sentences), and so is a
-score log p(z|x).
-
-Losses do not belong here, but to `learning`; what a task may edit lies with the task.
+The engines know no task. To add a kind of edits, write a subclass of `Edits` with one method, `neighbours`;
+test it with `check_all` of `tests/search/edits_contract.py`, and give it to `reasoner(..., edits=...)`. A
+judge is any function of (rows, sentences), and so is a score log p(z|x). Losses belong to `learning`.
 """

@@ -20,7 +20,7 @@ from math import exp, inf
 import torch
 from torch import Tensor
 
-from ngs.errors import NGSError
+from ngs.errors import check_setting
 from ngs.parsing.candidates import Candidates
 from ngs.search.edits import Edits
 
@@ -51,18 +51,12 @@ class ChainSettings:
     """the weight of a wrong answer; so small that a correction is practically always accepted"""
 
     def __post_init__(self) -> None:
-        if self.steps < 0:
-            raise NGSError(f"steps is {self.steps}; it must be 0 or more")
-        if not 0 <= self.back_search < 1:
-            raise NGSError(
-                f"back_search is {self.back_search}; it must be in [0, 1), or the chain cannot move on"
-            )
-        if not 0 < self.distance < inf:
-            raise NGSError(f"distance is {self.distance}; it must be positive and finite")
-        if not self.epsilon > 0:
-            raise NGSError(
-                f"epsilon is {self.epsilon}; it must be positive, or wrong states could not be left"
-            )
+        can_walk = "in [0, 1), or the chain cannot move on"
+        can_leave = "positive, or wrong states could not be left"
+        check_setting("steps", self.steps, self.steps >= 0, "0 or more")
+        check_setting("back_search", self.back_search, 0 <= self.back_search < 1, can_walk)
+        check_setting("distance", self.distance, 0 < self.distance < inf, "positive and finite")
+        check_setting("epsilon", self.epsilon, self.epsilon > 0, can_leave)
 
 
 @dataclass(frozen=True)
@@ -110,17 +104,12 @@ def sample_corrections(
     of d ~ Poisson(beta) edits. It accepts the proposal with probability min(1, r), r from `log_ratio`.
     `visit` is called with the states of all chains, first and after every step.
 
-    >>> from ngs import Arithmetic, Examples, arithmetic_grammar, independent, reasoner
+    >>> from ngs import Arithmetic, ReferenceJudge, Substitute, arithmetic_grammar
     >>> grammar = arithmetic_grammar()
-    >>> log_probs = torch.full((1, 3, 14), 0.01)
-    >>> log_probs[0, [0, 1, 2], grammar.encode("1+2")] = 0.87
-    >>> p = independent(grammar, log_probs.log())
-    >>> task = reasoner(grammar, Arithmetic, Examples.of([torch.zeros(3, 1)], [-1]))  # answer: -1
-    >>> generator = torch.Generator().manual_seed(0)
-    >>> z = p.best().symbols
-    >>> found = sample_corrections(z, p.score, task.edits, task.judge, ChainSettings(), generator)
-    >>> found.z.shape, bool(found.found)
-    (torch.Size([1, 3]), True)
+    >>> z, judge = torch.tensor([grammar.encode("1+2")]), ReferenceJudge(grammar, Arithmetic, answers=[-1])
+    >>> generator, alike = torch.Generator().manual_seed(0), lambda rows, z: torch.zeros(len(z))
+    >>> sample_corrections(z, alike, Substitute(grammar, 3), judge, ChainSettings(), generator).found
+    tensor([True])
     """
     now = State.of(z, score, edits, judge)
     visit(now)

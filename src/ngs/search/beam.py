@@ -19,9 +19,6 @@ from ngs.parsing.chart import IMPOSSIBLE
 from ngs.parsing.circuit import ONE, Cell, Circuit, Edges, cells, leaf_row, splits
 from ngs.reasoning.semantics import Interpretation
 
-Found = dict[Value, list[tuple[int, int]]]
-"""The values of a cell with the pairs of rows that make them."""
-
 
 def beam_circuit(
     grammar: Grammar, algebra: Interpretation, scores: Tensor, answer: Value, beam: int
@@ -51,10 +48,13 @@ def beam_circuit(
                     yield step, b, left_row, c, right_row
 
     for cell in cells(form, time):
-        found: Found = {}
+        found: dict[Value, list[tuple[int, int]]] = {}  # with the pairs of rows that make each value
         for step, b, left_row, c, right_row in combinations(cell):
             found.setdefault(step.combine(algebra, b, c), []).append((left_row, right_row))
-        weight = {value: _log_sum(total, pairs) for value, pairs in found.items()}
+        weight = {
+            value: float(np.logaddexp.reduce([total[left] + total[right] for left, right in pairs]))
+            for value, pairs in found.items()
+        }
         kept = nlargest(beam, weight, key=weight.__getitem__)
         complete &= len(kept) == len(found)
         rows[cell] = {}
@@ -68,16 +68,6 @@ def beam_circuit(
         for step, b, left_row, c, right_row in combinations((form.start, 0, time))
         if step.combine(algebra, b, c) == answer
     ]
-    levels = tuple(_edges(level) for _, level in sorted(by_level.items()))
+    levels = tuple(Edges.of_pairs(level) for _, level in sorted(by_level.items()))
     roots = {time: {answer: 0} if root_pairs else {}}
-    return Circuit(time, width, levels, roots, _edges([root_pairs])).to(scores.device), complete
-
-
-def _log_sum(total: list[float], pairs: list[tuple[int, int]]) -> float:
-    return float(np.logaddexp.reduce([total[left] + total[right] for left, right in pairs]))
-
-
-def _edges(segments: list[list[tuple[int, int]]]) -> Edges:
-    pairs = np.array([pair for segment in segments for pair in segment], dtype=np.int64).reshape(-1, 2)
-    out = np.repeat(np.arange(len(segments)), [len(segment) for segment in segments])
-    return Edges.of(pairs[:, 0], pairs[:, 1], out, len(segments))
+    return Circuit(time, width, levels, roots, Edges.of_pairs([root_pairs])).to(scores.device), complete

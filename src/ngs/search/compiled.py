@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, partial
 from typing import ParamSpec, TypeVar, cast
 
 import torch
@@ -25,24 +25,20 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def cached_result(function: Callable[P, R]) -> Callable[P, R]:
+def cached(function: Callable[P, R]) -> Callable[P, R]:
     """Cache the results of the last 16 calls. A semantics must not change: it is told apart by its hash."""
-    cached = cast(Callable[P, R], lru_cache(maxsize=16)(function))
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for argument in args:
-            if not is_hashable(argument):
-                raise SemanticsError(
-                    f"the semantics {argument!r} is not hashable, so its tables cannot be cached; "
-                    f"make it a plain class, or a frozen dataclass of hashable fields"
-                )
-        return cached(*args, **kwargs)
-
-    return call
+    return cast(Callable[P, R], lru_cache(maxsize=16)(function))
 
 
-@cached_result
+def check_cacheable(semantics: Meaning) -> None:
+    if not is_hashable(semantics):
+        raise SemanticsError(
+            f"the semantics {semantics!r} is not hashable, so its tables cannot be cached; "
+            f"make it a plain class, or a frozen dataclass of hashable fields"
+        )
+
+
+@cached
 def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> Tables:
     """V(A, n) and its tables for sentences of up to `longest` symbols; a BudgetError beyond `budget`."""
     form = normal_form(grammar)
@@ -52,7 +48,7 @@ def value_tables(grammar: Grammar, semantics: Meaning, longest: int, budget: int
     return compile_tables(form, algebra, longest, budget, known, partial(at_once, algebra))
 
 
-@cached_result
+@cached
 def value_circuit(
     grammar: Grammar, semantics: Meaning, longest: int, budget: int, device: torch.device
 ) -> Circuit:
@@ -60,24 +56,23 @@ def value_circuit(
     return unroll(value_tables(grammar, semantics, longest, budget)).to(device)
 
 
-@cached_result
+@cached
 def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int) -> int:
     """The greatest length up to `longest` whose tables stay within the budget; 0 if none does."""
-    lengths = normal_form(grammar).lengths(longest)
-    if not lengths:
+    lengths = [0, *normal_form(grammar).lengths(longest)]
+    if len(lengths) == 1:
         return 0
-    if len(lengths) > 1:
-        shorter = exact_length(grammar, semantics, lengths[-2], budget)
-        if shorter < lengths[-2]:
-            return shorter  # what is too long for a shorter sentence is not tried again
+    shorter = exact_length(grammar, semantics, lengths[-2], budget)
+    if shorter < lengths[-2]:
+        return shorter  # what is too long for a shorter sentence is not tried again
     try:
         value_tables(grammar, semantics, lengths[-1], budget)
     except BudgetError:
-        return lengths[-2] if len(lengths) > 1 else 0
+        return shorter
     return lengths[-1]
 
 
-@cached_result
+@cached
 def table_values(
     grammar: Grammar, semantics: Meaning, longest: int, budget: int, device: torch.device
 ) -> TableValues:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
@@ -169,15 +169,6 @@ def reasoning_parts(node: Node, path: Path) -> Iterator[Part]:
 
 def name_of(tree: Tree) -> str:
     return tree.symbol if isinstance(tree, Leaf) else tree.rule.name
-
-
-def distinct(edits: Iterable[Edit], sentence: Sentence) -> list[Edit]:
-    """The first of the edits that make each sentence, and none that changes nothing."""
-    made: dict[Sentence, Edit] = {}
-    for edit in edits:
-        if edit.sentence != sentence:
-            made.setdefault(edit.sentence, edit)
-    return list(made.values())
 
 
 def _values(algebra: Interpretation, tree: Tree, path: Path) -> Iterator[tuple[Path, Value]]:

@@ -90,12 +90,10 @@ class Switch(Edits):
     [[1, 2, 0, 3], [0, 3, 1, 2]]
     """
 
-    classes: Tensor
-
     def __init__(self, classes: Tensor) -> None:
         """`classes` [symbol] numbers the class of each symbol: `ngs.grammar.multisets.symbol_classes`."""
         super().__init__()
-        self.register_buffer("classes", classes, persistent=False)
+        self.classes = nn.Buffer(classes, persistent=False)
 
     def neighbours(self, z: Tensor) -> Candidates:
         row, first, second = self._switchable(z).nonzero(as_tuple=True)
@@ -133,17 +131,12 @@ class Phrases(nn.Module):
     ([[0, 0, 0, 1]], [[0, 1, 3, 2]])
     """
 
-    rank: Tensor
-    """int64 [symbol]: the place of a modifier among those of its phrase; -1 for what is no modifier"""
-    is_head: Tensor
-    """bool [symbol]"""
-    is_link: Tensor
-    """bool [symbol]"""
-
     def __init__(self, rank: Tensor, is_head: Tensor, is_link: Tensor) -> None:
+        """`rank` (int64 [symbol]) is the place of a modifier among those of its phrase, or -1."""
         super().__init__()
-        for name, table in {"rank": rank, "is_head": is_head, "is_link": is_link}.items():
-            self.register_buffer(name, table, persistent=False)
+        self.rank = nn.Buffer(rank, persistent=False)
+        self.is_head = nn.Buffer(is_head, persistent=False)
+        self.is_link = nn.Buffer(is_link, persistent=False)
 
     def numbers(self, z: Tensor) -> Tensor:
         """int64 [row, time]: the phrase of each symbol: how many symbols before it are no modifiers."""
@@ -173,12 +166,11 @@ class Phrases(nn.Module):
         return Candidates(row, self.in_order(z[row], changed))
 
     def turns(self, z: Tensor) -> Candidates:
-        """What turning a chain of linked phrases round makes.
+        """What turning a chain of linked phrases round makes, for each pair of phrases a and b.
 
         "A left of B behind C" becomes "C behind B left of A": the modifiers of the phrases a to b and the
-        links between them are put in the opposite order. Which end of a chain is which is the easiest
-        thing to get wrong consistently, and often no single switch or move puts it right. There is one turn
-        for each pair of phrases. A pair that no chain connects leaves the sentence as it is.
+        links between them are put in the opposite order, which often no single switch or move can do. A pair
+        that no chain connects leaves the sentence as it is.
         """
         ends = self._heads(z)
         phrase = ends.long().cumsum(1) - ends.long()  # of a modifier and of its head
@@ -243,27 +235,17 @@ class Substitute(Edits):
     [[1], [2]]
     """
 
-    usable: Tensor
-    """bool [length, time, symbol]: whether some sentence of exactly that length has the symbol there"""
-    alternatives: Tensor
-    """[length, time]: a(t)"""
-    order: Tensor
-    """[length, time, number]: the usable symbols, in order"""
-    place: Tensor
-    """[length, time, symbol]: which of these a symbol is"""
-
     def __init__(self, grammar: Grammar, longest: int) -> None:
         super().__init__()
         self.automaton = Automaton(grammar)
         usable = usable_symbols(grammar, longest)
-        tables = {
-            "usable": usable,
-            "alternatives": (usable.sum(-1) - 1).clamp(min=0),
-            "order": (~usable).int().sort(dim=-1, stable=True).indices,
-            "place": usable.cumsum(-1) - 1,
-        }
-        for name, table in tables.items():
-            self.register_buffer(name, table, persistent=False)
+        self.usable = nn.Buffer(usable, persistent=False)
+        self.alternatives = nn.Buffer((usable.sum(-1) - 1).clamp(min=0), persistent=False)
+        """[length, time]: a(t)"""
+        self.order = nn.Buffer((~usable).int().sort(dim=-1, stable=True).indices, persistent=False)
+        """[length, time, number]: the usable symbols, in order"""
+        self.place = nn.Buffer(usable.cumsum(-1) - 1, persistent=False)
+        """[length, time, symbol]: which of these a symbol is"""
 
     def neighbours(self, z: Tensor) -> Candidates:
         """Every substitution, in the language or not: no judge calls a sentence right that is outside."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, zip_longest
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import NormalForm, no_such_length
+from ngs.grammar.normal_form import NormalForm, NormalSymbol
 from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Terminal
 from ngs.grammar.tree import Sentence
@@ -69,13 +69,13 @@ class ReferenceJudge:
 class TableJudge(nn.Module):
     """f(z) = y by compiled tables, for sentences of examples with these lengths and answers."""
 
-    answers: Tensor
-    """int32 [example]: the number of each answer among the values of its length"""
-
     def __init__(self, values: TableValues, lengths: Sequence[int], answers: Sequence[Value]) -> None:
         super().__init__()
         self.values = values
-        self.register_buffer("answers", values.numbers(lengths, answers), persistent=False)
+        pairs = zip(lengths, answers, strict=True)
+        numbers = [values.known[length].get(answer, UNREACHED) for length, answer in pairs]
+        self.answers = nn.Buffer(torch.tensor(numbers, dtype=torch.int32), persistent=False)
+        """[example]: the number of each answer among the values of its length"""
 
     def forward(self, examples: Tensor, z: Tensor) -> Tensor:
         """bool [sentence]: whether each of z [sentence, time] gives the answer of its example [sentence]."""
@@ -85,15 +85,6 @@ class TableJudge(nn.Module):
 
 class TableValues(nn.Module):
     """Every sentence of up to `time` symbols, parsed and executed by table look-up."""
-
-    word_position: Tensor
-    """[cell]: cells of one symbol are the first rows; the position each reads"""
-    word_value: Tensor
-    """[cell, symbol]: the number of the value that is read, or ABSENT"""
-    table: Tensor
-    """all tables of all steps, one after another"""
-    root_row: Tensor
-    """[length]: the row of the whole sentence"""
 
     def __init__(self, grammar: Grammar, tables: Tables) -> None:
         super().__init__()
@@ -107,31 +98,29 @@ class TableValues(nn.Module):
         needed = _needed_cells(form, self.time)
         row = {cell: number for number, cell in enumerate(needed)}
         self.rows = len(needed)
+        places, table = _one_after_another(tables)
         levels = [list(level) for _, level in groupby(needed, key=lambda cell: cell[2])]
-        flat = _FlatTables(tables)
-        words = levels[0] if levels and levels[0][0][2] == 1 else []
-        self.layers = nn.ModuleList(_Layer(flat, row, level) for level in levels if level is not words)
+        words = levels.pop(0) if levels and levels[0][0][2] == 1 else []
+        edges = [_edges(form, places, row, level) for level in levels]
+        self.levels = [(len(level), len(some)) for level, some in zip(levels, edges, strict=True)]
+        """cells and edges of each length"""
+        flat = torch.tensor([*chain(*edges)], dtype=torch.long).view(-1, 4).T
+        self.parts = nn.Buffer(flat[:2].contiguous(), persistent=False)
+        """[2, edge]: the rows of the left and the right part"""
+        self.places = nn.Buffer(flat[2:, :, None].int().contiguous(), persistent=False)
+        """[2, edge, 1]: where the edge's table begins, and the length of its rows"""
         root_row = torch.full((self.time + 1,), self.rows)  # of no such length: a row that stays ABSENT
         for length in lengths:
             root_row[length] = row[form.start, 0, length]
         self.ambiguous = not all(unambiguous(grammar, length) for length in lengths)
-        buffers = {
-            "word_position": torch.tensor([cell[1] for cell in words], dtype=torch.long),
-            "word_value": _word_values(grammar, tables, words),
-            "table": flat.tensor(),
-            "root_row": root_row,
-        }
-        for name, buffer in buffers.items():
-            self.register_buffer(name, buffer, persistent=False)
-
-    def numbers(self, lengths: Sequence[int], answers: Sequence[Value]) -> Tensor:
-        """int32 [example]: the number of each answer among the values of its length, or UNREACHED."""
-        for length in sorted(set(lengths)):
-            if length not in self.known:
-                raise no_such_length(length, self.known, self.time)
-        pairs = zip(lengths, answers, strict=True)
-        numbers = [self.known[length].get(answer, UNREACHED) for length, answer in pairs]
-        return torch.tensor(numbers, dtype=torch.int32)
+        position = torch.tensor([cell[1] for cell in words], dtype=torch.long)
+        self.word_position = nn.Buffer(position, persistent=False)
+        """[cell]: cells of one symbol are the first rows; the position each reads"""
+        self.word_value = nn.Buffer(_word_values(grammar, tables, words), persistent=False)
+        """[cell, symbol]: the number of the value that is read, or ABSENT"""
+        self.table = nn.Buffer(table, persistent=False)
+        self.root_row = nn.Buffer(root_row, persistent=False)
+        """[length]: the row of the whole sentence"""
 
     def forward(self, z: Tensor) -> Tensor:
         """int32 [sentence]: the number of the value of each of z [sentence, time]; ABSENT for no sentence."""
@@ -148,81 +137,54 @@ class TableValues(nn.Module):
         rows[: len(self.word_position)] = self.word_value.gather(
             1, z.index_select(0, self.word_position).clamp_(min=0)
         )
-        for layer in self.layers:
-            layer(rows, self.table, self.ambiguous)
+        first, counts = len(self.word_position), [edges for _, edges in self.levels]
+        parts, places = torch.split(self.parts, counts, 1), torch.split(self.places, counts, 1)
+        for (number, _), (left, right), (offset, stride) in zip(self.levels, parts, places, strict=True):
+            entry = torch.addcmul(offset, rows.index_select(0, left), stride)
+            entry += rows.index_select(0, right)
+            made = self.table.index_select(0, entry.view(-1)).view_as(entry)
+            made = made.view(len(made) // number, number, -1)
+            if self.ambiguous:
+                made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
+            # At most one edge of a cell is left that is not ABSENT, which is zero.
+            torch.amax(made, 0, out=rows[first : first + number])
+            first += number
         return rows
 
 
-class _Layer(nn.Module):
+_Places = dict[tuple[NormalSymbol, int, int], tuple[int, int]]
+"""Where the table of each (symbol, length, step) begins, and the length of its rows."""
+
+
+_Edge = tuple[int, int, int, int]
+"""The rows of its two parts, where its table begins, and the length of the table's rows."""
+
+
+def _edges(form: NormalForm, places: _Places, row: Mapping[Cell, int], level: list[Cell]) -> list[_Edge]:
     """The edges into all cells of one length: the first of each cell, then the second of each, and so on.
 
     A cell's edges are in the order of its steps. One that has fewer than others is given ABSENT edges.
     """
-
-    left: Tensor
-    right: Tensor
-    """[edge]: rows"""
-    offset: Tensor
-    stride: Tensor
-    """[edge, 1]: where the edge's table begins, and the length of its rows"""
-
-    def __init__(self, flat: _FlatTables, row: Mapping[Cell, int], level: Sequence[Cell]) -> None:
-        super().__init__()
-        self.first, self.cells = row[level[0]], len(level)
-        absent = (len(row), len(row), 0, 0)
-        into = [
-            [
-                (row[left], row[right[0]], *flat.place_of(cell, number))
-                for number, (_, (left, *right)) in enumerate(splits(flat.tables.form, cell))
-            ]
-            for cell in level
+    into = [
+        [
+            (row[left], row[right[0]], *places[cell[0], cell[2], number])
+            for number, (_, (left, *right)) in enumerate(splits(form, cell))
         ]
-        edges = [edge for rank in zip_longest(*into, fillvalue=absent) for edge in rank]
-        left_row, right_row, offset, strides = torch.tensor(edges).T.contiguous()
-        buffers = {
-            "left": left_row,
-            "right": right_row,
-            "offset": offset[:, None].int(),
-            "stride": strides[:, None].int(),
-        }
-        for name, buffer in buffers.items():
-            self.register_buffer(name, buffer, persistent=False)
-
-    def forward(self, rows: Tensor, table: Tensor, ambiguous: bool) -> None:
-        """Fill in the rows of this length, from those of shorter ones [row, sentence]."""
-        entry = torch.addcmul(self.offset, rows.index_select(0, self.left), self.stride)
-        entry += rows.index_select(0, self.right)
-        made = table.index_select(0, entry.view(-1)).view_as(entry)
-        made = made.view(len(made) // self.cells, self.cells, -1)
-        if ambiguous:
-            made = made * ((made != ABSENT).cumsum(0) == 1)  # the first that applies
-        # At most one edge of a cell is left that is not ABSENT, which is zero.
-        torch.amax(made, 0, out=rows[self.first : self.first + self.cells])
+        for cell in level
+    ]
+    return [edge for rank in zip_longest(*into, fillvalue=(len(row), len(row), 0, 0)) for edge in rank]
 
 
-class _FlatTables:
-    """The step tables one after another, each with a row and a column for ABSENT."""
-
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
-        self.place: dict[tuple[object, int, int], int] = {}
-        self.pieces: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
-        self.size = 0
-
-    def place_of(self, cell: Cell, number: int) -> tuple[int, int]:
-        """Where the table of a step begins, and the length of its rows."""
-        key = cell[0], cell[2], number
-        out = self.tables.tables[cell[0], cell[2]][number].out
-        if key not in self.place:
-            padded = np.zeros((out.shape[0] + 1, out.shape[1] + 1), dtype=np.int32)
-            padded[1:, 1:] = out + 1
-            self.place[key] = self.size
-            self.pieces.append(padded.ravel())
-            self.size += padded.size
-        return self.place[key], out.shape[1] + 1
-
-    def tensor(self) -> Tensor:
-        return torch.from_numpy(np.concatenate([np.zeros(1, dtype=np.int32), *self.pieces])[1:].copy())
+def _one_after_another(tables: Tables) -> tuple[_Places, Tensor]:
+    """All step tables in one, each with a row and a column for ABSENT."""
+    places, pieces, size = _Places(), [np.zeros(0, dtype=np.int32)], 0
+    for (symbol, length), steps in tables.tables.items():
+        for number, step in enumerate(steps):
+            padded = np.pad(step.out + 1, ((1, 0), (1, 0))).astype(np.int32)
+            places[symbol, length, number] = size, padded.shape[1]
+            pieces.append(padded.ravel())
+            size += padded.size
+    return places, torch.from_numpy(np.concatenate(pieces))
 
 
 def _needed_cells(form: NormalForm, longest: int) -> list[Cell]:

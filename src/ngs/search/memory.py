@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ngs.errors import NGSError
+from ngs.errors import check_setting
 from ngs.grammar.padding import PAD
 from ngs.processes import all_gather
 
@@ -17,20 +17,14 @@ class Memory(nn.Module):
     Processes that train one network store what any of them found, and so agree.
     """
 
-    stored: Tensor
-    """int16 [example, size, time]: PAD throughout where a place is empty"""
-    added: Tensor
-    """int64 [example]: how many sentences were ever added"""
-
     def __init__(self, examples: int, size: int, time: int, device: torch.device) -> None:
         super().__init__()
-        if size < 1:
-            raise NGSError(f"a memory of {size} sentences for each example; keep at least one")
+        check_setting("the size of a memory", size, size >= 1, "at least one sentence for each example")
         self.time = time
-        self.register_buffer(
-            "stored", torch.full((examples, size, time), PAD, dtype=torch.int16, device=device)
-        )
-        self.register_buffer("added", torch.zeros(examples, dtype=torch.long, device=device))
+        self.stored = nn.Buffer(torch.full((examples, size, time), PAD, dtype=torch.int16, device=device))
+        """[example, size, time]: PAD throughout where a place is empty"""
+        self.added = nn.Buffer(torch.zeros(examples, dtype=torch.long, device=device))
+        """[example]: how many sentences were ever added"""
 
     def of(self, examples: Tensor) -> Tensor:
         """int64 [row, size, time]: the sentences of some examples."""

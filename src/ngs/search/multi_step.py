@@ -9,11 +9,9 @@ is in detailed balance with
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -25,41 +23,7 @@ from ngs.parsing.sentence import recognises
 from ngs.reasoning.operation import Value, check_answer
 from ngs.reasoning.semantics import Meaning
 from ngs.search.back_search import SMALLEST, ChainSettings
-from ngs.search.correction import Edit
 from ngs.search.one_step import Search, first_sentence
-
-
-class ReferenceEdits(Protocol):
-    """Edits of one sentence, under the contract of `edits.py`."""
-
-    def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
-        """ways(z, z') of every other sentence z' of the language that one edit makes."""
-
-    def count(self, sentence: Sentence) -> float: ...
-
-    def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
-        """The sentence after `distance` random edits."""
-
-
-@dataclass(frozen=True)
-class ListedEdits:
-    """Edits given as a list."""
-
-    neighbours: Callable[[Sentence], Iterable[Edit]]
-    """what each edit makes of a sentence, in the language"""
-
-    def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
-        counts = Counter(edit.sentence for edit in self.neighbours(sentence))
-        return {z: float(n) for z, n in counts.items() if z != sentence}
-
-    def count(self, sentence: Sentence) -> float:
-        return max(1.0, float(sum(1 for _ in self.neighbours(sentence))))
-
-    def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
-        for _ in range(distance):
-            if near := list(self.neighbours(sentence)):
-                sentence = near[_below(len(near), generator)].sentence
-        return sentence
 
 
 @dataclass(frozen=True)
@@ -69,6 +33,7 @@ class Substitutions:
     grammar: Grammar
 
     def ways(self, sentence: Sentence) -> Mapping[Sentence, float]:
+        """ways(z, z') of every other sentence z' of the language that one edit makes."""
         found = {}
         for position, others in enumerate(self._others(sentence)):
             for symbol in others:
@@ -88,7 +53,7 @@ class Substitutions:
         changed = list(sentence)
         for k in torch.randperm(len(changeable), generator=generator)[:distance].tolist():
             symbols = others[changeable[k]]
-            changed[changeable[k]] = symbols[_below(len(symbols), generator)]
+            changed[changeable[k]] = symbols[int(torch.randint(len(symbols), (), generator=generator))]
         return tuple(changed) if recognises(self.grammar, changed) else sentence
 
     def _others(self, sentence: Sentence) -> list[list[str]]:
@@ -109,7 +74,7 @@ class State:
     """1-BS(z); z itself where it is right, None where nothing was found"""
 
 
-def log_ratio(now: State, new: State, distance: int, edits: ReferenceEdits, chain: ChainSettings) -> float:
+def log_ratio(now: State, new: State, distance: int, edits: Substitutions, chain: ChainSettings) -> float:
     """log of the acceptance ratio r, which `back_search.log_ratio` derives."""
     count = {state: edits.count(state.sentence) for state in (now, new)}
 
@@ -150,7 +115,7 @@ class Visited:
 def run_chain(
     start: Sentence,
     state_of: Callable[[Sentence], State],
-    edits: ReferenceEdits,
+    edits: Substitutions,
     chain: ChainSettings,
     generator: torch.Generator,
 ) -> Visited:
@@ -205,8 +170,3 @@ def multi_step(
 
     settings = ChainSettings() if chain is None else chain
     return run_chain(start, state_of, Substitutions(grammar), settings, generator)
-
-
-def _below(number: int, generator: torch.Generator) -> int:
-    """A random integer from 0 to `number` - 1."""
-    return int(torch.randint(number, (), generator=generator))

@@ -29,7 +29,7 @@ from ngs.parsing.scores import check_normalised, check_scores
 from ngs.parsing.sentence import parse
 from ngs.reasoning.operation import ANY, Expected, Value, check_answer, is_expected
 from ngs.reasoning.semantics import Inlined, Interpretation, Meaning, interpret, splice
-from ngs.search.compiled import BUDGET, exact_length, value_tables
+from ngs.search.compiled import BUDGET, check_cacheable, exact_length, value_tables
 from ngs.search.correction import (
     Action,
     Correction,
@@ -38,7 +38,6 @@ from ngs.search.correction import (
     Event,
     Part,
     Path,
-    distinct,
     name_of,
     reasoning_parts,
 )
@@ -93,23 +92,26 @@ def one_step_among(
     read = Evaluated.of(grammar, algebra, tuple(sentence))
     if read.value == target:
         return Correction(read, target, read)
-    near = distinct(edits, read.sentence)
+    made: dict[Sentence, Edit] = {}
+    for edit in edits:
+        if edit.sentence != read.sentence:
+            made.setdefault(edit.sentence, edit)
+    near = list(made.values())
     here, *there = log_p([read.sentence, *(edit.sentence for edit in near)])
-    root, trace = "" if read.tree is None else name_of(read.tree), list[Event]()
+    root = "" if read.tree is None else name_of(read.tree)
 
-    def log(action: Action, number: int) -> None:
-        trace.append(Event(action, (), root, frozenset([target]), there[number] - here, near[number]))
+    def event(action: Action, number: int) -> Event:
+        return Event(action, (), root, frozenset([target]), there[number] - here, near[number])
 
-    queue = sorted((-log_prob, number) for number, log_prob in enumerate(there) if log_prob > -inf)
-    for _, number in queue:
-        log(Action.PUSH, number)
-    for _, number in queue:
-        log(Action.POP, number)
-        made = Evaluated.of(grammar, algebra, near[number].sentence)
-        if made.value == target:
-            log(Action.ACCEPT, number)
-            return Correction(read, target, made, near[number], tuple(trace))
-        log(Action.REFUSE, number)
+    queue = [number for number, log_prob in enumerate(there) if log_prob > -inf]
+    queue.sort(key=lambda number: -there[number])
+    trace = [event(Action.PUSH, number) for number in queue]
+    for number in queue:
+        tried = Evaluated.of(grammar, algebra, near[number].sentence)
+        right = tried.value == target
+        trace += [event(Action.POP, number), event(Action.ACCEPT if right else Action.REFUSE, number)]
+        if right:
+            return Correction(read, target, tried, near[number], tuple(trace))
     return Correction(read, target, None, None, tuple(trace))
 
 
@@ -243,6 +245,7 @@ class Search:
 
     def _domain(self, part: Part) -> Sequence[Value] | None:
         """The values `part` could have at its length: the automatic inverse. None where unknown."""
+        check_cacheable(self.semantics)
         longest = len(self.log_probs)
         if not isinstance(part.symbol, Nonterminal):
             return None

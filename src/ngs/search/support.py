@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ngs.errors import NGSError
+from ngs.errors import check_setting
 from ngs.grammar.ambiguity import refuse_ambiguity
 from ngs.grammar.constraint import Constraint, Given, enumerate_sentences
 from ngs.grammar.grammar import Grammar
@@ -29,10 +29,10 @@ from ngs.parsing.distribution import Listed
 from ngs.parsing.independent import Group, Independent, normalised
 from ngs.parsing.scores import Lengths
 from ngs.reasoning.operation import Value, check_answers
-from ngs.reasoning.semantics import Interpretation, Meaning, interpret
+from ngs.reasoning.semantics import Meaning, interpret
 from ngs.search.back_search import Judge
 from ngs.search.beam import beam_circuit
-from ngs.search.compiled import BUDGET, exact_length, value_circuit
+from ngs.search.compiled import BUDGET, check_cacheable, exact_length, value_circuit
 from ngs.search.edits import Edits
 from ngs.search.memory import Memory
 
@@ -53,46 +53,46 @@ class Plan(Protocol):
         """What it does, and whether it is exact."""
 
 
-class TablePlan(nn.Module):
+@dataclass(frozen=True, eq=False)
+class TablePlan:
     """Tables where they fit the budget, and a beam of values for sentences that are too long for them."""
 
-    def __init__(
-        self,
-        grammar: Grammar,
-        semantics: Meaning,
-        lengths: Sequence[int],
-        answers: Sequence[Value],
-        budget: int = BUDGET,
-        beam: int = BEAM,
-    ) -> None:
-        super().__init__()
-        if beam < 1:
-            raise NGSError(f"beam is {beam}; keep at least one value of each span")
-        self.grammar, self.semantics, self.beam = grammar, semantics, beam
-        self.lengths, self.answers, self.budget = tuple(lengths), answers, budget
+    grammar: Grammar
+    semantics: Meaning
+    lengths: Sequence[int]
+    answers: Sequence[Value]
+    budget: int = BUDGET
+    beam: int = BEAM
+
+    def __post_init__(self) -> None:
+        check_setting("beam", self.beam, self.beam >= 1, "at least one value of each span")
+        check_cacheable(self.semantics)
         longest = max(self.lengths, default=0)
-        known = normal_form(grammar).lengths(longest)
+        known = normal_form(self.grammar).lengths(longest)
         for length in sorted(set(self.lengths)):
             if length not in known:
                 raise no_such_length(length, known, longest)
-        self._checked: set[int] = set()
 
     def posterior(self, p: Independent, examples: Tensor, _: torch.Generator | None = None) -> Independent:
-        each = examples.tolist()
-        self._refuse_ambiguity({self.lengths[k] for k in each})
-        short = [row for row, k in enumerate(each) if self.lengths[k] <= self.fitting]
-        groups, exact, device = [], [True] * len(each), p.log_probs.device
+        lengths = [self.lengths[k] for k in examples.tolist()]
+        answers = [self.answers[k] for k in examples.tolist()]
+        for length in sorted(set(lengths)):
+            refuse_ambiguity(self.grammar, length)
+        every, exact, groups = range(len(lengths)), [True] * len(lengths), list[Group]()
+        short = [row for row in every if lengths[row] <= self.fitting]
         if short:
-            circuit = value_circuit(self.grammar, self.semantics, self._longest_fitting, self.budget, device)
-            known = [each[row] for row in short]
-            lengths, answers = [self.lengths[k] for k in known], [self.answers[k] for k in known]
-            groups.append(Group.of(None if len(short) == len(each) else short, circuit, lengths, answers))
-        for row in sorted(set(range(len(each))).difference(short)):
-            length, answer = self.lengths[each[row]], self.answers[each[row]]
-            scores = p.log_probs[row, :length].detach()
-            circuit, exact[row] = beam_circuit(self.grammar, self._algebra, scores, answer, self.beam)
-            groups.append(Group.of([row], circuit, [length], [answer]))
-        flags = torch.tensor(exact, dtype=torch.bool, device=device)
+            device = p.log_probs.device
+            circuit = value_circuit(self.grammar, self.semantics, self.fitting, self.budget, device)
+            known = [lengths[row] for row in short], [answers[row] for row in short]
+            groups.append(Group.of(None if len(short) == len(every) else short, circuit, *known))
+        for row in sorted(set(every).difference(short)):
+            algebra, scores = (
+                interpret(self.grammar, self.semantics),
+                p.log_probs[row, : lengths[row]].detach(),
+            )
+            circuit, exact[row] = beam_circuit(self.grammar, algebra, scores, answers[row], self.beam)
+            groups.append(Group.of([row], circuit, [lengths[row]], [answers[row]]))
+        flags = torch.tensor(exact, dtype=torch.bool, device=p.log_probs.device)
         return replace(p, support=tuple(groups), exact=flags)
 
     def describe(self) -> str:
@@ -106,21 +106,9 @@ class TablePlan(nn.Module):
 
     @cached_property
     def fitting(self) -> int:
-        """The greatest length whose tables fit: found out when a posterior is first asked for."""
-        return exact_length(self.grammar, self.semantics, max(self.lengths, default=0), self.budget)
-
-    @property
-    def _longest_fitting(self) -> int:
-        return max(length for length in self.lengths if length <= self.fitting)
-
-    @property
-    def _algebra(self) -> Interpretation:
-        return interpret(self.grammar, self.semantics)
-
-    def _refuse_ambiguity(self, lengths: set[int]) -> None:
-        for length in sorted(lengths - self._checked):
-            refuse_ambiguity(self.grammar, length)
-        self._checked |= lengths
+        """The longest example whose tables fit: found out when a posterior is first asked for."""
+        fitting = exact_length(self.grammar, self.semantics, max(self.lengths, default=0), self.budget)
+        return max((length for length in self.lengths if length <= fitting), default=0)
 
 
 def posterior(
@@ -180,8 +168,7 @@ class Effort:
 
     def __post_init__(self) -> None:
         for name, number in vars(self).items():
-            if number < 1:
-                raise NGSError(f"{name} is {number}; it must be at least 1")
+            check_setting(name, number, number >= 1, "at least 1")
 
 
 class ListPlan(nn.Module):
@@ -191,15 +178,6 @@ class ListPlan(nn.Module):
 
         log p(y|x) = log of the sum over meanings with f(z) = y of max p(z|x)
     """
-
-    listed: Tensor
-    """int16 [sentence, time]: right sentences, those of one example after those of another"""
-    begins: Tensor
-    """[example + 1]: where the sentences of an example begin"""
-    exact: Tensor
-    """bool [example]: whether all its right sentences are summed"""
-    slots: Tensor
-    """[example]: its row of the memory; those that are not searched share the last, which stays empty"""
 
     def __init__(
         self,
@@ -215,9 +193,14 @@ class ListPlan(nn.Module):
         listed, begins, complete = _right_sentences(constraint, given, judge, effort.enumerated)
         exact = complete & (begins.diff() <= effort.few)
         searched = int((~exact).sum())
-        slots = torch.where(exact, searched, (~exact).cumsum(0) - 1)
-        for name, buffer in {"listed": listed, "begins": begins, "exact": exact, "slots": slots}.items():
-            self.register_buffer(name, buffer, persistent=False)
+        self.listed = nn.Buffer(listed, persistent=False)
+        """int16 [sentence, time]: right sentences, those of one example after those of another"""
+        self.begins = nn.Buffer(begins, persistent=False)
+        """[example + 1]: where the sentences of an example begin"""
+        self.exact = nn.Buffer(exact, persistent=False)
+        """bool [example]: whether all its right sentences are summed"""
+        self.slots = nn.Buffer(torch.where(exact, searched, (~exact).cumsum(0) - 1), persistent=False)
+        """[example]: its row of the memory; those that are not searched share the last, which stays empty"""
         self.memory = Memory(searched + 1, effort.memory, listed.shape[1], listed.device)
 
     def posterior(self, p: Autoregressive, examples: Tensor, generator: torch.Generator) -> Listed:

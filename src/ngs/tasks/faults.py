@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngs.errors import DataError
 
@@ -24,9 +24,39 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def given(fields: Mapping[str, Any], name: str) -> str:
-    """What a field holds, or that it is missing."""
-    return shown(fields[name]) if name in fields else "missing"
+MISSING = type("Missing", (), {"__repr__": lambda _: "missing"})()
+"""The value of a member that an object does not have."""
+
+
+class Field(NamedTuple):
+    """A value from a JSON file, with its place in the file for messages.
+
+    >>> scene = Field({"objects": [{"color": "pink"}]})
+    >>> scene.member("objects").entries()[0].member("color").need(False, "give one of red, blue")
+    Traceback (most recent call last):
+    ngs.errors.DataError: objects[0].color is 'pink'; give one of red, blue
+    """
+
+    value: Any
+    place: str = ""
+
+    def member(self, name: str, default: Any = MISSING) -> Field:
+        """Of an object."""
+        return Field(self.value.get(name, default), f"{self.place}.{name}" if self.place else name)
+
+    def entries(self) -> list[Field]:
+        """Of a list."""
+        return [Field(each, f"{self.place}[{k}]") for k, each in enumerate(self.value)]
+
+    def need(self, sound: bool, needed: str) -> None:
+        """A DataError with the value and what is needed, unless the value is sound."""
+        if not sound:
+            raise DataError(f"{self.place or 'it'} is {shown(self.value)}; {needed}")
+
+    def a(self, kind: type, needed: str) -> Field:
+        """The field itself, which must be of this kind."""
+        self.need(isinstance(self.value, kind), f"{needed} is needed")
+        return self
 
 
 @contextmanager

@@ -50,10 +50,10 @@ def every() -> list[Trainable]:
     found = []
     for name in names():
         try:
-            found.append(installed(name))
+            found.append(find(name))
         except NGSError as error:
             warnings.warn(str(error), stacklevel=2)
-    return [task for task in found if task is not None]
+    return found
 
 
 def installed(name: str) -> Trainable | None:
@@ -121,13 +121,10 @@ def _task_in(module: ModuleType, attribute: str, place: str) -> Trainable:
             raise NGSError(f"{place} has no {attribute!r}; give the name of a task that it defines")
         return _checked(getattr(module, attribute), f"{place}:{attribute}")
     found = {name: value for name, value in vars(module).items() if isinstance(value, Trainable)}
-    if len({id(value) for value in found.values()}) != 1:
-        there = (
-            f"the tasks {', '.join(found)}; say which: {place}:NAME"
-            if found
-            else ("no task; make one with ngs.Task(...)")
-        )
-        raise NGSError(f"{place} has {there}")
+    if not found:
+        raise NGSError(f"{place} has no task; make one with ngs.Task(...)")
+    if len({id(value) for value in found.values()}) > 1:
+        raise NGSError(f"{place} has the tasks {', '.join(found)}; say which: {place}:NAME")
     return next(iter(found.values()))
 
 
@@ -140,7 +137,6 @@ def _checked(found: Any, where: str) -> Trainable:
 
 
 def _with_file(task: Trainable, path: Path) -> Trainable:
-    found = copy(task)
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    found, sha256 = copy(task), hashlib.sha256(path.read_bytes()).hexdigest()
     object.__setattr__(found, "file", TaskFile(path.name, sha256))  # a Task is frozen
     return found

@@ -87,8 +87,9 @@ def task_name(run: Path) -> str:
 
 def configured(facts: Any, origin: Path, task: Trainable | None = None) -> Configured:
     """The task and the settings that some run's `as_facts` wrote."""
-    name = facts.get(TASK) if isinstance(facts, dict) else None
-    found = _task_of(name, facts, origin) if task is None else task
+    facts = facts if isinstance(facts, dict) else {}
+    name = facts.get(TASK)
+    found = task or _task_of(name, facts.get(TASK_FILE), origin)
     if found.name != name:
         raise DataError(f"{origin} is of the task {name!r}, and {found.name!r} was given; give its own task")
     values: dict[str, Any] = {
@@ -105,17 +106,15 @@ def configured(facts: Any, origin: Path, task: Trainable | None = None) -> Confi
         raise DataError(f"{origin} is no configuration of `ngs train {name}` ({error})") from None
 
 
-def _task_of(name: Any, facts: Any, origin: Path) -> Trainable:
+def _task_of(name: Any, file: Any, origin: Path) -> Trainable:
     """The installed task of a configuration."""
-    file = facts.get(TASK_FILE) if isinstance(facts, dict) else None
-    found = installed(name) if isinstance(name, str) and file is None else None
-    if found is not None:
-        return found
     if not isinstance(name, str):
         raise DataError(
             f"{origin} is no configuration of `ngs train`: its task is {name!r}, and there are "
             f"{', '.join(names())}; restore it, or train anew"
         )
+    if file is None and (found := installed(name)) is not None:
+        return found
     where = file.get("name") if isinstance(file, dict) else None
     known = f"it is in {where!r}" if isinstance(where, str) else f"there are {', '.join(names())}"
     raise DataError(
@@ -178,10 +177,8 @@ def check_there(run: Path, settings: RunSettings) -> None:
 
 
 def check_data(network: Path, source: str, digest: str) -> None:
-    """A DataError where what stands at `source` now is not what a network was trained on.
-
-    Its test part may then have been learned from. Networks of earlier versions do not say.
-    """
+    """A DataError where `source` now holds other data than a network was trained on, which it may have
+    learned the test part of. Networks of earlier versions do not say."""
     _, facts = tensor_file.load(network, A_NETWORK, "train one with `ngs train`")
     if facts.get(DATA, digest) != digest:
         raise DataError(
@@ -199,10 +196,7 @@ def step_of(path: Path, task: str) -> int:
 def read_network(
     path: Path, task: str, needed: Mapping[str, Any], make: Callable[[Any], NetworkT]
 ) -> tuple[NetworkT, Any]:
-    """A trained network, ready to read, and the facts kept with it, which must have those that are needed.
-
-    `make` builds a network from such facts.
-    """
+    """A trained network that `make` builds from the facts kept with it, among which must be those needed."""
     tensors, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
     for name, value in needed.items():
         if facts.get(name) != value:

@@ -66,12 +66,10 @@ class RunSettings:
     validate_every: int = setting(50, "Steps between validations; each also writes a checkpoint.")
     test_curve: bool = setting(False, "Also test at each validation, for curves; nothing is chosen by it.")
     test_growth: float = setting(
-        0.0,
-        "With --test-curve, also test at steps that grow by this factor, from the first on; 0: do not.",
+        0.0, "With --test-curve, also test at steps that grow by this factor, from the first on; 0: do not."
     )
     seed: int = setting(
-        0,
-        "Seeds every random number but those that make and divide the data: they are the same for each.",
+        0, "Seeds every random number but those that make and divide the data: they are the same for each."
     )
 
     @property

@@ -17,7 +17,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from ngs.grammar.constraint import Constraint
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.grammar.prefix_constraint import Automaton
-from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, Pool
 from ngs.learning.fit import check_labels, check_network
 from ngs.learning.loop import Augmentation, Lesson
@@ -38,13 +37,11 @@ from ngs.learning.methods import Objective
 from ngs.learning.metrics import SHARES, Scores, measure, read_all
 from ngs.parsing.sentence import find_tree
 from ngs.processes import own_seed
-from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
 from ngs.search.back_search import Judge
 from ngs.search.edits import Edits, Substitute
 from ngs.search.judges import ReferenceJudge
 from ngs.search.reasoner import MakeJudge, Reasoner, autoregressive_reasoner, reasoner
-from ngs.tasks.report.gallery import Page, ReadAgain
 from ngs.tasks.report.readings import Readings, some_of
 from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.sections import as_picture
@@ -67,6 +64,15 @@ class PreparedAnswers(Prepared):
     @abstractmethod
     def reasoner(self) -> Reasoner:
         """Of the training examples."""
+
+    @abstractmethod
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> Readings:
+        """What a network of a run reads in at most `limit` examples of a part; the same ones each time."""
+
+    def check(self, run: Path) -> None:
+        """A DataError where these are not the data that a run was trained on."""
+        data = self.parts.data
+        check_data(run / BEST, self.settings.data or data.name, data.digest)
 
     def lessons(self) -> list[Lesson]:
         settings, reasons = self.settings, self.reasoner
@@ -209,28 +215,8 @@ class Task(Trainable):
             check_data(run / BEST, splits.name, splits.digest)
         return splits.name, measure(network.to(device), self.reasoner(splits.test.to(device), settings))
 
-    def page(self) -> Page:
-        return Page(AnswersReport, ReadAgain(self, AnswersReport, self.readings))
-
-    def readings(
-        self, run: Path, file: str, settings: Any, parts: Any, part: str, limit: int | None
-    ) -> Readings:
-        """What a network of a run reads in at most `limit` examples of a part; the same ones each time."""
-        every: Examples = getattr(parts, part).examples
-        chosen = some_of(len(every), limit)
-        reasons = self.reasoner(every.select(chosen), settings)
-        network, _ = self.trained(settings, run, file)
-        reading = read_all(network, reasons)
-        shown, valued = partial(self._shown, every), partial(_value, self.grammar, self.semantics)
-        return Readings(
-            self.grammar, reasons, network, reading, len(every), chosen, show=shown, evaluate=valued
-        )
-
-    def _shown(self, examples: Examples, number: int) -> str:
-        inputs = examples.inputs
-        if isinstance(inputs, Pool):
-            return self.show(inputs.inputs[inputs.where[number, : examples.lengths[number]]])
-        return self.show(inputs.batch(np.array([number]))[0])
+    def report(self) -> type[AnswersReport]:
+        return AnswersReport
 
     def digest(self, source: str) -> str:
         return self.splits(self.settings(data=source)).digest
@@ -287,12 +273,6 @@ def _check_lengths(constraint: Constraint[Any], examples: Examples) -> None:
             f"no sentence fits what is known of example {number}, which is to have "
             f"{examples.lengths[number]} symbols; change the lengths of the examples, or the grammar"
         )
-
-
-def _value(grammar: Grammar, semantics: Meaning, _: int, read: Sentence) -> Value:
-    """What a sentence comes to, for a report."""
-    tree = find_tree(grammar, read)
-    return UNDEFINED if tree is None else evaluate(tree, semantics)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
@@ -365,3 +345,14 @@ class PreparedTask(PreparedAnswers):
 
     def network_facts(self) -> dict[str, Any]:
         return self.task.network_facts()
+
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> Readings:
+        every: Examples = getattr(self.parts, part).examples
+        chosen = some_of(len(every), limit)
+        reasons = self.task.reasoner(every.select(chosen), self.settings)
+        network, _ = self.task.trained(self.settings, run, file)
+        reading = read_all(network, reasons)
+        task = self.task
+        return Readings(
+            task.grammar, reasons, network, reading, len(every), chosen, task.semantics, task.show
+        )

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ngs.learning.loop import Augmentation, Lesson
     from ngs.tasks.costs.step_cost import StepCost
     from ngs.tasks.playground.view import Server, View
-    from ngs.tasks.report.gallery import Page
+    from ngs.tasks.report.report import Report
     from ngs.tasks.results.experiment import Experiment
 
 
@@ -39,20 +40,12 @@ class Metrics(Protocol):
         """All of it, for JSON: `examples`, shares by name, and the same for groups of examples."""
 
 
-def _nothing(facts: Mapping[str, Any]) -> Iterable[str]:
-    return ()
-
-
 @dataclass(frozen=True)
 class MetricsView:
     """What the facts of a task's metrics hold, and how they are shown."""
 
     shares: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "answers": "answers right",
-            "sentences": "sentences right",
-            "symbols": "symbols right",
-        }
+        default_factory=lambda: {name: f"{name} right" for name in ("answers", "sentences", "symbols")}
     )
     """the name of each share -> its heading; first the right answers, by which networks are compared"""
     groups: Mapping[str, str] = field(default_factory=lambda: {"by_length": "length"})
@@ -65,7 +58,7 @@ class MetricsView:
     """the shares that a line of progress tells -> of what"""
     compared: Mapping[str, str] = field(default_factory=lambda: {"answers": "answers", "symbols": "symbols"})
     """the shares that `ngs compare` shows -> their headings"""
-    below: Callable[[Mapping[str, Any]], Iterable[str]] = _nothing
+    below: Callable[[Mapping[str, Any]], Iterable[str]] = lambda facts: ()
     """lines below a table: numbers that are no shares of its rows"""
 
     def __post_init__(self) -> None:
@@ -129,6 +122,8 @@ class Trainable(ABC):
     `predict` and `explain` are for its own runs, `data import` and `data inspect` for what it `holds`."""
     sources: str = ""
     """what `data import` takes, in words"""
+    imports: Mapping[str, str] = {}
+    """what is imported when a method below first needs it: name -> module:attribute"""
 
     @property
     def called(self) -> str:
@@ -145,35 +140,41 @@ class Trainable(ABC):
         """What is learned, in a few words: the first sentence of `about`."""
         return self.about.strip().partition(".")[0].partition(":")[0] or self.name
 
-    @abstractmethod
     def prepare(self, settings: Any, device: torch.device) -> Prepared:
         """The data of a run, cut as its settings say, and its network."""
+        prepared: Prepared = self._imported("prepare")(settings, device)
+        return prepared
 
-    @abstractmethod
     def evaluate(
         self, settings: Any, run: Path, data: str | None, device: torch.device
     ) -> tuple[str, Metrics]:
         """The name of the data and how good a run's network is on the test part of its data, or of other."""
+        measured: tuple[str, Metrics] = self._imported("evaluate")(settings, run, data, device)
+        return measured
 
-    @abstractmethod
     def digest(self, source: str) -> str:
         """The digest of the data set at `source`: the same for the same content, wherever it lies."""
+        return str(self._imported("data")(source).digest)
 
-    @abstractmethod
-    def page(self) -> Page:
-        """How a page about a run is made: its sections, and what is read anew for them."""
+    def report(self) -> type[Report]:
+        """What a page about a run tells."""
+        report: type[Report] = self._imported("report")
+        return report
 
     def experiments(self) -> Sequence[Experiment]:
         """Tables and figures about the task, for the page of results."""
-        return ()
+        found: Sequence[Experiment] = self._imported("experiments", ())
+        return found
 
     def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
         """Steps that are timed as their work grows, by row of the table of costs; `quick`: few and small."""
-        return {}
+        found: Mapping[str, StepCost] = self._imported("quick costs" if quick else "costs", {})
+        return found
 
     def playground(self, server: Server) -> View | None:
         """What `ngs serve` shows of it besides its runs, if anything; called when a server starts."""
-        return None
+        view: View | None = self._imported("playground", lambda task, server: None)(self, server)
+        return view
 
     def holds(self, source: Path, options: Collection[str]) -> bool:
         """Whether a file or folder has data of this task. `options` are given with it: `--scenes`, ..."""
@@ -185,6 +186,14 @@ class Trainable(ABC):
         from ngs.gpu import rounded_products
 
         return rounded_products()
+
+    def _imported(self, what: str, otherwise: Any = None) -> Any:
+        if what in self.imports:
+            module, _, attribute = self.imports[what].partition(":")
+            return getattr(import_module(module), attribute)
+        if otherwise is None:
+            raise NGSError(f"the task {self.name} has no {what}; name it in `imports`, or write the method")
+        return otherwise
 
 
 DataT = TypeVar("DataT")

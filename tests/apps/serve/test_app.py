@@ -118,7 +118,7 @@ class Tea(View):
 
 class TeaTask(Task):
     def playground(self, server: Server) -> Tea:
-        return Tea(server)
+        return Tea(self, server)
 
 
 def test_a_task_of_ones_own_may_have_a_view(tmp_path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ngs.apps.serve.results_api import as_html
-from ngs.experiments.catalogue.index import EXPERIMENTS
+from ngs.experiments.catalogue.page import EXPERIMENTS
 from tests.apps.serve.made_runs import client_of
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError, NGSError
-from ngs.experiments.catalogue.index import EXPERIMENTS, SOURCES, experiment
+from ngs.experiments.catalogue.page import EXPERIMENTS, SOURCES, experiment
 from ngs.tasks.clevr.paper import tables as clevr_tables
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.clevr.trainable import QUESTIONS, ReadingQuestions
 from ngs.tasks.costs.step_cost import StepCost
-from ngs.tasks.hwf.paper import curves as hwf_curves
 from ngs.tasks.hwf.paper import tables as hwf_tables
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.hwf.trainable import CLEAN_FORMULAS, FORMULAS, ReadingFormulas
@@ -129,15 +128,6 @@ def test_the_table_of_formulas_has_the_papers_settings(data: Data) -> None:
     assert pretrained == {"NGS-RL-Pretrain", "NGS-MAPO-Pretrain"}
 
 
-def test_the_curves_of_formulas_are_longer(data: Data) -> None:
-    cells = hwf_curves.full(data.means(3))
-    assert {config.steps for config in configs(cells)} == {100_000}
-    table = {run for cell in hwf_tables.TABLE.full(data.means(3)) for run in configs([cell])}
-    for config in configs(cells):
-        shorter = replace(config, steps=15_000, validate_every=500)
-        assert shorter in table  # nothing else differs
-
-
 def test_the_table_of_questions_has_the_papers_settings(data: Data) -> None:
     cells = [cell for cell in clevr_tables.full(data.means(3)) if cell.row in clevr_tables.PAPER_ROWS]
     assert len(cells) == 3 * 4
@@ -175,20 +165,6 @@ def test_what_experiments_share_is_run_once(one: str, other: str, quick: bool, d
     assert first & second
 
 
-def test_rates_differ_from_the_table_in_one_setting(data: Data) -> None:
-    (paper,) = [
-        cell for cell in clevr_tables.full(data.means(3)) if (cell.row, cell.column) == ("NGS-m-BS", "100%")
-    ]
-    same, *others = clevr_tables.LEARNING_RATES.full(data.means(3))
-    assert addresses(same.jobs) == addresses(paper.jobs)
-    for cell in others:
-        for config, theirs in zip(configs([cell]), configs([paper]), strict=True):
-            changed = {name for name, value in vars(config).items() if value != vars(theirs)[name]}
-            assert changed in ({"learning_rate"}, {"start"})
-            assert config.learning_rate == float(cell.row.partition(",")[0])
-            assert (config.start == "likeliest") == cell.row.endswith("from the likeliest")
-
-
 # Records
 
 RECORDS = Path(__file__).parents[3] / "docs" / "results"
@@ -218,7 +194,7 @@ def test_every_run_on_record_is_one_that_is_asked_for(name: str, monkeypatch: py
 
 def test_curves_of_the_paper_begin_with_the_first_steps(data: Data) -> None:
     """Which no address tells: nothing but the curve depends on it."""
-    for each in (hwf_curves.full(data.means()), clevr_tables.CURVES.full(data.means())):
+    for each in (hwf_tables.CURVES.full(data.means()), clevr_tables.CURVES.full(data.means())):
         for config in configs(each):
             tested = [step for step in range(1, 1001) if config.tests_at(step)]
             assert config.test_curve and tested[:5] == [1, 2, 3, 4, 5] and 25 < len(tested) < 40

@@ -11,7 +11,7 @@ from typing import Any
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page
 from ngs.learning import tensor_file
-from ngs.tasks.report.report import AnswersReport, Gallery
+from ngs.tasks.report.report import Gallery
 from ngs.tasks.run_folder import A_NETWORK, BEST, CONFIG, DATA
 from tests.documents import facts
 from tests.experiments.training import train
@@ -25,9 +25,14 @@ class Reported:
     data: Any
     packed: Any
     """the module that writes its data"""
-    report: type[AnswersReport]
     shown: Gallery
     text: str
+
+    @property
+    def report(self) -> Any:
+        """What its page was made from, without the scores."""
+        run = read_run(self.run)
+        return run.task.report()(run.task, run.config, self.shown, {})
 
 
 def reported_on(config: Any, data: Any, packed: Any, folder: Path) -> Reported:
@@ -35,10 +40,8 @@ def reported_on(config: Any, data: Any, packed: Any, folder: Path) -> Reported:
     for _ in train(config(data=str(folder / "small.ngs")), folder / "run"):
         pass
     run = read_run(folder / "run")
-    report, read = run.task.page()
-    shown = read(folder / "run", run.config)
-    assert issubclass(report, AnswersReport)
-    return Reported(folder / "run", data, packed, report, shown, page(run, shown))
+    shown = run.task.report().read(run.task, folder / "run", run.config)
+    return Reported(folder / "run", data, packed, shown, page(run, shown))
 
 
 def copied(run: Path, folder: Path) -> Path:

@@ -122,7 +122,7 @@ def test_without_the_early_network_the_best_is_corrected(reported: Reported, cop
     config = read_run(copy).config
     assert reported.shown.early_step == config.validate_every
     (copy / EARLY).unlink()
-    other = task_of(config).page().read(copy, config)
+    other = task_of(config).report().read(task_of(config), copy, config)
     assert other.early_step == other.step == facts(copy / RESULT)["chosen_step"]
 
 
@@ -146,7 +146,7 @@ def test_a_large_test_part_is_sampled(
 ) -> None:
     monkeypatch.setattr(QuestionReport, "examined", 10)
     run = read_run(copied(questions.run, tmp_path / "copy"))
-    few = run.task.page().read(run.folder, run.config)
+    few = run.task.report().read(run.task, run.folder, run.config)
     words = said(page(run, few))
     assert "test part, 10 of 100 questions" in words
     assert "answers right, test part (100 questions)" in words
@@ -170,7 +170,7 @@ def test_data_without_labels_is_not_judged(questions: Reported, tmp_path: Path) 
     text = write_report(copy).read_text(encoding="utf-8")
     words = said(text)
     assert words.count("This data set has no labels") == 2
-    assert "programs equivalent to them – test part" in words
+    assert "up to equivalence – test part" in words
     assert "1-BS finds the right answer; nobody knows the true program" in words
     assert 'class="working true"' not in text
     assert ">right answer by luck<" not in text

@@ -13,11 +13,10 @@ import torch
 from ngs.experiments.report.outcome import read_run
 from ngs.experiments.report.page import page, write_report
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
-from ngs.tasks.pictures.preparation import gallery
-from ngs.tasks.pictures.report.report import Mistaken, SceneGallery, confusion, faults
+from ngs.tasks.pictures.report.report import Mistaken, SceneGallery, SceneReport, confusion, faults
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics
-from ngs.tasks.pictures.seen_objects import SeenObjects
-from ngs.tasks.pictures.seen_scene import in_jitters
+from ngs.tasks.pictures.seen_scene import SeenObjects, in_jitters
+from ngs.tasks.pictures.trainable import SCENES
 from ngs.tasks.report.sections import render
 from ngs.tasks.run_folder import BEST, RESULT
 from tests.documents import Document, facts, rows_of, said
@@ -42,7 +41,7 @@ def text(run: Path) -> str:
 
 @pytest.fixture(scope="module")
 def shown(run: Path) -> SceneGallery:
-    return gallery(run, read_run(run).config)
+    return SceneReport.read(SCENES, run, read_run(run).config)
 
 
 def test_the_headline_and_the_tables_are_the_result(run: Path, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ngs.experiments.report.outcome import read_run
-from ngs.experiments.report.setup import commands
+from ngs.experiments.report.page import commands
 from ngs.tasks.finding import find
 from ngs.tasks.run_folder import RESULT
 from tests.documents import Document, facts, rows_of, said

@@ -46,4 +46,4 @@ def readings_of(*formulas: tuple[str, list[dict[str, float]]]) -> FormulaReading
     """What a network that gives its inputs makes of them."""
     part, network = part_of(*formulas), nn.Identity()
     of = len(formulas)
-    return FormulaReadings(GRAMMAR, part, network, read_all(network, part), of, range(of))
+    return FormulaReadings(GRAMMAR, part, network, read_all(network, part), of, range(of), Arithmetic)

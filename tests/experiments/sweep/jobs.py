@@ -1,4 +1,4 @@
-"""Small jobs that leave a trace: each attempt adds a line to a log beside the store."""
+"""Small jobs that leave a trace, each attempt a line in a log beside the store, and what came of a sweep."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import Event, do
+from ngs.experiments.sweep.store import LOCKS, Store
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
 from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, RESULT, read_facts
 
@@ -92,3 +93,23 @@ def attempts(log: str, number: int) -> int:
 def ends(log: str) -> list[int]:
     """The numbers of the jobs that came to their end, in this order."""
     return [int(line.split()[0]) for line in lines(log) if line.endswith("ended")]
+
+
+# What came of a sweep
+
+
+def of(state: str, events: Iterable[Event]) -> list[int]:
+    """The numbers of the jobs to which this happened, of those that have one."""
+    numbers = [event.entry.job.facts.get("number") for event in events if event.state == state]
+    return [number for number in numbers if number is not None]
+
+
+def why(events: Iterable[Event]) -> dict[int, str]:
+    """The errors of those that failed, by number."""
+    return {event.entry.job.facts["number"]: event.text for event in events if event.state == "failed"}
+
+
+def unfinished(store: Store) -> list[str]:
+    """Folders without a result."""
+    folders = [path for path in store.root.iterdir() if path.name != LOCKS]
+    return sorted(path.name for path in folders if not (path / RESULT).exists())

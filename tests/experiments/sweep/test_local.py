@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from filelock import Timeout
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import Event, attempt
+from ngs.experiments.sweep.driver import Event, attempt, drive
 from ngs.experiments.sweep.local import ThisProcess, gpus, run_here
-from ngs.experiments.sweep.store import ERROR, Store, addressed
-from ngs.tasks.results.job import Measuring, address
+from ngs.experiments.sweep.store import ERROR, Addressed, Store, addressed
+from ngs.tasks.results.job import Job, Measuring, address
 from ngs.tasks.run_folder import RESULT
-from tests.experiments.sweep.jobs import Sum, attempts, ends
+from tests.experiments.sweep.jobs import Sum, attempts, ends, of, unfinished, why
 from tests.experiments.sweep.one_sweep import start
-from tests.experiments.sweep.outcome import of, unfinished, why
 
 
 def test_needs_come_first_and_each_address_once(log: str) -> None:
@@ -81,7 +80,7 @@ def test_a_failing_job_stops_only_what_needs_it(store: Store, log: str) -> None:
 def test_a_job_that_leaves_no_result_has_failed(
     store: Store, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ngs.experiments.sweep.attempt.do", lambda job, folder, needed: iter(()))
+    monkeypatch.setattr("ngs.experiments.sweep.driver.do", lambda job, folder, needed: iter(()))
     assert RESULT in why(run_here([Sum(1, log)], store, workers=1))[1]
 
 
@@ -151,3 +150,45 @@ def test_what_another_process_does_is_left_to_it(store: Store, log: str, tmp_pat
     events = list(run_here([Sum(1, log), Sum(2, log)], store, workers=1))
     assert of("done", events) == [1] and of("found", events) == [2]
     assert unfinished(store) == []
+
+
+# What may go on at the same time
+
+
+@dataclass
+class Recorder:
+    """Takes jobs and ends the oldest; notes what was going on when it took each."""
+
+    places: int
+    out: list[Addressed] = field(default_factory=list)
+    begun: list[tuple[int, list[int]]] = field(default_factory=list)
+
+    def submit(self, entry: Addressed) -> None:
+        number, *others = (each.job.facts["number"] for each in (entry, *self.out))
+        self.begun.append((number, others))
+        self.out.append(entry)
+
+    def events(self) -> Iterator[Event]:
+        yield Event(self.out.pop(0), "done")
+
+    def close(self) -> None:
+        assert not self.out
+
+
+def begun(jobs: list[Job], store: Store, places: int) -> list[tuple[int, list[int]]]:
+    recorder = Recorder(places)
+    list(drive(jobs, store, lambda: recorder))
+    return recorder.begun
+
+
+def test_what_has_to_be_alone_waits_and_is_waited_for(store: Store, log: str) -> None:
+    alone = Sum(1, log, alone=True)
+    jobs = [alone, Sum(2, log), Sum(3, log), Sum(4, log, alone=True), Sum(5, log, needs=(alone,))]
+    assert begun(jobs, store, 9) == [(2, []), (3, [2]), (1, []), (5, []), (4, [])]
+
+
+def test_as_many_go_on_as_there_are_places_and_none_before_what_it_needs(store: Store, log: str) -> None:
+    one, two, three = (Sum(number, log) for number in (1, 2, 3))
+    jobs = [Sum(4, log, needs=(one, two)), three, Sum(5, log)]
+    assert begun(jobs, store, 2) == [(1, []), (2, [1]), (3, [2]), (4, [3]), (5, [4])]
+    assert begun(jobs, store, 9) == [(1, []), (2, [1]), (3, [1, 2]), (5, [1, 2, 3]), (4, [3, 5])]

@@ -25,8 +25,7 @@ from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, EARLY, ENVIRONMENT, METRICS, RESULT
-from tests.experiments.sweep.jobs import Sum, attempts, ends
-from tests.experiments.sweep.outcome import of, unfinished, why
+from tests.experiments.sweep.jobs import Sum, attempts, ends, of, unfinished, why
 from tests.experiments.training import trained
 
 

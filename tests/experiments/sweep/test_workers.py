@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ngs.experiments.sweep import local
-from ngs.experiments.sweep.attempt import Event
+from ngs.experiments.sweep.driver import Event
 from ngs.experiments.sweep.local import Workers, run_here
 from ngs.experiments.sweep.store import ERROR, Store
 from ngs.tasks.hwf import packed
@@ -19,10 +18,9 @@ from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import Trained
 from ngs.tasks.run_folder import CHECKPOINT, RESULT
-from tests.experiments.finished_runs import facts_of, finished
-from tests.experiments.sweep.jobs import BEFORE, Mortal, Sum, attempts, ends
+from tests.experiments.sweep.jobs import BEFORE, Mortal, Sum, attempts, ends, of, unfinished, why
 from tests.experiments.sweep.one_sweep import start
-from tests.experiments.sweep.outcome import of, unfinished, why
+from tests.experiments.training import facts_of, finished
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Swept:
     config = TrainHWF(data=str(data), steps=30, validate_every=5, batch_size=8, validation=0.2)
     sums, bad = [Sum(1, log, seconds=1.0), Sum(2, log)], Sum(4, log, error="too hot")
     jobs = [Mortal(Trained("hwf", config)), Sum(3, log, needs=tuple(sums)), bad, Sum(5, log, needs=(bad,))]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(local, "PERIOD", 0.1)
-        events = list(run_here(jobs, store, workers=2))
+    events = list(run_here(jobs, store, workers=2))
     assert not multiprocessing.active_children()
     return Swept(store, log, Mortal(Trained("hwf", config)), events)
 

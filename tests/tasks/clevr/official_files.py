@@ -58,11 +58,7 @@ def scene(image_index: int, *things: dict[str, Any]) -> dict[str, Any]:
 
 
 def step(function: str, *inputs: int, value: str | None = None) -> dict[str, Any]:
-    return {
-        "inputs": list(inputs),
-        "function": function,
-        "value_inputs": [] if value is None else [value],
-    }
+    return {"inputs": list(inputs), "function": function, "value_inputs": [] if value is None else [value]}
 
 
 def question(
@@ -117,10 +113,10 @@ def sound_files() -> dict[str, Any]:
 
 
 def written(folder: Path, files: dict[str, Any], ending: str = ".json") -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        text = json.dumps(content).encode()
-        (folder / f"{name}{ending}").write_bytes(gzip.compress(text) if ending.endswith(".gz") else text)
+        path, text = folder / f"{name}{ending}", json.dumps(content).encode()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text) if ending.endswith(".gz") else text)
     return folder
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ngs.tasks.clevr.execution import Step, trace
-from ngs.tasks.clevr.official_program import Node
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import RELATIONS, Scene
 
 
-def to_official(program: Program) -> list[Node]:
+def to_official(program: Program) -> list[dict[str, Any]]:
     """The steps of a program in the order of the official files; a ParseError if it does not type-check."""
     root = trace(program, _NO_OBJECTS)
     order = _order(root)
@@ -23,7 +24,7 @@ def to_official(program: Program) -> list[Node]:
 _NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})
 
 
-def _node(step: Step, inputs: list[int]) -> Node:
+def _node(step: Step, inputs: list[int]) -> dict[str, Any]:
     function, _, value = step.module.rstrip("]").partition("[")
     return {"inputs": inputs, "function": function, "value_inputs": [value] if value else []}
 

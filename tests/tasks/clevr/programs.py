@@ -13,9 +13,8 @@ from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.constraint import AnyOrder, Counting
 from ngs.grammar.padding import PAD
 from ngs.tasks.clevr.execution import modules
-from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import Programs, TidyPrograms
-from ngs.tasks.clevr.program import MODULES, Program
+from ngs.tasks.clevr.program import MODULES, Program, clevr, clevr_tidy
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS
 
 LANGUAGES: Mapping[str, Counting] = {
@@ -29,6 +28,14 @@ FILTERS = {name: [f"filter_{name}[{value}]" for value in values] for name, value
 ALL_FILTERS = [name for names in FILTERS.values() for name in names]
 SYMMETRIC = ("union", "intersect", "equal_integer", *(f"equal_{name}" for name in ATTRIBUTES))
 RELATES = [*(f"relate[{name}]" for name in RELATIONS), *(f"same_{name}" for name in ATTRIBUTES)]
+
+SHORT = {module.partition("[")[2].rstrip("]") or module: module for module in MODULES}
+"""Filters and relations by their value alone: red, left."""
+
+
+def program_of(text: str) -> Program:
+    """count red cube scene -> ("count", "filter_color[red]", "filter_shape[cube]", "scene")"""
+    return tuple(SHORT.get(word, word) for word in text.split())
 
 
 def random_program(rng: Random, size: int, *, tidy: bool = True) -> Program:

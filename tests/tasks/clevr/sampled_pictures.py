@@ -10,7 +10,6 @@ import torch
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH, scenes
 from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
 from ngs.tasks.pictures.camera import drawn_cameras, project
-from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.rendered_pictures import as_released
 
@@ -37,4 +36,4 @@ def pictures_of(shown: Sequence[Scene], seed: int = 0, half: float = 12.0) -> Pi
         boxes[k, :count] = torch.cat([centers - half, centers + half], 1)
         visible[k, :count] = 500
     names = tuple(f"{k}.png" for k in range(len(shown)))
-    return Pictures(Images.of(images), tuple(shown), names, cameras, boxes, visible)
+    return Pictures(tuple(images), tuple(shown), names, cameras, boxes, visible)

@@ -10,24 +10,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs import UNDEFINED, DataError, ParseError, SemanticsError, ShapeError
+from ngs import UNDEFINED, DataError, ParseError, ShapeError
 from ngs.grammar.padding import PAD
-from ngs.tasks.clevr import batched_execution as batched_programs
+from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.batched_execution import UNDEFINED_ANSWER, SceneTables, execute_batch
 from ngs.tasks.clevr.execution import execute, spoken
-from ngs.tasks.clevr.grammars import clevr
+from ngs.tasks.clevr.program import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, MOST_OBJECTS, RELATIONS, Scene, Thing
-from ngs.tasks.clevr.semantics import Unique, lenient, strict
+from ngs.tasks.clevr.semantics import Objects, Unique, lenient, strict
+from tests.tasks.clevr.official_files import published_data
 from tests.tasks.clevr.programs import encoded
-from tests.tasks.clevr.test_execution import (
-    CASES,
-    SCENE,
-    Questions,
-    published,
-    random_program,
-    random_scene,
-    random_source,
-)
+from tests.tasks.clevr.test_execution import CASES, SCENE, random_program, random_scene, random_source
 
 MODULES = clevr().symbols
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -47,8 +40,8 @@ def check_engines_agree(
     """Both engines on every device give the same answers, which are returned."""
     want = [by_reference(program, scenes[k], unique) for program, k in zip(programs, of, strict=True)]
     for device in DEVICES:
-        tables = SceneTables.of(scenes).to(device)
-        have = execute_batch(tables, encoded(programs).to(device), torch.tensor(of, device=device), unique)
+        tables = SceneTables.of(scenes, unique).to(device)
+        have = execute_batch(tables, encoded(programs).to(device), torch.tensor(of, device=device))
         assert have.dtype == torch.int64
         for program, scene, one, other in zip(programs, of, have.tolist(), want, strict=True):
             assert one == other, (program, scenes[scene])
@@ -63,18 +56,14 @@ def random_scenes(rng: random.Random, number: int) -> list[Scene]:
     ]
 
 
-@pytest.fixture(scope="module", params=["train", "val"])
-def questions(request: pytest.FixtureRequest) -> Questions:
-    return published(request.param)
-
-
 @pytest.mark.parametrize("unique", [strict, lenient])
-def test_every_program_of_the_shared_data_gives_its_answer(questions: Questions, unique: Unique) -> None:
+@pytest.mark.parametrize("part", ["train", "validation"])
+def test_every_program_of_the_shared_data_gives_its_answer(part: str, unique: Unique) -> None:
     """Where `unique` is strictly defined, it is leniently the same."""
-    scenes, programs, of, answers = questions
-    have = execute_batch(SceneTables.of(scenes), encoded(programs), torch.tensor(of), unique)
-    wrong = have != torch.tensor([ANSWERS.index(answer) for answer in answers])
-    assert not wrong.any(), (int(wrong.sum()), programs[int(wrong.int().argmax())])
+    data = published_data()
+    questions, tables = getattr(data, part), SceneTables.of(data.scenes, unique)
+    found = execute_batch(tables, questions.programs.padded(), questions.scenes.long())
+    assert torch.equal(found, questions.answers.long())
 
 
 def test_programs_give_what_they_give_by_hand() -> None:
@@ -83,7 +72,12 @@ def test_programs_give_what_they_give_by_hand() -> None:
     assert [ANSWERS[answer] for answer in answers.tolist()] == list(CASES.values())
 
 
-@pytest.mark.parametrize("unique", [strict, lenient])
+def last(objects: Objects) -> int | Special:
+    """One more meaning of `unique`."""
+    return max(objects, default=UNDEFINED)
+
+
+@pytest.mark.parametrize("unique", [strict, lenient, last])
 def test_engines_agree_on_programs_that_type_check(unique: Unique) -> None:
     rng = random_source()
     scenes = random_scenes(rng, 30)
@@ -151,17 +145,14 @@ def test_the_smallest_and_the_largest_scene(size: int) -> None:
         check_engines_agree(programs, [SCENE, scene], [1] * len(programs), unique)
 
 
-def test_answers_come_in_the_order_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever they are sorted by, and into however many slices they are cut."""
+def test_answers_come_in_the_order_of_the_programs() -> None:
     rng = random_source()
     scenes = random_scenes(rng, 5)
     programs = [random_program(rng, rng.randint(1, 20)) for _ in range(300)]
     of = torch.tensor([rng.randrange(len(scenes)) for _ in programs])
     tables, columns = SceneTables.of(scenes), encoded(programs)
-    whole = execute_batch(tables, columns, of)
-    monkeypatch.setattr(batched_programs, "SLICE", 7)
-    assert torch.equal(execute_batch(tables, columns, of), whole)
-    assert torch.equal(execute_batch(tables, columns.flip(0), of.flip(0)), whole.flip(0))
+    backwards = execute_batch(tables, columns.flip(0), of.flip(0))
+    assert torch.equal(backwards, execute_batch(tables, columns, of).flip(0))
 
 
 def test_padding_changes_nothing() -> None:
@@ -171,21 +162,6 @@ def test_padding_changes_nothing() -> None:
     assert torch.equal(
         execute_batch(tables, encoded(programs, 9), of), execute_batch(tables, encoded(programs), of)
     )
-
-
-def test_sorting_by_length_changes_nothing() -> None:
-    """On a GPU all programs go through all steps, those of their padding too."""
-    rng = random_source()
-    sound = [random_program(rng, rng.randint(1, 20)) for _ in range(600)]
-    programs = [*sound, *(rng.sample(program, len(program)) for program in sound), [], ["scene"] * 40]
-    tables, columns, of = (
-        SceneTables.of([SCENE]),
-        encoded(programs),
-        torch.zeros(len(programs), dtype=torch.int32),
-    )
-    unsorted = batched_programs._execute(tables, columns - PAD, of, [len(programs)] * columns.shape[1])
-    assert torch.equal(unsorted, execute_batch(tables, columns, of))
-    assert (unsorted != UNDEFINED_ANSWER).sum() > 50
 
 
 def test_padding_inside_a_program_is_no_program() -> None:
@@ -212,12 +188,11 @@ def test_empty_batches_and_programs(shape: tuple[int, int]) -> None:
 def test_what_is_given_is_left_as_it_is() -> None:
     columns, scenes = encoded([["query_color", "unique", "scene"]]), torch.tensor([0])
     before = columns.clone()
-    tables = SceneTables.of([SCENE])
-    for unique in (lenient, strict, lenient):
-        execute_batch(tables, columns, scenes, unique)
+    for unique, answer in ((lenient, ANSWERS.index("red")), (strict, UNDEFINED_ANSWER)):
+        tables = SceneTables.of([SCENE], unique)
+        for _ in range(2):
+            assert execute_batch(tables, columns, scenes).tolist() == [answer]
     assert torch.equal(columns, before)
-    assert execute_batch(tables, columns, scenes, lenient).tolist() == [ANSWERS.index("red")]
-    assert execute_batch(tables, columns, scenes).tolist() == [UNDEFINED_ANSWER]
 
 
 @pytest.mark.parametrize(
@@ -242,11 +217,6 @@ def test_what_is_given_is_left_as_it_is() -> None:
 def test_bad_tensors_are_refused(columns: Tensor, scenes: Tensor, message: str) -> None:
     with pytest.raises(ShapeError, match=message):
         execute_batch(SceneTables.of([SCENE]), columns, scenes)
-
-
-def test_another_meaning_of_unique_is_refused() -> None:
-    with pytest.raises(SemanticsError, match="give `strict` or `lenient`"):
-        execute_batch(SceneTables.of([SCENE]), encoded([["count", "scene"]]), torch.tensor([0]), max)
 
 
 def test_scenes_that_do_not_fit_the_tables_are_refused() -> None:

@@ -15,7 +15,7 @@ from ngs.grammar.constraint import AnyOrder, enumerate_sentences
 from ngs.parsing.autoregressive import Autoregressive
 from ngs.reasoning.operation import UNDEFINED
 from ngs.search.back_search import back_search
-from ngs.search.correction import Action, distinct
+from ngs.search.correction import Action
 from ngs.search.edits import Edits
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms, correct, tidy_edits
@@ -49,10 +49,10 @@ def batched(
     p: Autoregressive, scene: Scene, answer: str, edits: Edits, reader: QuestionReader
 ) -> tuple[Program, bool, bool]:
     """The correction, whether there is one, and whether none was needed, as training finds them."""
-    tables = SceneTables.of([scene])
+    tables = SceneTables.of([scene], reader.unique)
 
     def judge(rows: Tensor, z: Tensor) -> Tensor:
-        return execute_batch(tables, z, torch.zeros_like(rows), unique=reader.unique) == ANSWERS.index(answer)
+        return execute_batch(tables, z, torch.zeros_like(rows)) == ANSWERS.index(answer)
 
     with torch.no_grad():
         z = p.best().symbols
@@ -98,7 +98,8 @@ def test_edits_say_which_modules_went_where() -> None:
 
 def test_edits_in_words() -> None:
     program = ("count", "relate[left]", "unique", "filter_color[red]", "same_size", "unique", "scene")
-    told = {edit.text: edit.sentence for edit in distinct(tidy_edits(program), program)}
+    first = {edit.sentence: edit for edit in reversed([*tidy_edits(program)])}  # of those that make the same
+    told = {edit.text: edit.sentence for edit in first.values()}
     assert told == {
         "relate[left] and same_size change places": (
             *("count", "same_size", "unique", "filter_color[red]", "relate[left]", "unique", "scene"),

@@ -51,7 +51,7 @@ RECORDS = [
 
 @pytest.fixture
 def questions() -> Questions:
-    return Questions.of(RECORDS)[0]
+    return Questions.of(RECORDS)
 
 
 def test_what_goes_in_comes_out(questions) -> None:
@@ -67,21 +67,22 @@ def test_what_goes_in_comes_out(questions) -> None:
 
 
 def test_a_kind_is_known_from_the_modules_where_there_is_no_program() -> None:
-    questions, _ = Questions.of([QuestionRecord("how many", 0, None, None, 0)])
+    questions = Questions.of([QuestionRecord("how many", 0, None, None, 0)])
     assert questions.program(0) is None and questions.kind(0) is Kind.ZERO_HOP
 
 
 def test_what_is_not_understood_stays_and_is_told() -> None:
-    questions, (refused,) = Questions.of(RECORDS)
-    assert (refused.index, refused.number, refused.text) == (1, 9, "Which one; this?")
-    assert "question 9 ('Which one; this?'): which one ; this: what?" in str(refused)
+    questions = Questions.of(RECORDS)
+    (refused,) = questions.not_understood()
+    assert (refused.index, refused.number, refused.text) == (1, 9, "which one ; this")
+    assert "question 9 ('which one ; this'): which one ; this: what?" in str(refused)
     assert questions.understood.tolist() == [True, False, True]
     assert questions.modules_of(1) == () and questions.keywords_of(1) == ()
 
 
 def test_the_vocabulary_is_that_of_training() -> None:
     strange = [QuestionRecord("many zebras how", 0, "0", None, 0)]
-    data, _ = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange)
+    data = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange)
     assert data.vocabulary == (UNKNOWN_WORD, "how", "many") == data.validation.vocabulary
     assert data.validation.words.padded().tolist() == [[2, UNKNOWN, 1]]
     assert data.validation.text_words(0) == ("many", "zebras", "how")
@@ -116,18 +117,18 @@ def test_other_numbers_are_for_the_same_words(questions, vocabulary) -> None:
 
 def test_its_own_vocabulary_changes_no_number() -> None:
     strange = [QuestionRecord("many zebras how", 0, "0", None, 0)]
-    data, _ = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange)
+    data = VisualQuestions.of("x", [EMPTY, EMPTY], RECORDS[:1], strange)
     same = data.validation.numbered_by(data.vocabulary)
     assert same.lexicon == data.validation.lexicon
     assert same.spelling.flat.tolist() == data.validation.spelling.flat.tolist()
     assert same.spelling.flat.dtype == torch.int32
-    empty = Questions.of([])[0].numbered_by(data.vocabulary)
+    empty = Questions.of([]).numbered_by(data.vocabulary)
     assert len(empty) == 0 and empty.words.padded().shape == (0, 0)
 
 
 @given(st.lists(st.integers(0, 2), max_size=6))
 def test_selected_questions_are_those_that_were_named(chosen) -> None:
-    questions = Questions.of(RECORDS)[0]
+    questions = Questions.of(RECORDS)
     part = questions.select(chosen)
     assert len(part) == len(chosen)
     for k, origin in enumerate(chosen):
@@ -154,8 +155,10 @@ def test_arrays_are_small(questions) -> None:
 
 
 def test_no_question_at_all() -> None:
-    questions, refused = Questions.of([])
-    assert len(questions) == 0 and refused == () and questions.vocabulary == (UNKNOWN_WORD,)
+    questions = Questions.of([])
+    assert (
+        len(questions) == 0 and not [*questions.not_understood()] and questions.vocabulary == (UNKNOWN_WORD,)
+    )
     assert questions.words.padded().shape == (0, 0) and questions.keywords.padded().shape == (0, 0, 2)
 
 
@@ -179,7 +182,7 @@ def test_the_digest_sees_every_part() -> None:
     other = replace(RECORDS[0], answer="4")
 
     def digest(scenes: list[Scene], train: QuestionRecord, validation: QuestionRecord) -> str:
-        return VisualQuestions.of("x", scenes, [train], [validation])[0].digest
+        return VisualQuestions.of("x", scenes, [train], [validation]).digest
 
     base = ([lonely], RECORDS[0], RECORDS[0])
     variants = [([turned], *base[1:]), ([lonely], other, RECORDS[0]), ([lonely], RECORDS[0], other)]

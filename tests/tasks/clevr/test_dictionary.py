@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 from collections import Counter
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,274 +12,155 @@ from ngs.grammar.automaton import prefix_automaton
 from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import Understood, modules_of
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Kind, kind_of
-
-ROOT = Path(__file__).parents[3]
-SHORT = {module.partition("[")[2].rstrip("]") or module: module for module in MODULES}
-"""Filters and relations by their value alone: red, left."""
+from tests.tasks.clevr.official_files import published_data
+from tests.tasks.clevr.programs import program_of
 
 
 def understood(text: str) -> Understood:
     return modules_of(words_of(text))
 
 
-def program(short: str) -> tuple[str, ...]:
-    """`count red cube scene` -> the program in full."""
-    return tuple(SHORT[name] for name in short.split())
-
-
-def shared_questions(name: str) -> list[dict[str, Any]]:
-    folder = Path(os.environ.get("NGS_DATA", ROOT.parent / "shared" / "data")) / "clevr"
-    if not (folder / name).is_file():
-        pytest.skip(f"needs {name}, which is not in {folder}; let NGS_DATA name the folder above clevr/")
-    with gzip.open(folder / name, "rt", encoding="utf-8") as file:
-        return list(json.load(file)["questions"])
-
-
-def true_modules(question: dict[str, Any]) -> Counter[str]:
-    return Counter(
-        node["function"] + "".join(f"[{value}]" for value in node["value_inputs"])
-        for node in question["program"]
-    )
-
-
-@pytest.mark.parametrize("name", ["questions_train.json.gz", "questions_val.json.gz"])
-def test_official_wording_gives_the_modules_of_the_program(name: str) -> None:
-    questions = shared_questions(name)
+@pytest.mark.parametrize("part", ["train", "validation"])
+def test_official_wording_gives_the_modules_of_the_program(part: str) -> None:
+    questions = getattr(published_data(), part)
     wrong = []
-    for question in questions:
-        words = words_of(question["question"])
+    for k in range(len(questions)):
+        words = questions.text_words(k)
         found = modules_of(words)
-        if Counter(found.modules) != true_modules(question):
-            wrong.append(question["question"])
+        if Counter(found.modules) != Counter(questions.program(k)):
+            wrong.append(" ".join(words))
         assert Counter(module for _, module in found.keywords) == Counter(found.modules)  # a word each
         assert all(0 <= position < len(words) for position, _ in found.keywords)
     assert not wrong, f"{len(wrong)} of {len(questions)}, such as {wrong[:3]}"
 
 
-OWN = {
-    Kind.ZERO_HOP: [
-        ("How many red cubes are there?", "count red cube scene"),
-        ("how many cubes in the picture are made of metal", "count cube metal scene"),
-        ("Count the tiny grey balls.", "count small gray sphere scene"),
-        ("What is the number of big, shiny boxes?", "count large metal cube scene"),
-        ("How many objects do you see in total?", "count scene"),
-        ("How many things are red and shiny?", "count red metal scene"),
-        ("How many cubes of small size have the color red?", "count cube small red scene"),
-        ("Do you see any purple thing?", "exist purple scene"),
-        ("Are any cylinders cyan?", "exist cylinder cyan scene"),
-        ("Is there something that is a yellow cube?", "exist yellow cube scene"),
-        ("What colour is the small metal ball?", "query_color unique small metal sphere scene"),
-        ("WHICH SHAPE DOES THE BLUE THING HAVE", "query_shape unique blue scene"),
-        ("What's the matte block's size?", "query_size unique rubber cube scene"),
-        ("Could you tell me how many shapes there are?", "count scene"),
-        ("How large is the brown one?", "query_size unique brown scene"),
-        ("What stuff is the cylinder made of?", "query_material unique cylinder scene"),
-        ("The green ball is made of what?", "query_material unique green sphere scene"),
-        ("Tell me the shape of the red object", "query_shape unique red scene"),
-        ("Consider a blue cube, what is it made of?", "query_material unique blue cube scene"),
-    ],
-    Kind.ONE_HOP: [
-        ("Is anything in front of the cube?", "exist front unique cube scene"),
-        (
-            "How many red cubes are left of the big sphere?",
-            "count red cube left unique large sphere scene",
-        ),
-        (
-            "To the right of the tiny cube, how many balls are there?",
-            "count sphere right unique small cube scene",
-        ),
-        ("There is a red cube; how many things are on its left?", "count left unique red cube scene"),
-        (
-            "Are any metal objects standing behind the cyan block?",
-            "exist metal behind unique cyan cube scene",
-        ),
-        ("Is there a ball at the back of the cube?", "exist sphere behind unique cube scene"),
-        (
-            "What color is the ball on the right-hand side of the red cube?",
-            "query_color unique sphere right unique red cube scene",
-        ),
-        ("How many things are red and in front of the cube?", "count red front unique cube scene"),
-    ],
-    Kind.TWO_HOP: [
-        (
-            "How many balls are behind the cube which is left of the cylinder?",
-            "count sphere behind unique cube left unique cylinder scene",
-        ),
-        (
-            "Look at a cube to the left of the red ball; is there anything in front of it?",
-            "exist front unique cube left unique red sphere scene",
-        ),
-        (
-            "What is the material of the thing located in front of the ball to the right of the big cube?",
-            "query_material unique front unique sphere right unique large cube scene",
-        ),
-    ],
-    Kind.THREE_HOP: [
-        (
-            "Is there any ball left of the cube behind the red cylinder in front of the blue thing?",
-            "exist sphere left unique cube behind unique red cylinder front unique blue scene",
-        ),
-        (
-            "What shape is the item right of the cube that is behind the ball left of the tiny block?",
-            "query_shape unique right unique cube behind unique sphere left unique small cube scene",
-        ),
-    ],
-    Kind.SAME_RELATE: [
-        (
-            "How many other things share the color of the large cube?",
-            "count same_color unique large cube scene",
-        ),
-        (
-            "There is a green ball; how many blocks share its size?",
-            "count cube same_size unique green sphere scene",
-        ),
-        ("How many cubes are as big as the red ball?", "count cube same_size unique red sphere scene"),
-        ("Does anything share the cube's colour?", "exist same_color unique cube scene"),
-        ("How many things match the cube in colour?", "count same_color unique cube scene"),
-        (
-            "Is there another cylinder with the cube's material?",
-            "exist cylinder same_material unique cube scene",
-        ),
-        (
-            "Are there any balls of the same colour as the shiny cube?",
-            "exist sphere same_color unique metal cube scene",
-        ),
-        (
-            "What is the size of the cube that shares the color of the ball?",
-            "query_size unique cube same_color unique sphere scene",
-        ),
-        (
-            "What color is the cube made of the same material as the ball?",
-            "query_color unique cube same_material unique sphere scene",
-        ),
-        (
-            "How many things have the same size as the ball behind the cube?",
-            "count same_size unique sphere behind unique cube scene",
-        ),
-        (
-            "Is there a thing whose size is the same as the size of the red cube?",
-            "exist same_size unique red cube scene",
-        ),
-    ],
-    Kind.COMPARISON: [
-        (
-            "Is the big cube the same color as the cylinder?",
-            "equal_color query_color unique large cube scene query_color unique cylinder scene",
-        ),
-        (
-            "Are the red ball and the cube equal in size?",
-            "equal_size query_size unique red sphere scene query_size unique cube scene",
-        ),
-        (
-            "Do the cube and cylinder share a colour?",
-            "equal_color query_color unique cube scene query_color unique cylinder scene",
-        ),
-        (
-            "Does the tiny ball match the cube in material?",
-            "equal_material query_material unique small sphere scene query_material unique cube scene",
-        ),
-        (
-            "Is the cube as big as the sphere?",
-            "equal_size query_size unique cube scene query_size unique sphere scene",
-        ),
-        (
-            "Is the shape of the red thing equal to the shape of the blue thing?",
-            "equal_shape query_shape unique red scene query_shape unique blue scene",
-        ),
-        (
-            "Is the ball's color the same as the cube's?",
-            "equal_color query_color unique sphere scene query_color unique cube scene",
-        ),
-        (
-            "There is a ball left of the cube; is its material identical to that of the red thing?",
-            "equal_material query_material unique sphere left unique cube scene "
-            "query_material unique red scene",
-        ),
-        (
-            "There is a cube and a ball; do they have the same color?",
-            "equal_color query_color unique cube scene query_color unique sphere scene",
-        ),
-        (
-            "Are the thing behind the cube and the cylinder made of the same material?",
-            "equal_material query_material unique behind unique cube scene "
-            "query_material unique cylinder scene",
-        ),
-    ],
-    Kind.INTEGER_COMPARISON: [
-        (
-            "Are there more spheres than cubes?",
-            "greater_than count sphere scene count cube scene",
-        ),
-        (
-            "Are there more red things than there are things behind the cube?",
-            "greater_than count red scene count behind unique cube scene",
-        ),
-        ("Are there equal numbers of cubes and balls?", "equal_integer count cube scene count sphere scene"),
-        ("Do the cubes outnumber the balls?", "greater_than count cube scene count sphere scene"),
-        ("Are there as many cubes as balls?", "equal_integer count cube scene count sphere scene"),
-        (
-            "Are the number of red things and the number of cubes equal?",
-            "equal_integer count red scene count cube scene",
-        ),
-        (
-            "Is the number of cubes the same as that of balls?",
-            "equal_integer count cube scene count sphere scene",
-        ),
-        (
-            "Are there less tiny blocks than shiny things?",
-            "less_than count small cube scene count metal scene",
-        ),
-        (
-            "Is the number of green cubes smaller than the number of balls right of the cylinder?",
-            "less_than count green cube scene count sphere right unique cylinder scene",
-        ),
-        (
-            "Is the number of cubes higher than the number of red or blue balls?",
-            "greater_than count cube scene count sphere union red scene blue scene",
-        ),
-    ],
-    Kind.AND: [
-        (
-            "How many cubes are left of the ball and behind the cylinder?",
-            "count cube intersect left unique sphere scene behind unique cylinder scene",
-        ),
-        (
-            "Is there a thing that is both right of the red cube and in front of the blue thing?",
-            "exist intersect right unique red cube scene front unique blue scene",
-        ),
-        (
-            "What color is the thing that is behind the ball and that is left of the cube?",
-            "query_color unique intersect behind unique sphere scene left unique cube scene",
-        ),
-        (
-            "How many things are left of the cube and of the same colour as the ball?",
-            "count intersect left unique cube scene same_color unique sphere scene",
-        ),
-        (
-            "How many things are both metal objects and cubes?",
-            "count intersect metal scene cube scene",
-        ),
-    ],
-    Kind.OR: [
-        ("How many red or blue cubes are there?", "count cube union red scene blue scene"),
-        (
-            "How many things are cubes, balls or cylinders?",
-            "count union cube scene union sphere scene cylinder scene",
-        ),
-        (
-            "Are there any things that are either left of the cube or behind the ball?",
-            "exist union left unique cube scene behind unique sphere scene",
-        ),
-        ("How many big things are red or shiny?", "count large union red scene metal scene"),
-    ],
-}
+OWN = """\
+zero hops
+  How many red cubes are there? -> count red cube scene
+  how many cubes in the picture are made of metal -> count cube metal scene
+  Count the tiny grey balls. -> count small gray sphere scene
+  What is the number of big, shiny boxes? -> count large metal cube scene
+  How many objects do you see in total? -> count scene
+  How many things are red and shiny? -> count red metal scene
+  How many cubes of small size have the color red? -> count cube small red scene
+  Do you see any purple thing? -> exist purple scene
+  Are any cylinders cyan? -> exist cylinder cyan scene
+  Is there something that is a yellow cube? -> exist yellow cube scene
+  What colour is the small metal ball? -> query_color unique small metal sphere scene
+  WHICH SHAPE DOES THE BLUE THING HAVE -> query_shape unique blue scene
+  What's the matte block's size? -> query_size unique rubber cube scene
+  Could you tell me how many shapes there are? -> count scene
+  How large is the brown one? -> query_size unique brown scene
+  What stuff is the cylinder made of? -> query_material unique cylinder scene
+  The green ball is made of what? -> query_material unique green sphere scene
+  Tell me the shape of the red object -> query_shape unique red scene
+  Consider a blue cube, what is it made of? -> query_material unique blue cube scene
+one hop
+  Is anything in front of the cube? -> exist front unique cube scene
+  How many red cubes are left of the big sphere? -> count red cube left unique large sphere scene
+  To the right of the tiny cube, how many balls are there? -> count sphere right unique small cube scene
+  There is a red cube; how many things are on its left? -> count left unique red cube scene
+  Are any metal objects standing behind the cyan block? -> exist metal behind unique cyan cube scene
+  Is there a ball at the back of the cube? -> exist sphere behind unique cube scene
+  What color is the ball on the right-hand side of the red cube? ->
+      query_color unique sphere right unique red cube scene
+  How many things are red and in front of the cube? -> count red front unique cube scene
+two hops
+  How many balls are behind the cube which is left of the cylinder? ->
+      count sphere behind unique cube left unique cylinder scene
+  Look at a cube to the left of the red ball; is there anything in front of it? ->
+      exist front unique cube left unique red sphere scene
+  What is the material of the thing located in front of the ball to the right of the big cube? ->
+      query_material unique front unique sphere right unique large cube scene
+three hops
+  Is there any ball left of the cube behind the red cylinder in front of the blue thing? ->
+      exist sphere left unique cube behind unique red cylinder front unique blue scene
+  What shape is the item right of the cube that is behind the ball left of the tiny block? ->
+      query_shape unique right unique cube behind unique sphere left unique small cube scene
+same relate
+  How many other things share the color of the large cube? -> count same_color unique large cube scene
+  There is a green ball; how many blocks share its size? -> count cube same_size unique green sphere scene
+  How many cubes are as big as the red ball? -> count cube same_size unique red sphere scene
+  Does anything share the cube's colour? -> exist same_color unique cube scene
+  How many things match the cube in colour? -> count same_color unique cube scene
+  Is there another cylinder with the cube's material? -> exist cylinder same_material unique cube scene
+  Are there any balls of the same colour as the shiny cube? -> exist sphere same_color unique metal cube scene
+  What is the size of the cube that shares the color of the ball? ->
+      query_size unique cube same_color unique sphere scene
+  What color is the cube made of the same material as the ball? ->
+      query_color unique cube same_material unique sphere scene
+  How many things have the same size as the ball behind the cube? ->
+      count same_size unique sphere behind unique cube scene
+  Is there a thing whose size is the same as the size of the red cube? ->
+      exist same_size unique red cube scene
+comparison
+  Is the big cube the same color as the cylinder? ->
+      equal_color query_color unique large cube scene query_color unique cylinder scene
+  Are the red ball and the cube equal in size? ->
+      equal_size query_size unique red sphere scene query_size unique cube scene
+  Do the cube and cylinder share a colour? ->
+      equal_color query_color unique cube scene query_color unique cylinder scene
+  Does the tiny ball match the cube in material? ->
+      equal_material query_material unique small sphere scene query_material unique cube scene
+  Is the cube as big as the sphere? -> equal_size query_size unique cube scene query_size unique sphere scene
+  Is the shape of the red thing equal to the shape of the blue thing? ->
+      equal_shape query_shape unique red scene query_shape unique blue scene
+  Is the ball's color the same as the cube's? ->
+      equal_color query_color unique sphere scene query_color unique cube scene
+  There is a ball left of the cube; is its material identical to that of the red thing? ->
+      equal_material query_material unique sphere left unique cube scene query_material unique red scene
+  There is a cube and a ball; do they have the same color? ->
+      equal_color query_color unique cube scene query_color unique sphere scene
+  Are the thing behind the cube and the cylinder made of the same material? ->
+      equal_material query_material unique behind unique cube scene query_material unique cylinder scene
+integer comparison
+  Are there more spheres than cubes? -> greater_than count sphere scene count cube scene
+  Are there more red things than there are things behind the cube? ->
+      greater_than count red scene count behind unique cube scene
+  Are there equal numbers of cubes and balls? -> equal_integer count cube scene count sphere scene
+  Do the cubes outnumber the balls? -> greater_than count cube scene count sphere scene
+  Are there as many cubes as balls? -> equal_integer count cube scene count sphere scene
+  Are the number of red things and the number of cubes equal? ->
+      equal_integer count red scene count cube scene
+  Is the number of cubes the same as that of balls? -> equal_integer count cube scene count sphere scene
+  Are there less tiny blocks than shiny things? -> less_than count small cube scene count metal scene
+  Is the number of green cubes smaller than the number of balls right of the cylinder? ->
+      less_than count green cube scene count sphere right unique cylinder scene
+  Is the number of cubes higher than the number of red or blue balls? ->
+      greater_than count cube scene count sphere union red scene blue scene
+and
+  How many cubes are left of the ball and behind the cylinder? ->
+      count cube intersect left unique sphere scene behind unique cylinder scene
+  Is there a thing that is both right of the red cube and in front of the blue thing? ->
+      exist intersect right unique red cube scene front unique blue scene
+  What color is the thing that is behind the ball and that is left of the cube? ->
+      query_color unique intersect behind unique sphere scene left unique cube scene
+  How many things are left of the cube and of the same colour as the ball? ->
+      count intersect left unique cube scene same_color unique sphere scene
+  How many things are both metal objects and cubes? -> count intersect metal scene cube scene
+or
+  How many red or blue cubes are there? -> count cube union red scene blue scene
+  How many things are cubes, balls or cylinders? -> count union cube scene union sphere scene cylinder scene
+  Are there any things that are either left of the cube or behind the ball? ->
+      exist union left unique cube scene behind unique sphere scene
+  How many big things are red or shiny? -> count large union red scene metal scene
+"""
+"""By kind: questions, and their programs in short."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "short"), [(kind, *case) for kind, cases in OWN.items() for case in cases]
-)
+def own_cases() -> Iterator[tuple[Kind, str, str]]:
+    kind = Kind.ZERO_HOP
+    for line in OWN.replace("->\n", "->").splitlines():
+        text, _, short = line.partition("->")
+        if short:
+            yield kind, text.strip(), short
+        else:
+            kind = Kind(line)
+
+
+@pytest.mark.parametrize(("kind", "text", "short"), [*own_cases()])
 def test_wording_of_our_own(kind: Kind, text: str, short: str) -> None:
-    wanted = program(short)
+    wanted = program_of(short)
     assert prefix_automaton(GRAMMAR).recognises(GRAMMAR.encode(wanted))
     found = understood(text)
     assert Counter(found.modules) == Counter(wanted)

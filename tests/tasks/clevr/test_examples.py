@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,9 +14,9 @@ from ngs.grammar.constraint import AnyOrder
 from ngs.grammar.padding import PAD
 from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables
-from ngs.tasks.clevr.dataset import QuestionRecord, Questions
+from ngs.tasks.clevr.dataset import QuestionRecord, Questions, divided
 from ngs.tasks.clevr.dictionary import modules_of
-from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, keywords_of
+from ngs.tasks.clevr.examples import Part, QuestionInputs, counts_of, inputs_of
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import MODULES
@@ -24,8 +25,6 @@ from ngs.tasks.clevr.semantics import Unique, lenient, strict
 from tests.tasks.clevr.programs import encoded
 from tests.tasks.clevr.readers import row, some_questions
 from tests.tasks.clevr.test_execution import random_source
-
-CPU = torch.device("cpu")
 
 SCENES = (
     row("small red rubber cube", "large blue metal sphere", "large red metal cube"),
@@ -43,11 +42,11 @@ RECORDS = (
 
 
 def questions_of(*records: QuestionRecord) -> Questions:
-    return Questions.of(records)[0]
+    return Questions.of(records)
 
 
 def part_of(questions: Questions, scenes: tuple[Scene, ...] = SCENES, unique: Unique = strict) -> Part:
-    return Part.of(questions, SceneTables.of(scenes), TidyPrograms(), CPU, unique=unique)
+    return Part.of(questions, SceneTables.of(scenes, unique), TidyPrograms())
 
 
 def without_programs(questions: Questions) -> Questions:
@@ -114,47 +113,6 @@ def test_counts_are_those_of_the_dictionary() -> None:
     assert counts_of(questions.select([]).modules).shape == (0, len(MODULES))
 
 
-def slow_keywords(questions: Questions, few: int) -> list[list[list[int]]]:
-    longest = max(len(questions.text_words(k)) for k in range(len(questions)))
-    found = []
-    for k in range(len(questions)):
-        words: list[list[int]] = [[] for _ in range(longest)]
-        for position, module in questions.keywords_of(k):
-            words[position].append(MODULES.index(module))
-        found.append([columns + [PAD] * (few - len(columns)) for columns in words])
-    return found
-
-
-def test_keywords_stand_at_their_words() -> None:
-    for questions in (some_questions().train, some_questions().validation):
-        table = keywords_of(questions)
-        assert table.shape[:2] == questions.words.padded().shape and table.shape[2] > 1
-        assert table.tolist() == slow_keywords(questions, table.shape[2])
-        assert (table != PAD).any(0).any(0)[-1]  # not wider than it must be
-
-
-def test_keywords_in_any_order_and_number() -> None:
-    """Pairs as no dictionary gives them: several for a word, mixed up, none for a question."""
-    rng = random_source()
-    questions = some_questions().train.select(range(40))
-    pairs: list[list[tuple[int, int]]] = []
-    for k in range(len(questions)):
-        words = len(questions.text_words(k))
-        number = rng.choice([0, 1, 5, 30])
-        pairs.append([(rng.randrange(words), rng.randrange(len(MODULES))) for _ in range(number)])
-    flat = torch.tensor([pair for row in pairs for pair in row], dtype=torch.int16).reshape(-1, 2)
-    offsets = torch.tensor([0, *map(len, pairs)]).cumsum(0)
-    mixed = replace(questions, keywords=Ragged(flat, offsets))
-    table = keywords_of(mixed)
-    assert table.tolist() == slow_keywords(mixed, table.shape[2])
-
-
-def test_questions_without_keywords_have_a_table() -> None:
-    bare = questions_of(RECORDS[1])  # not understood
-    assert keywords_of(bare).tolist() == [[[PAD]] * 5]
-    assert keywords_of(bare.select([])).shape[0] == 0
-
-
 # The judge
 
 
@@ -196,7 +154,7 @@ def other_program(part: Part, k: int, rng: Random) -> tuple[str, ...]:
 
 
 def test_what_is_no_program_is_wrong() -> None:
-    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(len(MODULES)), CPU)
+    part = Part.of(questions_of(RECORDS[0]), SceneTables.of(SCENES), AnyOrder(len(MODULES)))
     backwards = encoded([tuple(reversed(CUBES)), CUBES])
     assert part.judge(torch.tensor([0, 0]), backwards).tolist() == [False, True]
 
@@ -207,3 +165,67 @@ def test_several_objects_are_one_too_many_unless_lenient() -> None:
     for unique, right in ((strict, False), (lenient, True)):
         part = part_of(questions_of(record), unique=unique)
         assert part.judge(torch.tensor([0]), encoded([program])).tolist() == [right]
+
+
+# What a network is shown
+
+
+@pytest.fixture(scope="module")
+def inputs() -> QuestionInputs:
+    return inputs_of(some_questions().train)
+
+
+def test_padding_is_cut_where_no_question_of_the_batch_needs_it(inputs: QuestionInputs) -> None:
+    shortest = int(inputs.counts.argmin())
+    for numbers in ([6, 1, 3], [shortest]):
+        shown, longest = inputs.batch(np.array(numbers)), int(inputs.counts[numbers].max())
+        assert shown.words.dtype == torch.int64
+        assert torch.equal(shown.words, inputs.words[numbers, :longest].long())
+        assert shown.keywords.shape == (len(numbers), longest, len(MODULES))
+    assert not (shown.words == PAD).any()
+
+
+def test_a_word_speaks_of_some_modules_or_of_none() -> None:
+    inputs = QuestionInputs(torch.zeros(1, 3), torch.tensor([[[1, 3], [0, 2], [1, 0], [PAD, PAD]]]))
+    table = inputs.batch(np.arange(1)).keywords
+    assert [word.nonzero().flatten().tolist() for word in table[0]] == [[2], [0, 3], []]
+    assert table.max() == 1
+
+
+def test_keywords_of_a_batch_are_those_of_its_questions(inputs: QuestionInputs) -> None:
+    questions, numbers = some_questions().train, random_source().sample(range(100), 8)
+    table = inputs.batch(np.array(numbers)).keywords
+    found = [tuple((word, MODULES[module]) for word, module in row.nonzero().tolist()) for row in table]
+    assert [sorted(each) for each in found] == [sorted(set(questions.keywords_of(k))) for k in numbers]
+
+
+def test_questions_without_keywords_have_a_table() -> None:
+    bare = inputs_of(questions_of(RECORDS[1]))  # not understood
+    assert bare.batch(np.arange(1)).keywords.shape == (1, 5, len(MODULES))
+    assert bare.batch(np.arange(1)).keywords.sum() == 0
+
+
+# A share of the questions
+
+
+def test_the_share_is_the_same_of_each_number_of_modules() -> None:
+    questions = some_questions().train
+    part, _ = divided(questions, 0.4, seed=3)
+    whole, taken = (Counter(q.modules.lengths.tolist()) for q in (questions, part))
+    assert len(whole) > 8
+    assert taken == Counter({length: round(0.4 * count) for length, count in whole.items()})
+
+
+def test_the_choice_depends_on_the_seed_and_on_what_is_known_without_programs() -> None:
+    def chosen(questions: Questions, seed: int) -> list[int]:
+        return divided(questions, 0.5, seed)[0].numbers.tolist()
+
+    questions = some_questions().train
+    assert chosen(questions, 3) == chosen(questions, 3) == chosen(without_programs(questions), 3)
+    assert chosen(questions, 3) != chosen(questions, 4)
+
+
+def test_questions_that_are_not_understood_are_divided_too() -> None:
+    records = [QuestionRecord("What is a frob?", 0, "yes", None, k) for k in range(10)]
+    assert [len(part) for part in divided(questions_of(*records), 0.3, seed=0)] == [3, 7]
+    assert [len(part) for part in divided(questions_of(), 0.5, seed=0)] == [0, 0]

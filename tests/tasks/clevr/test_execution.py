@@ -2,60 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 import random
-from collections.abc import Mapping
-from functools import cache
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ngs import UNDEFINED, NGSError, ParseError, recognises
+from ngs import UNDEFINED, NGSError, ParseError, evaluate, parse, recognises
+from ngs.grammar.grammar import Grammar
 from ngs.grammar.multisets import symbol_classes
+from ngs.reasoning.semantics import interpret
 from ngs.tasks.clevr.execution import ANSWER_TYPES, Step, Type, execute, modules, spoken, trace
-from ngs.tasks.clevr.grammars import clevr
+from ngs.tasks.clevr.program import clevr, clevr_tidy
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
-from ngs.tasks.clevr.semantics import lenient, strict
-
-ROOT = Path(__file__).parents[2]
-
-Questions = tuple[list[Scene], list[tuple[str, ...]], list[int], list[str]]
-"""Scenes; for each question its program, the number of its scene, its answer."""
-
-
-@cache
-def published(split: str) -> Questions:
-    """The questions where NGS_DATA points or in ../shared/data; skips the test where they are not."""
-    folder = Path(os.environ.get("NGS_DATA", ROOT.parent / "shared" / "data")) / "clevr"
-    files = [folder / f"{what}_{split}.json.gz" for what in ("scenes", "questions")]
-    if not all(file.is_file() for file in files):
-        pytest.skip(f"needs {files[0].name}, which is not in {folder}; let NGS_DATA name the folder above it")
-    documents = [json.loads(gzip.decompress(file.read_bytes())) for file in files]
-    scenes, questions = documents[0]["scenes"], documents[1]["questions"]
-    number = {scene["image_index"]: k for k, scene in enumerate(scenes)}
-    return (
-        [scene_of(scene) for scene in scenes],
-        [prefix(question["program"], len(question["program"]) - 1) for question in questions],
-        [number[question["image_index"]] for question in questions],
-        [question["answer"] for question in questions],
-    )
-
-
-def scene_of(document: Mapping[str, Any]) -> Scene:
-    things = tuple(Thing(**{name: thing[name] for name in ATTRIBUTES}) for thing in document["objects"])
-    relations = {name: tuple(map(frozenset, document["relationships"][name])) for name in RELATIONS}
-    return Scene(things, relations, {})
-
-
-def prefix(steps: list[Mapping[str, Any]], last: int) -> tuple[str, ...]:
-    """The official list of steps, in which inputs come before what uses them."""
-    value = "".join(f"[{value}]" for value in steps[last]["value_inputs"])
-    inputs = (module for step in steps[last]["inputs"] for module in prefix(steps, step))
-    return (steps[last]["function"] + value, *inputs)
+from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, lenient, strict
+from tests.tasks.clevr.official_files import published_data
+from tests.tasks.clevr.programs import random_programs
 
 
 def random_scene(rng: random.Random, size: int | None = None) -> Scene:
@@ -308,13 +269,37 @@ def test_modules_of_one_type_are_the_classes_of_the_grammar() -> None:
     assert {module: sizes[module] for module in rows} == rows and len(set(classes.values())) == len(rows)
 
 
-@pytest.mark.parametrize("split", ["train", "val"])
-def test_every_program_of_the_shared_data_gives_its_answer(split: str) -> None:
-    scenes, programs, of, answers = published(split)
+@pytest.mark.parametrize(("part", "number"), [("train", 25_000), ("validation", 3_000)])
+def test_every_program_of_the_shared_data_gives_its_answer(part: str, number: int) -> None:
+    data = published_data()
+    questions = getattr(data, part)
+    scenes = [data.scenes[k] for k in questions.scenes.tolist()]
     wrong = [
-        (program, answer)
-        for program, scene, answer in zip(programs, of, answers, strict=True)
-        if spoken(execute(program, scenes[scene])) != answer
+        questions.numbers[k]
+        for k, scene in enumerate(scenes)
+        if spoken(execute(questions.program(k), scene)) != questions.answer(k)
     ]
-    assert not wrong, (len(wrong), wrong[:3])
-    assert len(programs) == {"train": 25_000, "val": 3_000}[split]
+    assert not wrong and len(scenes) == number
+
+
+# The reasoning tree
+
+
+both_grammars = pytest.mark.parametrize("grammar", [clevr(), clevr_tidy()], ids=["free", "tidy"])
+
+
+@both_grammars
+def test_the_semantics_has_every_function_that_the_grammar_names(grammar: Grammar) -> None:
+    interpret(grammar, ProgramSemantics(SCENE))
+
+
+@both_grammars
+@pytest.mark.parametrize("unique", [strict, lenient])
+def test_the_reasoning_tree_gives_what_execution_gives(grammar: Grammar, unique: Unique) -> None:
+    rng, found = random_source(), []
+    for program in random_programs(rng, 200, 14, tidy=grammar == clevr_tidy()):
+        scene = random_scene(rng, rng.choice([1, 2, 3, 4, None]))
+        found.append(evaluate(parse(grammar, program), ProgramSemantics(scene, unique)))
+        executed = execute(program, scene, unique=unique)
+        assert found[-1] == executed and type(found[-1]) is type(executed), (program, scene)
+    assert 0 < found.count(UNDEFINED) < 180

@@ -75,7 +75,7 @@ def replaced_names(scene):
 
 def test_a_kind_needs_modules(tmp_path, files) -> None:
     data = official.read(written(tmp_path, files)).data
-    records = VisualQuestions.of("x", data.scenes, [], [])[0]
+    records = VisualQuestions.of("x", data.scenes, [], [])
     nothing = replace(data, train=records.train)
     assert inspect(nothing).kinds == (Count("zero hops", 0, 1),)
 

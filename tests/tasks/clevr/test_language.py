@@ -10,9 +10,8 @@ import torch
 from ngs.grammar.constraint import Constraint, Given, enumerate_sentences
 from ngs.grammar.multiset_constraint import Multiset
 from ngs.grammar.padding import PAD
-from ngs.tasks.clevr.grammars import clevr, clevr_tidy
 from ngs.tasks.clevr.language import ORDER, RANK
-from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.program import MODULES, clevr, clevr_tidy
 from tests.tasks.clevr.official_files import published_data
 from tests.tasks.clevr.programs import (
     AUTOMATA,

@@ -51,6 +51,13 @@ def test_what_is_written_is_read(tmp_path, data) -> None:
     assert packed.FORMAT.is_at(path) and os.listdir(path.parent) == ["x.ngs"]
 
 
+def test_embedded_data_are_loaded_by_name_and_others_by_path(tmp_path, data, monkeypatch) -> None:
+    packed.write(tmp_path / "x.ngs", data)
+    assert same(packed.load(str(tmp_path / "x.ngs")), data)
+    monkeypatch.setattr(packed, "embedded", lambda: data)
+    assert packed.load("embedded") is data
+
+
 def test_all_published_questions_are_read_again(tmp_path) -> None:
     given = published_data()
     packed.write(tmp_path / "x.ngs", given)

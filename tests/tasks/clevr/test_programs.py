@@ -7,23 +7,12 @@ import pytest
 from ngs.tasks.clevr.execution import trace
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.report.programs import Working, about_objects, differing
-from ngs.tasks.clevr.scenes import RELATIONS, Scene, Thing
 from ngs.tasks.clevr.semantics import strict
 from ngs.tasks.report.sections import render
 from tests.documents import rows_of, said
+from tests.tasks.clevr.readers import row
 
-SCENE = Scene(
-    (
-        Thing("small", "red", "rubber", "cube"),
-        Thing("large", "red", "metal", "sphere"),
-        Thing("large", "blue", "metal", "sphere"),
-    ),
-    {
-        **{name: (frozenset[int](),) * 3 for name in RELATIONS},
-        "left": (frozenset(), frozenset({0}), frozenset({0, 1})),
-    },
-    {},
-)
+SCENE = row("small red rubber cube", "large red metal sphere", "large blue metal sphere")
 RED, CUBE, BLUE = "filter_color[red]", "filter_shape[cube]", "filter_color[blue]"
 
 

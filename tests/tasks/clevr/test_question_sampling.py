@@ -19,8 +19,7 @@ from ngs.tasks.clevr.dataset import QuestionRecord
 from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.execution import Step, execute, spoken, trace
 from ngs.tasks.clevr.program import Kind, Program, kind_of
-from ngs.tasks.clevr.question_kinds import FORMS, NEAR
-from ngs.tasks.clevr.question_sampling import questions
+from ngs.tasks.clevr.question_sampling import FORMS, NEAR, questions
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
 from ngs.tasks.clevr.semantics import Objects

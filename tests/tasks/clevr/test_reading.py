@@ -14,14 +14,13 @@ from ngs.networks.pointer import Asked
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import program_of
-from ngs.tasks.clevr.reading import columns_of, understand
 from tests.tasks.clevr.programs import LANGUAGES
 from tests.tasks.clevr.readers import random_reader, some_questions
 
 
 def test_one_question_is_read_as_in_a_batch() -> None:
     reader, data = random_reader(0), some_questions()
-    part = Part.of(data.train, SceneTables.of(data.scenes), reader.language, torch.device("cpu"))
+    part = Part.of(data.train, SceneTables.of(data.scenes), reader.language)
     batch = part.examples.batch(np.arange(40))
     with torch.no_grad():
         best = part.reasoner().distribution(reader.network(batch.inputs), batch).best()
@@ -92,9 +91,3 @@ def test_two_values_of_one_attribute_for_one_thing_are_refused(k) -> None:
     text = "how many metal small red spheres are left of the green blue cube"
     with pytest.raises(ParseError, match=r"3 values of one attribute, color .*, for 2 things"):
         random_reader(0).read(text, k)
-
-
-def test_symbol_ids_and_programs_are_two_forms_of_the_same() -> None:
-    program = ("count", "filter_color[red]", "scene")
-    assert program_of(columns_of([program])[0]) == program
-    assert understand("How many red things are there?").modules == ("count", "scene", "filter_color[red]")

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, islice
 from math import dist, sqrt
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,8 +24,8 @@ from ngs.tasks.clevr.scene_sampling import (
     view_from,
 )
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
-
-ROOT = Path(__file__).parents[3]
+from ngs.tasks.json_list import elements
+from tests.tasks.clevr.official_files import published
 
 
 def sample(number: int, seed: int = 0) -> tuple[Scene, ...]:
@@ -104,13 +99,7 @@ def test_what_is_in_front_is_nearer_and_lower_in_the_picture(many: tuple[Scene, 
 
 def test_the_camera_agrees_with_recorded_pixel_coordinates() -> None:
     """Scenes of the shared data that record where the camera stood."""
-    folder = Path(os.environ.get("NGS_DATA", ROOT.parent / "shared" / "data")) / "clevr"
-    name = "scenes_train.json.gz"
-    if not (folder / name).is_file():
-        pytest.skip(f"needs {name}, which is not in {folder}; let NGS_DATA name the folder above clevr/")
-    with gzip.open(folder / name, "rt", encoding="utf-8") as file:
-        recorded: list[dict[str, Any]] = json.load(file)["scenes"]
-    for scene in recorded[1000:1100]:
+    for _, scene in islice(elements(published() / "scenes_train.json.gz", "scenes"), 1000, 1100):
         view = view_from(np.array([scene["camera_location"]]))
         places = np.array([[thing["3d_coords"] for thing in scene["objects"]]])
         wanted = np.array([thing["pixel_coords"] for thing in scene["objects"]])

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ngs.errors import NGSError
 from ngs.grammar.constraint import AnyOrder, Counting
 from ngs.learning import metrics
-from ngs.learning.metrics import read_all
+from ngs.learning.metrics import Score, read_all
 from ngs.tasks.clevr import scores
 from ngs.tasks.clevr.batched_execution import SceneTables
 from ngs.tasks.clevr.dataset import QuestionRecord, Questions
@@ -20,46 +20,48 @@ from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.language import TidyPrograms
 from ngs.tasks.clevr.program import Kind, program_of
-from ngs.tasks.clevr.scores import (
-    Outcome,
-    ProgramScore,
-    measure,
-    outcomes,
-    scores_of,
-)
+from ngs.tasks.clevr.scores import Outcome, measure, outcomes, scores_of
 from tests.tasks.clevr.programs import LANGUAGES, decoded, encoded
 from tests.tasks.clevr.readers import random_reader, row, some_questions
-
-CPU = torch.device("cpu")
 
 
 def validation(language: Counting) -> Part:
     data = some_questions()
-    return Part.of(data.validation, SceneTables.of(data.scenes), language, CPU)
+    return Part.of(data.validation, SceneTables.of(data.scenes), language)
 
 
 # Counting
 
+
+def score(questions: int, *right: int | None) -> Score:
+    """Right answers, identical programs, equivalent programs."""
+    return Score(questions, questions, *right)
+
+
+def outcome(kind: Kind | None, length: int, *right: bool | None) -> Outcome:
+    return Outcome(kind, length, score(1, *right))
+
+
 OUTCOMES = [
-    Outcome(Kind.ZERO_HOP, 3, True, True, True),
-    Outcome(Kind.ZERO_HOP, 3, True, False, True),
-    Outcome(Kind.ZERO_HOP, 4, True, False, False),  # right for a wrong reason
-    Outcome(Kind.OR, 4, False, False, False),
-    Outcome(None, 4, False, False, False),
+    outcome(Kind.ZERO_HOP, 3, True, True, True),
+    outcome(Kind.ZERO_HOP, 3, True, False, True),
+    outcome(Kind.ZERO_HOP, 4, True, False, False),  # right for a wrong reason
+    outcome(Kind.OR, 4, False, False, False),
+    outcome(None, 4, False, False, False),
 ]
 
 
 def test_scores_by_hand() -> None:
     found = scores_of(OUTCOMES)
-    assert found.total == ProgramScore(5, 3, 1, 2)
-    assert found.by_kind == {"zero hops": ProgramScore(3, 3, 1, 2), "or": ProgramScore(1, 0, 0, 0)}
-    assert found.by_length == {3: ProgramScore(2, 2, 1, 2), 4: ProgramScore(3, 1, 0, 0)}
+    assert found.total == score(5, 3, 1, 2)
+    assert found.by_kind == {"zero hops": score(3, 3, 1, 2), "or": score(1, 0, 0, 0)}
+    assert found.by_length == {3: score(2, 2, 1, 2), 4: score(3, 1, 0, 0)}
     assert found.accuracy == 3 / 5
 
 
 def test_kinds_and_lengths_are_in_order() -> None:
     found = scores_of(
-        [Outcome(kind, length, True, None, None) for length in (9, 2) for kind in [*Kind][::-1]]
+        [outcome(kind, length, True, None, None) for length in (9, 2) for kind in [*Kind][::-1]]
     )
     assert list(found.by_kind) == [str(kind) for kind in Kind] and list(found.by_length) == [2, 9]
 
@@ -81,12 +83,12 @@ def test_facts_are_shares_for_json() -> None:
 
 
 def test_what_is_not_known_of_one_is_not_known_of_all() -> None:
-    unknown = Outcome(Kind.OR, 5, True, None, None)
+    unknown = outcome(Kind.OR, 5, True, None, None)
     found = scores_of([*OUTCOMES, unknown])
-    assert found.total == ProgramScore(6, 4, None, None)
-    assert found.by_kind["or"] == ProgramScore(2, 1, None, None)
-    assert found.by_kind["zero hops"] == ProgramScore(3, 3, 1, 2)  # these are known
-    assert found.total.as_facts()["programs"] is None and found.total.as_facts()["answers"] == 4 / 6
+    assert found.total == score(6, 4, None, None)
+    assert found.by_kind["or"] == score(2, 1, None, None)
+    assert found.by_kind["zero hops"] == score(3, 3, 1, 2)  # these are known
+    assert found.total.answer == 4 / 6
 
 
 def test_nothing_is_no_accuracy() -> None:
@@ -119,11 +121,11 @@ CASES = {
 def test_what_is_read_is_compared_with_the_true_program(case: str) -> None:
     true, read, same, alike = CASES[case]
     records = [QuestionRecord("How many things are there?", 0, "1", true, 0)] * 2
-    questions, _ = Questions.of(records)
+    questions = Questions.of(records)
     right = torch.tensor([True, False])
     first, second = outcomes(questions, encoded([read, read], extra=3), right)
-    assert (first.same, first.equivalent, first.length, first.right) == (same, alike, len(read), True)
-    assert (second.right, second.kind) == (False, first.kind)
+    assert first == outcome(first.kind, len(read), True, same, alike)
+    assert second == outcome(first.kind, len(read), False, same, alike)
     assert program_of(encoded([read], extra=2)[0].tolist()) == read
 
 
@@ -171,7 +173,7 @@ def test_a_network_is_read_in_evaluation_mode_and_left_as_it_was(training: bool)
 
 def test_without_questions_there_is_nothing_to_read() -> None:
     data = some_questions()
-    none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms(), CPU)
+    none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms())
     with pytest.raises(NGSError, match="there are no examples to read"):
         measure(random_reader(0).network, none)
 
@@ -187,8 +189,8 @@ def test_measuring_counts_what_is_read() -> None:
     found = measure(network, part)
     assert found.total.examples == len(part) == 120
     assert found.total.answers_right == int(read.right.sum())
-    assert found.total.programs_right == sum(map(tuple.__eq__, decoded(read.symbols), true))
-    assert found.total.programs_right <= found.total.programs_equivalent <= len(part)  # type: ignore[operator]
+    assert found.total.sentences_right == sum(map(tuple.__eq__, decoded(read.symbols), true))
+    assert found.total.sentences_right <= found.total.symbols_right <= len(part)  # type: ignore[operator]
     for parts in (found.by_kind, found.by_length):
         assert sum(score.examples for score in parts.values()) == 120
         assert sum(score.answers_right for score in parts.values()) == found.total.answers_right
@@ -206,18 +208,14 @@ def test_what_is_not_understood_is_wrong() -> None:
     ]
 
     def measured(*records: QuestionRecord) -> scores.ProgramScores:
-        questions = Questions.of(records, some_questions().vocabulary)[0]
-        part = Part.of(questions, SceneTables.of([scene]), TidyPrograms(), CPU)
+        questions = Questions.of(records, some_questions().vocabulary)
+        part = Part.of(questions, SceneTables.of([scene]), TidyPrograms())
         return measure(random_reader(0).network, part)
 
     found = measured(*records)
-    assert found.total == ProgramScore(3, 1, 1, 1)
-    assert found.by_kind == {"zero hops": ProgramScore(2, 1, 1, 1), "or": ProgramScore(1, 0, 0, 0)}
-    assert found.by_length == {
-        2: ProgramScore(1, 1, 1, 1),
-        3: ProgramScore(1, 0, 0, 0),
-        4: ProgramScore(1, 0, 0, 0),
-    }
+    assert found.total == score(3, 1, 1, 1)
+    assert found.by_kind == {"zero hops": score(2, 1, 1, 1), "or": score(1, 0, 0, 0)}
+    assert found.by_length == {2: score(1, 1, 1, 1), 3: score(1, 0, 0, 0), 4: score(1, 0, 0, 0)}
     unknown = measured(records[0], replace(records[1], program=None))
-    assert unknown.total == ProgramScore(2, 1, None, None) and unknown.accuracy == 0.5
-    assert unknown.by_kind == {"zero hops": ProgramScore(1, 1, 1, 1)}  # nobody knows the other's
+    assert unknown.total == score(2, 1, None, None) and unknown.accuracy == 0.5
+    assert unknown.by_kind == {"zero hops": score(1, 1, 1, 1)}  # nobody knows the other's

@@ -1,4 +1,4 @@
-"""The cost of a step at several sizes: what is written down, and that larger work costs more."""
+"""The cost of a step at several sizes: seconds, the peak of tensors, and the exponents of both."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.grammar.library import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.paper.workloads import ProgramLength
-from ngs.tasks.costs.step_cost import StepCost
+from ngs.tasks.costs.step_cost import StepCost, power_law
+from ngs.tasks.costs.tensor_memory import peak_tensor_mb
+from ngs.tasks.costs.timed_steps import timed
 from ngs.tasks.costs.workloads import Digits, PrecedenceLevels, Workload, formula_grammar
 from ngs.tasks.hwf.paper.workloads import BatchSize, FormulaLength, WalkSteps
 from ngs.tasks.results.job import address
@@ -132,3 +136,128 @@ def test_a_missing_gpu_is_told(tmp_path: Path) -> None:
     job = StepCost(FormulaLength(), (1, 3), ("supervised",), device="cuda")
     with pytest.raises(NGSError, match="where there is a GPU"):
         done(job, tmp_path)
+
+
+# Exponents
+
+
+@pytest.mark.parametrize("exponent", [-1.5, 0.0, 1.0, 3.0])
+@pytest.mark.parametrize("constant", [1e-4, 7.0])
+def test_exact_powers_are_found_exactly(exponent: float, constant: float) -> None:
+    x = [1, 3, 5, 7, 20]
+    law = power_law(x, [constant * n**exponent for n in x])
+    assert law.exponent == pytest.approx(exponent, abs=1e-12)
+    assert law.constant == pytest.approx(constant, rel=1e-12)
+    assert law.standard_error == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_agrees_with_linear_algebra(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x = random.integers(1, 100, size=12)
+    y = 0.1 * x**1.7 * np.exp(0.2 * random.standard_normal(12))
+    (slope, intercept), covariance = np.polyfit(np.log(x), np.log(y), 1, cov=True)
+    law = power_law(x.tolist(), y.tolist())
+    assert law.exponent == pytest.approx(slope)
+    assert law.constant == pytest.approx(np.exp(intercept))
+    assert law.standard_error == pytest.approx(np.sqrt(covariance[0, 0]))
+
+
+def test_the_standard_error_covers_the_truth() -> None:
+    random = np.random.default_rng(0)
+    x = [1, 2, 4, 8, 16, 32, 64, 128]
+    within = 0
+    for _ in range(400):
+        law = power_law(x, [n**1.5 * np.exp(0.3 * random.standard_normal()) for n in x])
+        assert law.standard_error is not None
+        within += abs(law.exponent - 1.5) < 2.45 * law.standard_error  # 95% of Student's t, 6 degrees
+    assert 0.92 <= within / 400 <= 0.98
+
+
+def test_two_points_have_an_exponent_and_no_error() -> None:
+    law = power_law([2, 4], [1, 8])
+    assert law.exponent == pytest.approx(3)
+    assert law.standard_error is None
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "told"),
+    [
+        ([], [], "0 different x"),
+        ([3], [1.0], "1 different x"),
+        ([3, 3, 3], [1.0, 2.0, 3.0], "1 different x"),
+        ([1, 2], [1.0], "2 and 1 values"),
+        ([0, 2], [1.0, 2.0], "smallest x is 0"),
+        ([1, 2], [-1.0, 2.0], "smallest y -1.0"),
+        ([1, 2], [0.0, 2.0], "smallest y 0.0"),
+        ([1, 2], [float("nan"), 2.0], "positive"),
+    ],
+)
+def test_what_has_no_exponent_is_refused(x: list[float], y: list[float], told: str) -> None:
+    with pytest.raises(NGSError, match=told):
+        power_law(x, y)
+
+
+# Memory
+
+
+CPU = torch.device("cpu")
+MB = 2**18
+"""floats in a megabyte"""
+
+
+def test_what_is_freed_makes_room() -> None:
+    def one_after_the_other() -> None:
+        for _ in range(5):
+            torch.zeros(3 * MB)
+
+    def together() -> None:
+        kept = [torch.zeros(3 * MB) for _ in range(5)]
+        kept.clear()
+        torch.zeros(MB)
+
+    assert peak_tensor_mb(one_after_the_other, CPU) == 3
+    assert peak_tensor_mb(together, CPU) == 15
+
+
+def test_views_and_changes_in_place_take_nothing() -> None:
+    before = torch.zeros(4 * MB)
+
+    def action() -> None:
+        before.view(2, -1)[0].add_(1)
+        made = torch.zeros(2 * MB)
+        made.mul_(2).reshape(-1, 2).T.neg_()
+
+    assert peak_tensor_mb(action, CPU) == 2
+
+
+def test_what_is_kept_for_the_gradient_counts() -> None:
+    x = torch.ones(MB)
+    weight = nn.Parameter(torch.ones(()))
+
+    def action() -> None:
+        (weight * x).exp().exp().sum().backward()  # type: ignore[no-untyped-call]
+
+    with torch.no_grad():
+        without = peak_tensor_mb(lambda: (weight * x).exp().exp().sum(), CPU)
+    assert 2 <= without < 2.1
+    assert peak_tensor_mb(action, CPU) >= 3
+
+
+def test_what_outlives_the_action_does_no_harm() -> None:
+    kept = []
+    assert peak_tensor_mb(lambda: kept.append(torch.zeros(MB)), CPU) == 1
+    kept.clear()
+    assert peak_tensor_mb(lambda: torch.zeros(MB), CPU) == 1
+
+
+# Seconds
+
+
+def test_actions_are_timed_in_turn() -> None:
+    calls: list[str] = []
+    actions = {name: lambda name=name: calls.append(name) for name in "ab"}
+    spent = timed(actions, 3)
+    assert calls == ["a", "a", "b", "b", *["a", "b"] * 3]
+    assert spent.keys() == {"a", "b"} and min(each.median for each in spent.values()) >= 0
+    assert all(len(each.times) == 3 for each in spent.values())

@@ -9,8 +9,7 @@ import torch
 from hypothesis import strategies as st
 
 from ngs.reasoning.operation import UNDEFINED
-from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
-from ngs.tasks.hwf.listing import value_of
+from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas, value_of
 
 Written = Sequence[tuple[str, Sequence[int]]]
 """Formulas: the sentence, and the row of the image of each symbol."""

@@ -10,9 +10,8 @@ import torch
 from ngs.errors import DataError, NGSError
 from ngs.grammar.padding import PAD
 from ngs.tasks.hwf.composition import composed
-from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas, value_of
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.listing import value_of
 
 LENGTHS = {1: 1.0, 9: 1.0, 15: 2.0}
 

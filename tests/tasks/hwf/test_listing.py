@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import DataError
-from ngs.tasks.hwf.listing import LONGEST, Entry, Place, Problem, as_entry, faults, label, objects, value_of
+from ngs.tasks.hwf.dataset import value_of
+from ngs.tasks.hwf.listing import LONGEST, Entry, Place, Problem, as_entry, faults, label, objects
 
 HERE = Place("list.json", 3, 2)
 ENTRIES = st.dictionaries(st.text(max_size=4), st.none() | st.integers() | st.text(max_size=4), max_size=3)

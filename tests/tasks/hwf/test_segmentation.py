@@ -16,6 +16,7 @@ from ngs.errors import DataError, ShapeError
 from ngs.parsing.independent import independent
 from ngs.parsing.sentence import recognises
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
+from ngs.tasks.hwf.formula_reading import Seen
 from ngs.tasks.hwf.segmentation import (
     ANYTHING,
     Grey,
@@ -25,10 +26,9 @@ from ngs.tasks.hwf.segmentation import (
     ink_of,
     is_light_on_dark,
     likeliest_runs,
-    log_probs_of,
     otsu,
     pieces_of,
-    read_line,
+    read_page,
     thinned,
 )
 from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
@@ -41,9 +41,12 @@ def network() -> KnownHand:
     return KnownHand()
 
 
+def read_line(page: Grey, network) -> Seen:
+    return read_page(pieces_of(page), network)
+
+
 def read(page: Grey, network) -> str:
-    log_probs = log_probs_of(network, read_line(page, network).images)
-    return "".join(independent(GRAMMAR, log_probs[None]).best()[0])
+    return "".join(independent(GRAMMAR, read_line(page, network).log_probs[None]).best()[0])
 
 
 def page_with(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (100, 300)) -> Grey:
@@ -112,8 +115,7 @@ def test_a_broken_stroke_is_put_together(network) -> None:
 def test_what_is_no_formula_is_read_symbol_by_symbol(network) -> None:
     line = read_line(written_line("6-"), network)
     assert len(line.images) == 2
-    symbols = log_probs_of(network, line.images).argmax(-1).tolist()
-    assert GRAMMAR.decode(symbols) == ("6", "-")
+    assert line.symbol_by_symbol == ("6", "-")
 
 
 def test_wide_runs_have_no_advantage() -> None:
@@ -189,7 +191,7 @@ def test_the_best_runs_are_those_of_an_exhaustive_search(grammar, seed, count) -
         if recognises(grammar, sentence)
     }
     found = likeliest_runs(grammar, count, {run: row.tolist() for run, row in scores.items()})
-    assert found == max(tried, key=tried.__getitem__, default=None)
+    assert found == max(tried, key=tried.__getitem__, default=((), ()))[0]
 
 
 def test_anything_has_the_columns_of_formulas() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from functools import cache
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from ngs.tasks.clevr.official_scene import scene_to_official
+from ngs.tasks.clevr.official_scene import as_scene, scene_to_official
+from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.pictures import picture_packed
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.picture_folder import read_folder
 from ngs.tasks.pictures.pictures import PictureData, Pictures
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
 from ngs.tasks.pictures.settings import TrainScenes
+from tests.tasks.clevr.official_files import published
 
 CPU = torch.device("cpu")
 PICTURES = 6
@@ -56,6 +59,16 @@ def packed_pictures(folder: Path, name: str = "few") -> Path:
     path = folder / "few.ngs"
     picture_packed.write(path, small_data(folder, name))
     return path
+
+
+@cache
+def released() -> list[tuple[Scene, dict[str, Any]]]:
+    """The official scenes at hand, each with what others found out about its image; else the test skips."""
+    scenes, known = (
+        json.loads(gzip.decompress((published() / f"{name}_train.json.gz").read_bytes()))
+        for name in ("scenes", "objects")
+    )
+    return [(as_scene(scene), facts) for scene, facts in zip(scenes["scenes"], known, strict=False)]
 
 
 def short_config(data: Path, **changes: Any) -> TrainScenes:

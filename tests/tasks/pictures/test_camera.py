@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +10,21 @@ import torch
 
 from ngs.errors import DataError
 from ngs.tasks.clevr import scene_sampling
-from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, pixels, view_from
-from ngs.tasks.pictures.camera import axes, drawn_cameras, fitted_camera, lift, project, rays
-from tests.tasks.clevr.official_files import published
+from ngs.tasks.pictures.camera import (
+    drawn_cameras,
+    fitted_camera,
+    lift,
+    pixel_centers,
+    project,
+    rays,
+)
+from tests.tasks.pictures.picture_folders import released
+from tests.tasks.pictures.rendering.still_lifes import CPU, seeded
 
 
 def cameras_and_places(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
+    generator = seeded(seed)
     places = 6 * torch.rand(5, 7, 3, generator=generator) - 3
     places[..., 2] = 0.35
     return drawn_cameras(5, generator), places
@@ -48,34 +53,26 @@ def test_above_the_horizon_there_is_no_ground_but_a_number() -> None:
 
 @pytest.mark.parametrize("height, width", [(320, 480), (80, 120), (100, 120)])
 def test_a_ray_goes_through_the_middle_of_its_pixel(height: int, width: int) -> None:
-    cameras = drawn_cameras(2, torch.Generator().manual_seed(0))
-    directions = rays(cameras, height, width)
-    assert directions.shape == (2, height, width, 3)
-    row, column = height // 3, width // 4
-    places = cameras + 9 * directions[:, row, column]
-    seen = project(cameras, places[:, None])[:, 0]
+    cameras, (columns, rows) = drawn_cameras(2, seeded()), pixel_centers(height, width, CPU)
+    assert columns.shape == (width,) and rows.shape == (height,)
+    looking = rays(cameras, columns[None, [width // 4]], rows[None, [height // 3]])
+    seen = project(cameras, cameras[:, None] + 9 * looking)[:, 0]
     scale = width / 480
-    assert torch.allclose(seen[:, 0] * scale, torch.tensor(column + 0.5), atol=1e-3)
-    assert torch.allclose((seen[:, 1] - 160) * scale + height / 2, torch.tensor(row + 0.5), atol=1e-3)
+    assert torch.allclose(seen[:, 0] * scale, torch.tensor(width // 4 + 0.5), atol=1e-3)
+    assert torch.allclose((seen[:, 1] - 160) * scale + height / 2, torch.tensor(height // 3 + 0.5), atol=1e-3)
     assert torch.allclose(seen[:, 2], torch.tensor(9.0))
 
 
-def test_axes_are_at_right_angles() -> None:
-    found = torch.stack(axes(drawn_cameras(4, torch.Generator().manual_seed(1))), 1)
-    assert torch.allclose(found @ found.transpose(1, 2), torch.eye(3).expand(4, 3, 3), atol=1e-5)
-    assert (found[:, 1, 2] < 0).all(), "down is down"
-
-
 def test_cameras_are_drawn_around_the_average_one() -> None:
-    drawn = drawn_cameras(500, torch.Generator().manual_seed(0))
+    drawn = drawn_cameras(500, seeded(0))
     shifts = (drawn - torch.tensor(CAMERA)) / JITTER
     assert shifts.abs().max() <= 1 and (shifts.abs().amax(0) > 0.95).all()
-    assert torch.equal(drawn, drawn_cameras(500, torch.Generator().manual_seed(0)))
+    assert torch.equal(drawn, drawn_cameras(500, seeded(0)))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_camera_of_a_scene_is_found_from_its_rounded_pixels(seed: int) -> None:
-    camera = drawn_cameras(1, torch.Generator().manual_seed(seed)).double()
+    camera = drawn_cameras(1, seeded(seed)).double()
     scene = scene_sampling.scenes(1, np.random.default_rng(seed))[0]
     places = torch.tensor([[thing.position for thing in scene.things]], dtype=torch.float64)
     seen = project(camera, places)[0].tolist()
@@ -88,12 +85,8 @@ def test_the_camera_of_a_scene_is_found_from_its_rounded_pixels(seed: int) -> No
 
 
 def test_released_cameras_are_found() -> None:
-    folder = published()
-    scenes = json.loads(gzip.decompress((folder / "scenes_train.json.gz").read_bytes()))["scenes"][:60]
-    known = json.loads(gzip.decompress((folder / "objects_train.json.gz").read_bytes()))[:60]
-    for scene, other in zip(scenes, known, strict=True):
-        found = np.array(fitted_camera(as_scene(scene)))
-        assert np.abs(found - other["camera_location"]).max() < 0.03, scene["image_filename"]
+    for scene, known in released()[:60]:
+        assert fitted_camera(scene) == pytest.approx(known["camera_location"], abs=0.03), scene.name
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,6 +1,6 @@
 """Pictures of scenes on a GPU: rendering, augmentation, loss and decoding, against the CPU."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,15 +9,13 @@ import torch
 from ngs.experiments.record import read_rows
 from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.tasks.pictures.picture_augmentation import Lighting
-from ngs.tasks.pictures.picture_examples import PictureExamples
-from ngs.tasks.pictures.picture_images import Images
+from ngs.tasks.pictures.picture_examples import PictureBatch, PictureExamples
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
-from ngs.tasks.pictures.scene_loss import SceneTargets, Seeing
+from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneMaps, SceneNetwork
-from ngs.tasks.pictures.seen_objects import seen_objects
+from ngs.tasks.pictures.seen_scene import seen_objects
 from ngs.tasks.run_folder import METRICS
-from tests.experiments.finished_runs import finished
-from tests.experiments.training import train
+from tests.experiments.training import finished, train
 from tests.tasks.pictures.picture_folders import few, packed_pictures, short_config
 from tests.tasks.pictures.scene_maps import made_targets, perfect_maps
 
@@ -40,9 +38,9 @@ def test_rendered_pictures():
 
 def test_images_of_two_devices_are_joined():
     pixels = few().decoded(np.arange(6))
-    images = Images.of(pixels[:2]) + Images.of(pixels[2:].to(GPU))
+    pictures = replace(few(), images=(*pixels[:2], *pixels[2:].to(GPU)))
     for numbers in ([5, 0, 3, 0], [0, 1], [4], []):
-        found = images.decoded(np.array(numbers, dtype=np.int64))
+        found = pictures.decoded(np.array(numbers, dtype=np.int64))
         assert torch.equal(found.cpu(), pixels[numbers]), numbers
     examples = PictureExamples.of(few(), torch.device(GPU))
     assert examples.batch(np.array([1])).inputs.is_cuda, "pictures are kept elsewhere than the network"
@@ -79,17 +77,10 @@ def test_the_loss_of_seeing(seed):
     maps = SceneMaps(*(torch.randn(each.shape, generator=random) for each in perfect_maps(truth)))
     there = SceneMaps(*(each.to(GPU) for each in maps))
     here, found = (
-        Seeing()(each, Judged(targets))
+        Seeing()(each, PictureBatch(torch.zeros(0), targets))
         for each, targets in ((maps, truth), (there, truth.to(torch.device(GPU))))
     )
     assert torch.allclose(here.value, found.value.cpu(), rtol=1e-4)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A batch of which only the truth counts."""
-
-    targets: SceneTargets
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -97,7 +88,7 @@ def test_decoding_of_scenes(seed):
     maps = perfect_maps(made_targets(seed))
     here, there = seen_objects(maps), seen_objects(SceneMaps(*(each.to(GPU) for each in maps)))
     for one, other in zip(here, there, strict=True):
-        assert len(one) == len(other) > 0 and torch.equal(one.camera, other.camera)
+        assert len(one) == len(other) > 0 and torch.equal(one.jitters, other.jitters)
         order, others = one.columns.argsort(), other.columns.argsort()  # all are equally sure
         for name in ("scores", "boxes", "columns", "rows"):
             assert torch.allclose(getattr(one, name)[order], getattr(other, name)[others], atol=1e-4), name

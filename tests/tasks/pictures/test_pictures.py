@@ -11,44 +11,42 @@ import torch
 from numpy.typing import NDArray
 
 from ngs.errors import NGSError
-from ngs.tasks.pictures.picture_images import Images, files_of, loaded
-from ngs.tasks.pictures.pictures import divided, joined
+from ngs.tasks.pictures.pictures import Pictures, divided, files_of, joined
 from tests.tasks.pictures.picture_folders import CPU, few, small_data
 
 
 @pytest.fixture(scope="module")
-def encoded(tmp_path_factory: pytest.TempPathFactory) -> Images:
-    return small_data(tmp_path_factory.mktemp("pictures")).train.images
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> Pictures:
+    return small_data(tmp_path_factory.mktemp("pictures")).train
 
 
 def numbers(*given: int) -> NDArray[np.int64]:
     return np.array(given, dtype=np.int64)
 
 
-def test_all_kinds_of_images_give_the_same_pixels(encoded: Images) -> None:
+def test_all_kinds_of_images_give_the_same_pixels(encoded: Pictures) -> None:
     true = torch.stack([encoded.decoded(numbers(k))[0] for k in range(len(encoded))])
-    raw = Images.of(true)
-    both = encoded.select(numbers(0, 1)) + raw.select(numbers(2, 3, 4))
+    raw = replace(encoded, images=tuple(true))
+    both = joined(encoded.select([0, 1]), raw.select([2, 3, 4]))
     chosen = numbers(4, 0, 3, 0)
-    for images in (encoded, raw, both, loaded(encoded, CPU, 2**30)):
-        assert torch.equal(images.decoded(chosen), true[chosen])
-        assert torch.equal(images.select(chosen).select(numbers(2, 0)).decoded(numbers(1)), true[[4]])
-    assert both.decoded(numbers()).shape == encoded.decoded(numbers()).shape == (0, 3, 320, 480)
+    for pictures in (encoded, raw, both, encoded.on(CPU, 2**30)):
+        assert torch.equal(pictures.decoded(chosen), true[chosen])
+        assert torch.equal(pictures.select(chosen).select([2, 0]).decoded(numbers(1)), true[[4]])
+        assert pictures.decoded(numbers()).shape == (0, 3, 320, 480)
 
 
-def test_images_that_do_not_fit_stay_as_they_are(encoded: Images) -> None:
-    assert loaded(encoded, CPU, most_bytes=10) is encoded
-    (pixels,) = loaded(encoded, CPU, most_bytes=2**30).stores
-    assert isinstance(pixels, torch.Tensor)
+def test_images_that_do_not_fit_stay_as_they_are(encoded: Pictures) -> None:
+    assert encoded.on(CPU, most_bytes=10) is encoded
+    assert all(image.shape == (3, 320, 480) for image in encoded.on(CPU, most_bytes=2**30).images)
 
 
-def test_some_of_the_files_are_packed_without_the_others(encoded: Images) -> None:
-    (files,) = encoded.stores
-    assert encoded.contents() is files, "nothing is copied where all are wanted"
-    some = encoded.select(numbers(3, 1)).contents()
+def test_some_of_the_files_are_packed_without_the_others(encoded: Pictures) -> None:
+    whole, some = encoded.files(), encoded.select([3, 1]).files()
+    assert whole.flat.data_ptr() == encoded.images[0].data_ptr(), "nothing is copied where all are wanted"
     assert len(some) == 2 and len(some.flat) == int(some.offsets[-1])
-    assert [bytes(some.row(k).tolist()) for k in range(2)] == [bytes(files.row(k).tolist()) for k in (3, 1)]
-    assert len(files_of([])) == len(Images.of(files_of([])).contents()) == 0
+    assert all(torch.equal(some.row(row), encoded.images[k]) for row, k in enumerate((3, 1)))
+    assert all(torch.equal(whole.row(k), image) for k, image in enumerate(encoded.images))
+    assert len(files_of([])) == len(encoded.select([]).files()) == 0
 
 
 def test_files_are_in_memory_once() -> None:
@@ -60,7 +58,7 @@ def test_files_are_in_memory_once() -> None:
     finally:
         tracemalloc.stop()
     assert number * size <= most < 1.25 * number * size, f"{most:,} bytes for {number * size:,}"
-    assert bytes(files.row(7).numpy()) == bytes([7]) * size
+    assert bytes(files[7].numpy()) == bytes([7]) * size
 
 
 def test_selected_and_joined_pictures_belong_together() -> None:

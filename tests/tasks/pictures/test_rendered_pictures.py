@@ -57,16 +57,13 @@ LOOKS = {
 """By RENDERING: objects, place of the first, camera; then red, green and blue of a picture's quarters."""
 
 
-def test_pictures_look_as_the_digest_counts_on() -> None:
+def test_pictures_look_as_the_digest_counts_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever changes what a picture shows counts RENDERING up, and pins how pictures look then."""
+    digest = digest_of_rendered(2)
     (scene,), pixels = few().scenes[:1], few().decoded(np.arange(1))[0].float()
     quarters = torch.nn.functional.avg_pool2d(pixels, (160, 240)).flatten().tolist()
     looks = (len(scene.things), *scene.things[0].position, *few().cameras[0].tolist(), *quarters)
     assert looks == pytest.approx(tuple(map(float, LOOKS[RENDERING].split())), abs=0.2)
-
-
-def test_another_rendering_is_another_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    digest = digest_of_rendered(2)
     monkeypatch.setattr("ngs.tasks.pictures.rendered_pictures.RENDERING", RENDERING + 1)
     assert digest_of_rendered(2) != digest
 
@@ -80,16 +77,12 @@ def test_boxes_and_pixels_are_those_of_what_is_left_in_the_scene() -> None:
         assert min(row[:count]) >= PIXELS_TO_STAY and not any(row[count:]) and scene.name == name
 
 
-def test_the_pixels_of_a_scene_tell_its_camera() -> None:
+def test_relations_are_those_of_the_released_directions_and_pixels_tell_the_camera() -> None:
     for scene, camera in zip(few().scenes, few().cameras.tolist(), strict=True):
-        assert fitted_camera(scene) == pytest.approx(camera, abs=1e-3)
-
-
-def test_relations_are_those_of_the_released_directions() -> None:
-    for scene in few().scenes:
         places = torch.tensor([thing.position for thing in scene.things])
         assert scene.directions == official_directions()
         assert dict(scene.relations) == relations_of(places)
+        assert fitted_camera(scene) == pytest.approx(camera, abs=1e-3)
 
 
 def test_a_turned_scene_keeps_its_distances_and_relations() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -15,14 +16,14 @@ from ngs.tasks.pictures.rendered_pictures import without_others
 from ngs.tasks.pictures.scene_network import SceneMaps
 from ngs.tasks.pictures.scene_scores import (
     AT_ONCE,
-    SceneScores,
+    SceneMetrics,
+    facts_of,
     matched,
     outcomes,
     overlaps,
-    scores_of,
     see_all,
 )
-from ngs.tasks.pictures.seen_objects import SeenObjects, seen_objects
+from ngs.tasks.pictures.seen_scene import SeenObjects, seen_objects
 from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
 from tests.tasks.pictures.scene_maps import perfect_maps
 
@@ -37,19 +38,8 @@ def seen_in(examples: PictureExamples) -> list[SeenObjects]:
     return seen_objects(perfect_maps(examples.targets))
 
 
-def scored(examples: PictureExamples, seen: list[SeenObjects]) -> SceneScores:
-    return scores_of(outcomes(examples, seen))
-
-
-def some_of(seen: SeenObjects, rows: list[int]) -> SeenObjects:
-    return SeenObjects(
-        seen.scores[rows],
-        seen.boxes[rows],
-        seen.columns[rows],
-        seen.rows[rows],
-        {name: each[rows] for name, each in seen.attributes.items()},
-        seen.camera,
-    )
+def scored(examples: PictureExamples, seen: list[SeenObjects]) -> dict[str, Any]:
+    return facts_of(outcomes(examples, seen))
 
 
 class Remembers(nn.Module):
@@ -67,14 +57,16 @@ class Remembers(nn.Module):
 def test_a_perfect_network_sees_everything() -> None:
     examples = examples_of(AT_ONCE + 3)
     network = Remembers(perfect_maps(examples.targets)).train()
-    scores = scored(examples, see_all(network, examples))
-    objects = int(examples.lengths.sum())
-    assert scores.objects == scores.seen == scores.found == scores.objects_right == objects
-    assert scores.accuracy == 1 and scores.pictures_right == scores.pictures == len(examples)
-    facts = scores.as_facts()
-    assert facts["found"] == facts["relations"] == facts["color"] == facts["pictures_right"] == 1
-    assert facts["false"] == 0
-    assert scores.position_error is not None and scores.position_error < 2e-3
+    found = outcomes(examples, see_all(network, examples))
+    metrics, facts = SceneMetrics.of(found), facts_of(found)
+    assert facts["objects"] == facts["examples"] == examples.lengths.sum()
+    shares = ("objects_right", "found", "precision", *ATTRIBUTES, "relations", "pictures_right")
+    assert all(facts[name] == 1 for name in shares) and facts["pictures"] == len(examples)
+    assert facts["false"] == 0 and facts["position_error"] < facts["position_error_95"] < 5e-3
+    by_objects = metrics.as_facts().pop("by_objects")
+    assert metrics.accuracy == 1 and {**facts, "by_objects": by_objects} == metrics.as_facts()
+    assert [int(number) for number in by_objects] == sorted(set(examples.lengths.tolist()))
+    assert sum(group["pictures"] for group in by_objects.values()) == len(examples)
     assert network.calls == [(AT_ONCE, False), (3, False)] and network.training
 
 
@@ -82,9 +74,9 @@ def test_a_missed_object_is_missed_in_everything_but_the_share_of_the_false() ->
     examples = examples_of(1)
     (seen,) = seen_in(examples)
     count = len(seen)
-    (row,) = outcomes(examples, [some_of(seen, list(range(1, count)))])
+    (row,) = outcomes(examples, [seen.select(list(range(1, count)))])
     assert len(row.missed) == 1 and row.false == () and not row.all_right
-    facts = scores_of([row]).as_facts()
+    facts = facts_of([row])
     assert facts["objects_right"] == facts["found"] == (count - 1) / count and facts["false"] == 0
     assert facts["relations"] == pytest.approx((count - 2) / count)  # those with the missed one are wrong
     assert facts["relations_of_found"] == 1 and facts["pictures_right"] == 0 and facts["color"] == 1
@@ -94,19 +86,19 @@ def test_a_false_object_leaves_the_true_ones_right() -> None:
     examples = examples_of(1)
     (seen,) = seen_in(examples)
     count = len(seen)
-    more = some_of(seen, [*range(count), 0])
+    more = seen.select([*range(count), 0])
     more.boxes[count] += 100
     (row,) = outcomes(examples, [more])
     assert row.false == (count,) and row.missed == ()
-    scores = scores_of([row])
-    assert scores.accuracy == 1 and scores.pictures_right == 0
-    assert scores.as_facts()["false"] == 1 / (count + 1)
+    facts = facts_of([row])
+    assert facts["objects_right"] == 1 and facts["pictures_right"] == 0
+    assert facts["false"] == 1 / (count + 1) and facts["precision"] == count / (count + 1)
 
 
 def test_the_same_object_twice_is_found_once() -> None:
     examples = examples_of(1)
     (seen,) = seen_in(examples)
-    twice = some_of(seen, [0, *range(len(seen))])
+    twice = seen.select([0, *range(len(seen))])
     twice.boxes[0, 2] += 3  # the less exact one is the false one, though it comes first
     (row,) = outcomes(examples, [twice])
     assert row.false == (0,) and len(row.matches) == len(seen)
@@ -121,11 +113,10 @@ def test_a_wrong_value_is_a_wrong_object_that_is_found(attribute: str) -> None:
     wrong = replace(seen, attributes={**seen.attributes, attribute: values})
     (row,) = outcomes(examples, [wrong])
     assert [names for names in row.wrong.values() if names] == [(attribute,)]
-    scores, count = scores_of([row]), len(seen)
-    assert scores.found == count and scores.objects_right == count - 1 and scores.pictures_right == 0
-    assert scores.attributes_right == {
-        name: count - (name == attribute) for name in ATTRIBUTES
-    } and scores.relations_right == len(RELATIONS) * count * (count - 1)
+    facts, right = facts_of([row]), (len(seen) - 1) / len(seen)
+    assert facts["found"] == facts["relations"] == 1
+    assert facts["objects_right"] == right and facts["pictures_right"] == 0
+    assert all(facts[name] == (right if name == attribute else 1) for name in ATTRIBUTES)
 
 
 def test_a_wrong_size_puts_an_object_elsewhere() -> None:
@@ -133,9 +124,8 @@ def test_a_wrong_size_puts_an_object_elsewhere() -> None:
     (seen,) = seen_in(examples)
     values = seen.attributes["size"].clone()
     values[0] = values[0].roll(1)
-    scores = scored(examples, [replace(seen, attributes={**seen.attributes, "size": values})])
-    assert scores.attributes_right["size"] == len(seen) - 1
-    assert scores.position_error is not None and scores.position_error > 0.5 / len(seen)
+    facts = scored(examples, [replace(seen, attributes={**seen.attributes, "size": values})])
+    assert facts["size"] == (len(seen) - 1) / len(seen) and facts["position_error"] > 0.5 / len(seen)
 
 
 def test_two_objects_that_changed_places_are_related_wrongly() -> None:
@@ -146,20 +136,20 @@ def test_two_objects_that_changed_places_are_related_wrongly() -> None:
     swapped = list(range(len(seen)))
     swapped[order[0]], swapped[order[-1]] = order[-1], order[0]
     moved = replace(seen, columns=seen.columns[swapped], rows=seen.rows[swapped])
-    scores = scored(examples, [moved])
-    assert scores.found == scores.objects_right == len(seen) and scores.pictures_right == 0
-    assert 4 <= scores.relations - scores.relations_right <= 4 * (4 * len(seen) - 6)
-    assert scores.position_error_95 is not None and scores.position_error_95 > 0.5
+    facts, relations = scored(examples, [moved]), 4 * len(seen) * (len(seen) - 1)
+    assert facts["found"] == facts["objects_right"] == 1 and facts["pictures_right"] == 0
+    assert 4 <= round(relations * (1 - facts["relations"])) <= 4 * (4 * len(seen) - 6)
+    assert facts["position_error_95"] > 0.5
 
 
 def test_an_empty_picture_is_right_if_nothing_is_seen() -> None:
     empty = PictureExamples.of(pictures_of([Scene((), dict.fromkeys(RELATIONS, ()), {})]), CPU)
     full = examples_of(1)
     right, wrong = scored(empty, seen_in(empty)), scored(empty, seen_in(full))
-    assert right.pictures_right == 1 and right.position_error is None and right.objects == 0
-    assert wrong.pictures_right == 0 and wrong.as_facts()["false"] == 1
+    assert right["pictures_right"] == 1 and right["objects"] == 0
+    assert wrong["pictures_right"] == 0 and wrong["false"] == 1
     shares = {*ATTRIBUTES, "objects_right", "found", "precision", "false", "relations", "relations_of_found"}
-    assert {name for name, share in right.as_facts().items() if share is None} == {
+    assert {name for name, share in right.items() if share is None} == {
         *shares,
         "position_error",
         "position_error_95",
@@ -169,7 +159,7 @@ def test_an_empty_picture_is_right_if_nothing_is_seen() -> None:
 def test_an_object_alone_stands_in_no_relation() -> None:
     (scene,) = sampled_scenes(1, 0)
     examples = PictureExamples.of(pictures_of([without_others(scene, [0])]), CPU)
-    facts = scored(examples, seen_in(examples)).as_facts()
+    facts = scored(examples, seen_in(examples))
     assert facts["objects_right"] == facts["pictures_right"] == 1
     assert facts["relations"] is None and facts["relations_of_found"] is None
 
@@ -177,7 +167,7 @@ def test_an_object_alone_stands_in_no_relation() -> None:
 def test_seeing_nothing_finds_nothing() -> None:
     examples = examples_of(1)
     (seen,) = seen_in(examples)
-    facts = scored(examples, [some_of(seen, [])]).as_facts()
+    facts = scored(examples, [seen.select([])])
     assert facts["found"] == facts["objects_right"] == facts["relations"] == 0
     assert facts["precision"] is facts["false"] is facts["color"] is facts["position_error"] is None
 

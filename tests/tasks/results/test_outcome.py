@@ -9,13 +9,7 @@ from pathlib import Path
 import pytest
 
 from ngs.errors import DataError
-from ngs.tasks.results.outcome import (
-    Outcome,
-    commits,
-    devices,
-    read_outcome,
-    write_outcome,
-)
+from ngs.tasks.results.outcome import Outcome, commits, devices, read_outcome, write_outcome
 from tests.tasks.results.made import COMMIT, outcome, place, run
 
 CURVE = ({"step": 5, "seconds": 0.1, "calculation": 0.25}, {"step": 10, "seconds": 0.2, "calculation": 0.5})

@@ -17,8 +17,7 @@ from markupsafe import Markup
 from ngs.apps.serve.guard import ALONE
 from ngs.apps.serve.playground import Playground
 from ngs.errors import NGSError
-from ngs.experiments.catalogue.index import EXPERIMENTS
-from ngs.experiments.catalogue.page import findings
+from ngs.experiments.catalogue.page import EXPERIMENTS, findings
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.report.sections import render
 from ngs.tasks.results.outcome import read_outcome

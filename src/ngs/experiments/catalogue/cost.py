@@ -28,7 +28,7 @@ QUICK = {
 
 
 def _cells(means: Means, quick: bool) -> list[Cell]:
-    costs = {**(QUICK if quick else FULL)}
+    costs = dict(QUICK if quick else FULL)
     for task in every():
         costs |= task.costs(quick=quick)
     device = means.device
@@ -45,30 +45,27 @@ def show(outcome: Outcome) -> Section:
 def _rows(place: Place) -> list[list[str]]:
     if not place.runs:
         return [[place.row, "not run yet", "", "", "", "", ""]]
-    costs: dict[str, Any] = place.runs[0].result["costs"]
-    unit = place.runs[0].result["unit"]
+    result = place.runs[0].result
+    return [[place.row, *_cost(method, cost, result["unit"])] for method, cost in result["costs"].items()]
 
-    def cells(method: str) -> list[str]:
-        first, last = costs[method]["measured"][0], costs[method]["measured"][-1]
-        laws = costs[method]["exponents"]
 
-        def law(name: str) -> str:
-            if laws[name] is None:
-                return ""
-            error = laws[name]["standard_error"]
-            return f"{laws[name]['exponent']:.2f}" + ("" if error is None else f" ± {error:.2f}")
+def _cost(method: str, cost: dict[str, Any], unit: str) -> list[str]:
+    (first, *_, last), laws = cost["measured"], cost["exponents"]
+    return [
+        method,
+        f"{first['x']} to {last['x']} {unit}",
+        f"{first['seconds']:.4f} to {last['seconds']:.4f}",
+        _exponent(laws["seconds"]),
+        f"{first['memory_mb']:.1f} to {last['memory_mb']:.1f}",
+        _exponent(laws["memory_mb"]),
+    ]
 
-        return [
-            place.row,
-            method,
-            f"{first['x']} to {last['x']} {unit}",
-            f"{first['seconds']:.4f} to {last['seconds']:.4f}",
-            law("seconds"),
-            f"{first['memory_mb']:.1f} to {last['memory_mb']:.1f}",
-            law("memory_mb"),
-        ]
 
-    return [cells(method) for method in costs]
+def _exponent(law: dict[str, Any] | None) -> str:
+    if law is None:
+        return ""
+    error = law["standard_error"]
+    return f"{law['exponent']:.2f}" + ("" if error is None else f" ± {error:.2f}")
 
 
 def _figure(outcome: Outcome) -> Figure:

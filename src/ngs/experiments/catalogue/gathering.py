@@ -39,12 +39,9 @@ def _place(cell: Cell, store: Store, known: Mapping[str, Run]) -> Place:
 
 
 def _done(jobs: Sequence[Job], store: Store, known: Mapping[str, Run]) -> tuple[Run, ...]:
-    there = [(job, address(job)) for job in jobs]
-    return tuple(
-        run_of(job, store.at(name)) if store.has(name) else known[name]
-        for job, name in there
-        if store.has(name) or name in known
-    )
+    addresses = {address(job): job for job in jobs}
+    found = (run_of(job, store.at(a)) if store.has(a) else known.get(a) for a, job in addresses.items())
+    return tuple(run for run in found if run is not None)
 
 
 def run_of(job: Job, folder: Path) -> Run:

@@ -1,15 +1,36 @@
-"""The page of results: every experiment with what is known of it, made from the records alone."""
+"""All experiments, and the page of results: each with what is known of it, made from the records alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ngs.experiments.catalogue.index import EXPERIMENTS
+from ngs.errors import NGSError
+from ngs.experiments.catalogue import cost
+from ngs.tasks.finding import every
 from ngs.tasks.results.curves import save
 from ngs.tasks.results.experiment import Experiment, Means, jobs_of
 from ngs.tasks.results.outcome import Outcome, read_outcome
 from ngs.tasks.results.tables import Section, provenance
+from ngs.tasks.trainable import Source
+
+_TASKS = tuple(every())
+_ALL = [*(each for task in _TASKS for each in task.experiments()), cost.EXPERIMENT]
+EXPERIMENTS: Mapping[str, Experiment] = {
+    each.name: each for each in sorted(_ALL, key=lambda each: not each.in_paper)
+}
+SOURCES: Sequence[Source] = tuple(source for task in _TASKS for source in task.experiment_data)
+"""The data of all tasks that experiments are done with."""
+
+
+def experiment(name: str) -> Experiment:
+    """By its name."""
+    if name not in EXPERIMENTS:
+        raise NGSError(f"there is no experiment {name!r}; choose from {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]
+
+
+# The page
 
 PAGE, RECORDS, IMAGES = "results.md", "results", "images/results"
 

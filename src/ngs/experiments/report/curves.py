@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 from typing import Any
@@ -90,8 +90,10 @@ class Chart:
 
 
 def charts(rows: Sequence[Row], chosen_step: int | None, shares: Mapping[str, str]) -> Iterator[Chart]:
-    """The record of a run; charts without any numbers are left out. `shares` are drawn under their names."""
-    return (each for each in _all_charts(rows, chosen_step, shares) if each.curves)
+    """The record of a run; what has no numbers is left out. `shares` are drawn under their names."""
+    for chart in _all_charts(rows, chosen_step, shares):
+        if curves := [each for each in chart.curves if each.x]:
+            yield replace(chart, curves=curves)
 
 
 def _all_charts(rows: Sequence[Row], chosen_step: int | None, shares: Mapping[str, str]) -> Iterator[Chart]:
@@ -100,18 +102,18 @@ def _all_charts(rows: Sequence[Row], chosen_step: int | None, shares: Mapping[st
     for time, called in TIMES.items():
         chosen = [("chosen", row[time]) for row in validations if row["step"] == chosen_step]
         for part in ("validation", "test"):
-            drawn = drawable(curve(right, validations, time, part, name) for name, right in shares.items())
+            drawn = [curve(right, validations, time, part, name) for name, right in shares.items()]
             yield Chart(f"{part.capitalize()} accuracy", called, drawn, chosen[:1], share=True)
-        loss = drawable([curve("loss", training, time, "loss")])
+        loss = [curve("loss", training, time, "loss")]
         yield Chart("Training loss", called, loss, lesson_changes(training, time))
     changes = lesson_changes(training, "step")
-    told = drawable(curve(name.replace("_", " "), training, "step", name) for name in measures(training))
+    told = [curve(name.replace("_", " "), training, "step", name) for name in measures(training)]
     for first in range(0, len(told), COLOURS):
         some = told[first : first + COLOURS]
         share = all(0 <= y <= 1 for each in some for y in each.y)
         name = "Measures of the objective" + (f", from {some[0].name} on" if first else "")
         yield Chart(name, TIMES["step"], some, changes, share)
-    rate = drawable([curve("learning rate", training, "step", "learning_rate")])
+    rate = [curve("learning rate", training, "step", "learning_rate")]
     yield Chart("Learning rate", TIMES["step"], rate, changes)
 
 
@@ -125,11 +127,6 @@ def lesson_changes(training: Sequence[Row], time: str) -> list[Moment]:
     """Where one lesson follows another, named after the later."""
     pairs = pairwise(training)
     return [(later["lesson"], later[time]) for row, later in pairs if row["lesson"] != later["lesson"]]
-
-
-def drawable(curves: Iterable[Curve]) -> list[Curve]:
-    """Those with any numbers."""
-    return [curve for curve in curves if curve.x]
 
 
 def curve(name: str, rows: Sequence[Row], time: str, *path: str) -> Curve:

@@ -7,7 +7,7 @@ on the CPU, and judged by the labels, which learning from answers never saw.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from ngs.experiments.report.curves import COLOURS, POINTS, charts
 from ngs.experiments.report.outcome import Run, read_run
-from ngs.experiments.report.setup import commands, settings_of
 from ngs.learning.whole_file import replacing
 from ngs.tasks.report.report import TEST, VALIDATION, Report
 from ngs.tasks.report.sections import Section, render
@@ -30,7 +29,7 @@ def write_report(folder: Path, *, out: Path | None = None, task: Trainable | Non
     run, shown = read_run(folder, task), None
     if (folder / BEST).exists():
         check_there(folder, run.config)
-        shown = run.task.page().read(folder, run.config)
+        shown = run.task.report().read(run.task, folder, run.config)
     text = page(run, shown)
     path = folder / REPORT if out is None else out
     with replacing(path) as stage:
@@ -46,7 +45,7 @@ def page(run: Run, shown: Any) -> str:
         parts = (
             {TEST: now} if run.result is None else {TEST: run.result.test, VALIDATION: run.result.validation}
         )
-    report = run.task.page().report(run.config, shown, parts)
+    report = run.task.report()(run.task, run.config, shown, parts)
     return render(
         "experiments/report/page.html",
         run=run,
@@ -74,3 +73,41 @@ def _differs(report: Report, now: Shares) -> bool:
     """Whether what was read anew is not what is on record."""
     test = report.test
     return report.is_all and (now.right != test.right or (now.examples == test.examples and now != test))
+
+
+# What ran
+
+
+def settings_of(run: Run) -> list[tuple[str, dict[str, str], Collection[str]]]:
+    """Configuration and environment, with the names of what was given."""
+    settings = {key: _told(value) for key, value in vars(run.config).items()}
+    return [("configuration", settings, run.config.given), ("environment", dict(_flat(run.environment)), ())]
+
+
+def _told(value: Any) -> str:
+    if value is None or value == ():
+        return "–"
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The packages one by one, and the command as one would type it."""
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            yield from ((str(key), _told(part)) for key, part in value.items())
+        else:
+            yield name, shlex.join(map(str, value)) if isinstance(value, list) else _told(value)
+
+
+def commands(task: Trainable, given: Mapping[str, Any]) -> Iterator[str]:
+    """What to type for a run with these settings, the others being the defaults, and for its report."""
+    words = ["ngs", "train", task.called]
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else option.replace("--", "--no-", 1))
+        else:
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [option, str(each)]
+    yield shlex.join([*words, "--out", "again"])
+    yield shlex.join(["ngs", "report", "again", *task.option])

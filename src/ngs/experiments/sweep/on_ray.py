@@ -18,8 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import Event, Events, attempt, failed
-from ngs.experiments.sweep.driver import drive
+from ngs.experiments.sweep.driver import Event, Events, attempt, drive, failed
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.gpu import sleep_while_waiting
 from ngs.learning.whole_file import replacing

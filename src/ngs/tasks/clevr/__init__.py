@@ -6,8 +6,7 @@ become examples.
     trainable.py          the task, as the rest of the package sees it
     settings.py           the settings of a run, an option for each
     preparation.py        a run with its data and its network
-    program.py            modules in prefix notation, and the kinds of question
-    grammars.py           the grammars of programs
+    program.py            modules in prefix notation, their grammars, and the kinds of question
     language.py           which module may come next, for a batch with known modules
     noun_phrases.py       which filters describe what, the edits, which programs mean the same
     equivalence.py        a normal form of programs that mean the same
@@ -15,20 +14,16 @@ become examples.
     semantics.py          what each module means for a scene
     execution.py          the value of one program on one scene: the reference
     batched_execution.py  the same for a batch of tensors
-    cues.py               the words of a question, and the phrases that the dictionary knows
-    cued_question.py      how the cues of a question stand to each other
+    cues.py               the words of a question, the phrases that the dictionary knows, noun phrases
     dictionary.py         from the words of a question to the multiset of its modules
     examples.py           questions as examples, and their reasoner
     dataset.py            questions and scenes in compact arrays
     embedded.py           data that need no download
     scene_sampling.py     random scenes by CLEVR's rules
-    scene_masks.py        sets of objects as bit masks
-    question_sampling.py  random questions with programs and answers
-    question_kinds.py     the nine kinds of question, composed for a scene
-    question_phrases.py   their noun phrases, and the programs of these
-    question_places.py    where noun phrases may be put in a question
+    question_sampling.py  random questions of nine kinds, with programs and answers
+    question_phrases.py   their noun phrases, with programs, and the objects that these denote in a scene
+    question_places.py    where noun phrases may be put in a question, and which answers are due
     question_wording.py   questions in words
-    answer_balance.py     keeps answers from being guessable
     official.py           the official files, read as a stream
     official_program.py   programs as these files write them
     official_scene.py     scenes as these files write them

@@ -189,7 +189,6 @@ class GivenScene:
 
 
 def scene_given(path: Path | None, image_index: int | None, number: int | None) -> GivenScene:
-    """That of a file, or an embedded one."""
     if path is None:
         if image_index is not None:
             raise NGSError(f"--image-index is {image_index}, and there is no file; give --scene as well")

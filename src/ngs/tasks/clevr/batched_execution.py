@@ -23,6 +23,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,19 +33,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import ngs.kernels
-from ngs.errors import DataError, SemanticsError, ShapeError
+from ngs.errors import DataError, ShapeError
 from ngs.grammar.padding import PAD
 from ngs.reasoning.operation import UNDEFINED, Special, Value
 from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
-from ngs.tasks.clevr.grammars import clevr
-from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene
-from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, lenient, strict
+from ngs.tasks.clevr.program import COLUMN, MODULES
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of, objects_in
+from ngs.tasks.clevr.semantics import FILTERS, ProgramSemantics, Unique, strict
 
 UNDEFINED_ANSWER = -1
 """The answer of a program that is undefined or does not type-check."""
-
-SLICE = 1 << 16
-"""Programs at a time on a CPU: enough for PyTorch to use all threads, and few enough for the cache."""
 
 _SETS = 1 << MOST_OBJECTS
 _PAYLOAD = _SETS - 1
@@ -87,7 +87,7 @@ class _Action:
     """by payload; none where they depend on the scene"""
 
 
-def _action(name: str, unique: Unique = strict) -> _Action:
+def _action(name: str, unique: Unique) -> _Action:
     module = modules()[name]
     first, second = (*module.takes, None, None)[:2]
     mask = 0 if first is None else _others(first) | (_payloads(first) - 1)
@@ -113,24 +113,21 @@ def _values(module: Module, semantics: ProgramSemantics) -> tuple[int, ...]:
     kind = _Kind[module.gives.name]
     if module.takes != (Type.OBJECTS,) or module.gives is Type.OBJECTS:
         return tuple(kind | given for given in range(_payloads(module.takes[0])))
-    sets = (frozenset(k for k in range(MOST_OBJECTS) if bits >> k & 1) for bits in range(_SETS))
-    found = (module.apply(semantics, objects) for objects in sets)
+    found = (module.apply(semantics, objects_in(bits)) for bits in range(_SETS))
     return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
 
 
 _PADDING = _Action(word=_PAYLOAD << _KEEP, join=0, values=(_Kind.NOTHING,))
 """Makes nothing of whatever there was."""
 
-_MODULES = clevr().symbols
 
-_ACTIONS = (_PADDING, *map(_action, _MODULES), _action("unique", lenient))
-"""By column + 1, so that PAD comes first; behind the last column the other meaning of `unique`."""
+@cache
+def _actions(unique: Unique) -> tuple[_Action, ...]:
+    """By column + 1, so that PAD comes first."""
+    return (_PADDING, *(_action(name, unique) for name in MODULES))
 
-_UNIQUE: Mapping[Unique, int] = {strict: 1 + _MODULES.index("unique"), lenient: len(_ACTIONS) - 1}
 
-
-@dataclass(frozen=True)
-class SceneTables:
+class SceneTables(NamedTuple):
     """Scenes as the tables that programs are executed with; all int32. An action is a column + 1."""
 
     words: Tensor
@@ -145,27 +142,21 @@ class SceneTables:
     """[action, first, second]: the answer of a program that begins with the module, by the payloads"""
 
     @classmethod
-    def of(cls, scenes: Sequence[Scene]) -> SceneTables:
-        concepts, relations = _concepts(scenes), _relations(scenes)
-        shared = {action.values: 0 for action in _ACTIONS if action.values}
-        size = 0
-        for values in shared:
-            shared[values], size = size, size + len(values)
+    def of(cls, scenes: Sequence[Scene], unique: Unique = strict) -> SceneTables:
+        """`unique` says which object "the ..." means."""
+        concepts, relations, actions = _concepts(scenes), _relations(scenes), _actions(unique)
+        shared = [*dict.fromkeys(action.values for action in actions if action.values)]
         tables = (
-            _words(concepts),
-            _starts(len(scenes), shared, size),
+            _words(actions, concepts),
+            _starts(actions, shared, len(scenes)),
             np.concatenate([*shared, _values_of_scenes(concepts, relations).ravel(), _SPARE]),
-            [action.join for action in _ACTIONS],
+            [action.join for action in actions],
             _answers(),
         )
         return cls(*(torch.from_numpy(np.asarray(table, dtype=np.int32)) for table in tables))
 
-    @property
-    def all(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        return self.words, self.starts, self.values, self.joins, self.answers
-
     def to(self, device: torch.device | str) -> SceneTables:
-        return SceneTables(*(table.to(device) for table in self.all))
+        return SceneTables(*(table.to(device) for table in self))
 
 
 _Numbers = NDArray[np.int32]
@@ -197,30 +188,27 @@ def _relations(scenes: Sequence[Scene]) -> _Numbers:
     found = np.zeros((len(scenes), len(RELATIONS), MOST_OBJECTS), dtype=np.int32)
     for number, scene in enumerate(scenes):
         for k, relation in enumerate(RELATIONS):
-            masks = [sum(1 << other for other in others) for others in scene.relations[relation]]
-            found[number, k, : len(masks)] = masks
+            found[number, k, : len(scene.things)] = [bits_of(others) for others in scene.relations[relation]]
     return found
 
 
-def _words(concepts: _Numbers) -> _Numbers:
+def _words(actions: Sequence[_Action], concepts: _Numbers) -> _Numbers:
     """[scene, action]"""
-    words = np.repeat(np.array([[action.word for action in _ACTIONS]], dtype=np.int32), len(concepts), 0)
-    for k, (attribute, values) in enumerate(ATTRIBUTES.items()):
-        for value in values:
-            having = (concepts[:, k] == _CONCEPTS[value]) @ _BITS
-            words[:, 1 + _MODULES.index(f"filter_{attribute}[{value}]")] ^= _PAYLOAD ^ having
+    words = np.repeat(np.array([[action.word for action in actions]], dtype=np.int32), len(concepts), 0)
+    for module, (attribute, value) in FILTERS.items():
+        having = (concepts[:, [*ATTRIBUTES].index(attribute)] == _CONCEPTS[value]) @ _BITS
+        words[:, 1 + COLUMN[module]] ^= _PAYLOAD ^ having
     return words
 
 
-def _starts(scenes: int, shared: Mapping[tuple[int, ...], int], size: int) -> _Numbers:
-    """[scene, action]"""
-    of_scene = size + MOST_OBJECTS * np.arange(scenes * len(_OF_SCENE), dtype=np.int32).reshape(scenes, -1)
-    starts = np.empty((scenes, len(_ACTIONS)), dtype=np.int32)
-    for k, action in enumerate(_ACTIONS):
-        starts[:, k] = (
-            shared[action.values] if action.values else of_scene[:, _OF_SCENE.index(_MODULES[k - 1])]
-        )
-    return starts
+def _starts(actions: Sequence[_Action], shared: Sequence[tuple[int, ...]], scenes: int) -> _Numbers:
+    """[scene, action]: first come the shared values, then for each scene those of _OF_SCENE."""
+    *begins, size = accumulate(map(len, shared), initial=0)
+    begin = dict(zip(shared, begins, strict=True))
+    own = {1 + COLUMN[name]: size + MOST_OBJECTS * k for k, name in enumerate(_OF_SCENE)}
+    starts = [begin[action.values] if action.values else own[k] for k, action in enumerate(actions)]
+    steps = [MOST_OBJECTS * len(_OF_SCENE) * (k in own) for k in range(len(actions))]
+    return np.array(starts, np.int32) + np.array(steps, np.int32) * np.arange(scenes, dtype=np.int32)[:, None]
 
 
 def _values_of_scenes(concepts: _Numbers, relations: _Numbers) -> _Numbers:
@@ -239,19 +227,20 @@ def _values_of_scenes(concepts: _Numbers, relations: _Numbers) -> _Numbers:
 
 def _answers() -> _Numbers:
     """[action, first, second]"""
-    answers = np.full((len(_ACTIONS), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
-    for k, name in enumerate(_MODULES, start=1):
-        if modules()[name].gives in _NAMED:
+    answers = np.full((1 + len(MODULES), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
+    for name, module in modules().items():
+        if module.gives in _NAMED:
             for payloads in np.ndindex(_NUMBERS, _NUMBERS):
-                answers[k, *payloads] = _answer(modules()[name], *payloads)
+                answer = spoken(_final_value(module, *payloads))
+                answers[1 + COLUMN[name], *payloads] = _INDICES.get(answer, UNDEFINED_ANSWER)
     return answers
 
 
-def _answer(module: Module, first: int, second: int) -> int:
-    is_comparison = len(module.takes) == 2
-    semantics = ProgramSemantics(NO_OBJECTS)
-    value = module.apply(semantics, first, second) if is_comparison else _NAMED[module.gives](first)
-    return _INDICES.get(spoken(value), UNDEFINED_ANSWER)
+def _final_value(module: Module, first: int, second: int) -> Value:
+    """What a program gives that begins with the module, by the payloads of the last two values."""
+    if len(module.takes) == 2:
+        return module.apply(ProgramSemantics(NO_OBJECTS), first, second)
+    return _NAMED[module.gives](first)
 
 
 _NAMED: Mapping[Type, Callable[[int], Value]] = {
@@ -264,12 +253,12 @@ _NAMED: Mapping[Type, Callable[[int], Value]] = {
 _INDICES: Mapping[str | Special, int] = {answer: index for index, answer in enumerate(ANSWERS)}
 
 
-def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: Unique = strict) -> Tensor:
+def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor) -> Tensor:
     """The answers, int64 [program], as indices into ANSWERS; UNDEFINED_ANSWER where there is none.
 
     `columns` [program, time] are modules in prefix notation, PAD behind the end; `scenes` [program] says
-    about which scene of the `tables` each program is. `unique` is `strict` or `lenient`. A program that does
-    not type-check has no answer, as one that is undefined.
+    about which scene of the `tables` each program is. A program that does not type-check has no answer, as
+    one that is undefined.
     """
     _check(tables, columns, scenes)
     if not columns.numel():
@@ -277,15 +266,9 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor, unique: 
     if columns.device.type in ngs.kernels.DEVICES["program_execution"]:
         from ngs.kernels.program_execution import executed
 
-        return executed(tables.all, columns, scenes, _renamed(unique), _CONSTANTS)
+        return executed(tables, columns, scenes, _CONSTANTS)
     actions = columns.to(torch.int16) - PAD
-    if unique is not strict:
-        meant, instead = _renamed(unique)
-        actions.masked_fill_(actions == meant, instead)
-    if actions.device.type == "cpu":
-        return _execute_sorted(tables, actions, scenes.int())
-    # On other devices padding is cheap, and looking at the lengths would be waiting for them.
-    return _execute(tables, actions, scenes.int(), [len(actions)] * actions.shape[1])
+    return _execute(tables, actions, scenes.int())
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,21 +280,19 @@ class SceneJudge:
     """[question]"""
     answers: Tensor
     """[question]"""
-    unique: Unique = strict
 
     def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
         if programs.device.type not in ngs.kernels.DEVICES["program_execution"] or not programs.numel():
-            found = execute_batch(self.tables, programs, self.scenes[questions], self.unique)
-            return found == self.answers[questions]
+            return execute_batch(self.tables, programs, self.scenes[questions]) == self.answers[questions]
         from ngs.kernels.program_execution import judged
 
         _check_shapes("questions", programs, questions)
         asked = questions, self.scenes, self.answers
-        return judged(self.tables.all, programs, *asked, _renamed(self.unique), _CONSTANTS)
+        return judged(self.tables, programs, asked, _CONSTANTS)
 
 
 _CONSTANTS = {
-    "ACTIONS": len(_ACTIONS),
+    "ACTIONS": 1 + len(MODULES),
     "KEEP": _KEEP,
     "CHANGE": _CHANGE,
     "PAYLOAD": _PAYLOAD,
@@ -322,63 +303,39 @@ _CONSTANTS = {
 """What kernels have to know of the above."""
 
 
-def _execute_sorted(tables: SceneTables, actions: Tensor, scenes: Tensor) -> Tensor:
-    """Longest first, so that no time is spent on padding, and in slices."""
-    ends = torch.arange(1, actions.shape[1] + 1, dtype=torch.int16)
-    lengths = -(actions.clamp(max=1) * ends).amax(1).numpy()
-    order = np.argsort(lengths, kind="stable")  # ten times as fast as torch's
-    answers = torch.empty(len(order), dtype=torch.int64)
-    for start in range(0, len(order), SLICE):
-        here = order[start : start + SLICE]
-        active = np.searchsorted(lengths[here], -ends.numpy(), side="right").tolist()
-        part = torch.from_numpy(here)
-        these = actions.index_select(0, part), scenes.index_select(0, part)
-        answers.scatter_(0, part, _execute(tables, *these, [number for number in active if number]))
-    return answers
-
-
-def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor, active: Sequence[int]) -> Tensor:
-    """`actions` [program, time]; at each time the first `active` programs are not over yet."""
-    programs, time = len(actions), len(active)
+def _execute(tables: SceneTables, actions: Tensor, scenes: Tensor) -> Tensor:
+    """`actions` [program, time]"""
+    programs, time = actions.shape
     # As many rows up and down from the bottom as a program has modules: none gets past the ends. Under the
     # bottom are only programs that were refused before, so what is in the stack at first does not matter.
     stack = scenes.new_empty((2 * time + 2) * programs)
     bottom = torch.arange(time * programs, (time + 1) * programs, dtype=torch.int32, device=scenes.device)
-    places = bottom.clone()  # of the value below the last; that of the last is one row on
-    lasts = torch.full_like(scenes, _Kind.NOTHING)
-    belows, refused, rows = torch.zeros_like(scenes), torch.zeros_like(scenes), scenes * len(_ACTIONS)
+    place = bottom.clone()  # of the value below the last; that of the last is one row on
+    last = torch.full_like(scenes, _Kind.NOTHING)
+    refused, rows = torch.zeros_like(scenes), scenes * (1 + len(MODULES))
     words, starts = tables.words.view(-1), tables.starts.view(-1)
     for t in reversed(range(time)):
-        n = active[t]
-        last, below, place = lasts[:n], belows[:n], places[:n]
-        action = actions[:n, t].int()
-        cell = rows[:n] + action
-        torch.index_select(stack, 0, place, out=below)
+        action = actions[:, t].int()
+        cell = rows + action
+        below = stack.index_select(0, place)
         stack[programs:].scatter_(0, place.long(), last)
         word = words.index_select(0, cell)
         first = last & word
         second = below & tables.joins.index_select(0, action)
-        refused[:n] |= first | second
+        refused |= first | second
         payload = (first & (below | word >> _KEEP) | second) & _PAYLOAD
-        torch.index_select(tables.values, 0, payload + starts.index_select(0, cell), out=last)
+        last = tables.values.index_select(0, payload + starts.index_select(0, cell))
         place.add_(word >> _CHANGE, alpha=programs)
-    key = (actions[:, 0].int() * _NUMBERS + (lasts & (_NUMBERS - 1))) * _NUMBERS + (belows & (_NUMBERS - 1))
+    key = (actions[:, 0].int() * _NUMBERS + (last & (_NUMBERS - 1))) * _NUMBERS + (below & (_NUMBERS - 1))
     answers = tables.answers.view(-1).index_select(0, key).long()
-    return answers.masked_fill_((refused >= _SETS) | (places != bottom + programs), UNDEFINED_ANSWER)
-
-
-def _renamed(unique: Unique) -> tuple[int, int]:
-    """The action of `unique`, and the one that stands in its place."""
-    if unique not in _UNIQUE:
-        raise SemanticsError(f"unique is {unique!r}; give `strict` or `lenient` of ngs.tasks.clevr.semantics")
-    return _UNIQUE[strict], _UNIQUE[unique]
+    return answers.masked_fill_((refused >= _SETS) | (place != bottom + programs), UNDEFINED_ANSWER)
 
 
 def _check(tables: SceneTables, columns: Tensor, scenes: Tensor) -> None:
     _check_shapes("scenes", columns, scenes)
     # On other devices, looking at the numbers would be waiting for them.
     if columns.device.type == "cpu" and columns.numel():
-        _check_range("columns", columns, PAD, len(_MODULES) - 1)
+        _check_range("columns", columns, PAD, len(MODULES) - 1)
         _check_range("scenes", scenes, 0, len(tables.words) - 1)
 
 

@@ -8,12 +8,15 @@ the answer at all: a correction that is right for the wrong reason is seen there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, combinations, pairwise
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, pairwise, product
 from math import exp
 from operator import attrgetter
+from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from ngs.errors import NGSError
@@ -29,7 +32,7 @@ from ngs.tasks.clevr.execution import Type, modules, spoken
 from ngs.tasks.clevr.language import CLOSES, RANK, TidyPrograms
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
-from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading, columns_of
+from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.semantics import Objects, ProgramSemantics, Unique
 
@@ -84,7 +87,6 @@ class ProgramCorrection:
 
     @property
     def first(self) -> Executed:
-        """The likeliest program."""
         return Executed.of(self.search.read.sentence, self.scene, self.unique)
 
     @property
@@ -118,12 +120,7 @@ def value_of(answer: str) -> Value:
 
 
 def correct(
-    reader: QuestionReader,
-    text: str,
-    scene: Scene,
-    answer: str,
-    *,
-    few: int = FEW,
+    reader: QuestionReader, text: str, scene: Scene, answer: str, *, few: int = FEW
 ) -> ProgramCorrection:
     """1-BS from the likeliest program of a question, with the edits of the reader's language."""
     if answer not in ANSWERS:
@@ -145,7 +142,8 @@ def correct(
 
 @torch.no_grad()
 def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
-    parts = [columns_of(programs[k : k + AT_ONCE]) for k in range(0, len(programs), AT_ONCE)]
+    batches = (programs[k : k + AT_ONCE] for k in range(0, len(programs), AT_ONCE))
+    parts = [torch.tensor(list(map(GRAMMAR.encode, batch))) for batch in batches]
     # All programs are of the only question.
     return [log_p for part in parts for log_p in p.score(part.new_zeros(len(part)), part).tolist()]
 
@@ -155,82 +153,75 @@ def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
 
 def edits_of(reader: QuestionReader) -> Edits:
     """What one step of back-search could change in training: in the tidy language more than the paper's."""
-    if not isinstance(reader.language, TidyPrograms):
-        return switches
-    return tidy_edits if reader.moves else tidy_switches
+    tidy = isinstance(reader.language, TidyPrograms)
+    return partial(tidy_edits, moves=reader.moves) if tidy else switches
 
 
 def switches(program: Program) -> Iterator[Edit]:
-    """Every switch of two different modules of one group."""
     return correction.switches(program, _GROUP)
 
 
-def tidy_edits(program: Program) -> Iterator[Edit]:
-    """Every switch, every move of a filter to another noun phrase and every turn of a chain of noun phrases,
-    tidied; without what cannot be, and without what changes nothing."""
-    return _kept(program, chain(_tidied(switches(program)), _moves(program), _turns(program)))
+def tidy_edits(program: Program, moves: bool = True) -> Iterator[Edit]:
+    """Every switch and, with `moves`, every move of a filter to another noun phrase and every turn of a chain
+    of noun phrases, tidied; without what cannot be, and without what changes nothing."""
+    kinds = (_switches, _moves, _turns) if moves else (_switches,)
+    made = (edit for kind in kinds for edit in kind(program, _phrases(program)))
+    return (edit for edit in made if _is_tidy(edit.sentence) and edit.sentence != program)
 
 
-def tidy_switches(program: Program) -> Iterator[Edit]:
-    """Every switch, tidied; without what cannot be, and without what changes nothing."""
-    return _kept(program, _tidied(switches(program)))
+class _Phrase(NamedTuple):
+    """Positions in a program: those of filters, and of the module that they stand before."""
+
+    filters: tuple[int, ...]
+    end: int
 
 
-def _kept(program: Program, edits: Iterable[Edit]) -> Iterator[Edit]:
-    return (edit for edit in edits if _is_tidy(edit.sentence) and edit.sentence != program)
+_Phrases = Sequence[_Phrase]
 
 
-def _tidied(edits: Iterable[Edit]) -> Iterator[Edit]:
-    for edit in edits:
-        order = _tidy_order(edit.sentence, _phrases(edit.sentence))
-        tidied = tuple(edit.sentence[k] for k in order)
-        yield replace(edit, sentence=tidied, new=tuple(order.index(position) for position in edit.new))
+def _phrases(program: Program) -> _Phrases:
+    ends = [k for k, module in enumerate(program) if _RANK[module] < 0]
+    return [_Phrase(tuple(range(before + 1, end)), end) for before, end in pairwise([-1, *ends])]
 
 
-def _moves(program: Program) -> Iterator[Edit]:
-    phrases = _phrases(program)
-    ends = [k for k, module in enumerate(program) if _CLOSES[module]]
-    for moved in (k for k, module in enumerate(program) if _RANK[module] >= 0):
-        for end in ends:
-            if phrases[end] != phrases[moved]:
-                changed = [phrases[end] if k == moved else phrase for k, phrase in enumerate(phrases)]
+def _switches(program: Program, phrases: _Phrases) -> Iterator[Edit]:
+    for edit in switches(program):
+        other = {k: k for k in range(len(program))} | dict(zip(edit.old, edit.new, strict=True))
+        switched = [_Phrase(tuple(other[k] for k in filters), other[end]) for filters, end in phrases]
+        yield _arranged(program, switched, edit.old, edit.text)
+
+
+def _moves(program: Program, phrases: _Phrases) -> Iterator[Edit]:
+    for source, phrase in enumerate(phrases):
+        for moved, (target, (filters, end)) in product(phrase.filters, enumerate(phrases)):
+            if _CLOSES[program[end]] and target != source:
+                changed = list(phrases)
+                changed[source] = _Phrase(tuple(k for k in phrase.filters if k != moved), phrase.end)
+                changed[target] = _Phrase((*filters, moved), end)
                 text = f"{program[moved]} moves to the noun phrase of {program[end]}"
-                yield _rearranged(program, _tidy_order(program, changed), (moved,), text)
+                yield _arranged(program, changed, (moved,), text)
 
 
-def _turns(program: Program) -> Iterator[Edit]:
+def _turns(program: Program, phrases: _Phrases) -> Iterator[Edit]:
     """The filters of the noun phrases a to b, and the relations between them, in the opposite order."""
-    phrases = _phrases(program)
-    ends = [k for k, module in enumerate(program) if _CLOSES[module]]
-    for a, b in combinations(range(len(ends)), 2):
-        relations = ends[a:b]
-        if not all(modules()[program[k]].takes == (Type.OBJECT,) for k in relations):
-            continue
-        turned = dict(zip(relations, reversed(relations), strict=True))
-        to = {phrases[ends[k]]: phrases[ends[a + b - k]] for k in range(a, b + 1)}
-        filters = [k for k, module in enumerate(program) if _RANK[module] >= 0 and phrases[k] in to]
-        changed = [to[phrase] if k in filters else phrase for k, phrase in enumerate(phrases)]
-        origin = [turned.get(k, k) for k in _tidy_order(program, changed)]
-        old = (*filters, *relations)
-        text = f"the chain of {', '.join(program[k] for k in old)} turns round"
-        yield _rearranged(program, origin, old, text)
+    nouns = [k for k, phrase in enumerate(phrases) if _CLOSES[program[phrase.end]]]
+    for a, b in combinations(range(len(nouns)), 2):
+        turned = [phrases[k] for k in nouns[a : b + 1]]
+        *relations, last = (phrase.end for phrase in turned)
+        if all(modules()[program[k]].takes == (Type.OBJECT,) for k in relations):
+            changed, ends = list(phrases), [*reversed(relations), last]
+            for k, phrase, end in zip(nouns[a : b + 1], reversed(turned), ends, strict=True):
+                changed[k] = phrase._replace(end=end)
+            old = (*(k for phrase in turned for k in phrase.filters), *relations)
+            text = f"the chain of {', '.join(program[k] for k in old)} turns round"
+            yield _arranged(program, changed, old, text)
 
 
-def _rearranged(program: Program, origin: list[int], old: tuple[int, ...], text: str) -> Edit:
-    """The program with what stood at origin[k] at k; `old` are the modules to be followed."""
-    new = tuple(origin.index(position) for position in old)
-    return Edit(tuple(program[k] for k in origin), old, new, text)
-
-
-def _phrases(program: Program) -> list[int]:
-    """The number of the noun phrase that each module is in: how many that are no filters stand before it."""
-    return [sum(_RANK[module] < 0 for module in program[:k]) for k in range(len(program))]
-
-
-def _tidy_order(program: Program, phrases: Sequence[int]) -> list[int]:
-    """Positions by noun phrase: first the filters in their order, then what they describe."""
-    ranks = [_RANK[module] for module in program]
-    return sorted(range(len(program)), key=lambda k: (phrases[k], ranks[k] < 0, ranks[k]))
+def _arranged(program: Program, phrases: _Phrases, old: tuple[int, ...], text: str) -> Edit:
+    """The modules as noun phrases have them, filters in their order; `old` are those to be followed."""
+    tidied = ((*sorted(filters, key=lambda k: _RANK[program[k]]), end) for filters, end in phrases)
+    origin = [k for phrase in tidied for k in phrase]
+    return Edit(tuple(program[k] for k in origin), old, tuple(map(origin.index, old)), text)
 
 
 def _is_tidy(program: Program) -> bool:
@@ -276,5 +267,4 @@ def _by_meaning(programs: Iterator[LikelyProgram]) -> tuple[LikelyProgram, ...]:
 
 
 def _log_sum(programs: Sequence[LikelyProgram]) -> float:
-    """log of the sum of their probabilities; there is at least one"""
-    return torch.tensor([each.log_prob for each in programs], dtype=torch.float64).logsumexp(0).item()
+    return float(np.logaddexp.reduce([each.log_prob for each in programs]))

@@ -63,7 +63,6 @@ def show(source: Source, as_json: AsJSON = False) -> None:
 
 
 def _read(source: Path, skip_faulty: bool) -> official.Reading:
-    """What is in a folder of official files or a packed file."""
     if official.is_zipped(source):
         raise DataError(f"{source} is an archive of questions about scenes; unpack it and give the folder")
     if packed.FORMAT.is_at(source):

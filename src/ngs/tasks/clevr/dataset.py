@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from torch import Tensor
 from ngs.errors import DataError, NGSError
 from ngs.learning.packed_file import Ragged, flattened
 from ngs.tasks.clevr.cues import words_of
-from ngs.tasks.clevr.dictionary import modules_of
+from ngs.tasks.clevr.dictionary import Said, modules_of
 from ngs.tasks.clevr.program import COLUMN, MODULES, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.source import dealt
@@ -86,26 +86,17 @@ class Questions:
     """int32 [question]: what its source calls it"""
 
     @classmethod
-    def of(
-        cls, records: Iterable[QuestionRecord], vocabulary: Sequence[str] | None = None
-    ) -> tuple[Questions, tuple[NotUnderstood, ...]]:
-        """The records as arrays, and those that the dictionary refused: they stay, without modules.
+    def of(cls, records: Iterable[QuestionRecord], vocabulary: Sequence[str] | None = None) -> Questions:
+        """The records as arrays. Those that the dictionary refuses stay, without modules.
 
         The vocabulary is made of the records' own words where none is given.
         """
         lexicon: dict[str, int] = {}
         spelling, programs, modules, keywords = _Rows("i"), _Rows("b"), _Rows("b"), _Rows("h", 2)
         scenes, answers, numbers = array("i"), array("b"), array("i")
-        refused: list[NotUnderstood] = []
-        for index, record in enumerate(records):
+        for record in records:
             words = words_of(record.text)
-            found: tuple[str, ...] = ()
-            said: tuple[tuple[int, str], ...] = ()
-            try:
-                understood = modules_of(words)
-                found, said = understood.modules, understood.keywords
-            except NGSError as error:
-                refused.append(NotUnderstood(index, record.number, record.text, str(error)))
+            found, said = _understood(words)
             spelling.add(lexicon.setdefault(word, len(lexicon)) for word in words)
             programs.add(_columns(record))
             modules.add(COLUMN[module] for module in found)
@@ -115,8 +106,7 @@ class Questions:
             numbers.append(record.number)
         rows = spelling.table(), _tensor(scenes), _tensor(answers), programs.table(), modules.table()
         known = (UNKNOWN_WORD, *sorted(lexicon)) if vocabulary is None else tuple(vocabulary)
-        questions = cls(tuple(lexicon), 0, *rows, keywords.table(), _tensor(numbers))
-        return questions.numbered_by(known), tuple(refused)
+        return cls(tuple(lexicon), 0, *rows, keywords.table(), _tensor(numbers)).numbered_by(known)
 
     def __len__(self) -> int:
         return len(self.scenes)
@@ -136,8 +126,17 @@ class Questions:
         """bool [question]: whether the dictionary knew its modules."""
         return self.modules.lengths > 0
 
+    def not_understood(self) -> Iterator[NotUnderstood]:
+        """Those without modules, with the reason, for which the dictionary is asked once more."""
+        for k in (~self.understood).nonzero().flatten().tolist():
+            words, message = self.text_words(k), "understood by now; import it again"
+            try:
+                modules_of(words)
+            except NGSError as error:
+                message = str(error)
+            yield NotUnderstood(k, int(self.numbers[k]), " ".join(words), message)
+
     def select(self, questions: Sequence[int] | Tensor) -> Questions:
-        """Some of the questions, in the order in which they are named."""
         rows = torch.as_tensor(questions, dtype=torch.long)
         chosen: dict[str, Any] = {
             name: column.select(rows) if isinstance(column, Ragged) else column[rows]
@@ -152,10 +151,7 @@ class Questions:
         renumbered = torch.tensor([place[word] for word in self.lexicon], dtype=torch.int32)
         flat = renumbered[self.spelling.flat.long()]
         return replace(
-            self,
-            lexicon=lexicon,
-            known=len(vocabulary),
-            spelling=Ragged(flat, self.spelling.offsets),
+            self, lexicon=lexicon, known=len(vocabulary), spelling=Ragged(flat, self.spelling.offsets)
         )
 
     # One question
@@ -202,11 +198,9 @@ class VisualQuestions:
         scenes: Sequence[Scene],
         train: Iterable[QuestionRecord],
         validation: Iterable[QuestionRecord],
-    ) -> tuple[VisualQuestions, tuple[NotUnderstood, ...]]:
-        """The data set, and the questions of both parts that the dictionary refused."""
-        of_train, first = Questions.of(train)
-        of_validation, second = Questions.of(validation, of_train.vocabulary)
-        return cls(name, tuple(scenes), of_train, of_validation), first + second
+    ) -> VisualQuestions:
+        learned = Questions.of(train)
+        return cls(name, tuple(scenes), learned, Questions.of(validation, learned.vocabulary))
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -260,8 +254,16 @@ class _Rows:
         return Ragged(_tensor(self.flat).reshape(-1, *self.shape), _tensor(self.ends))
 
 
+def _understood(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Said, ...]]:
+    """Modules and keywords; none where the dictionary refuses the question."""
+    try:
+        understood = modules_of(words)
+    except NGSError:
+        return (), ()
+    return understood.modules, understood.keywords
+
+
 def _columns(record: QuestionRecord) -> list[int]:
-    """Those of the record's program."""
     try:
         return [COLUMN[module] for module in record.program or ()]
     except KeyError as unknown:

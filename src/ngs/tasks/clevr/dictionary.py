@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from ngs.errors import ParseError
-from ngs.tasks.clevr.cued_question import NOUNS, CuedQuestion, NounPhrase
-from ngs.tasks.clevr.cues import cues_of
+from ngs.tasks.clevr.cues import NOUNS, CuedQuestion, NounPhrase, cues_of
 from ngs.tasks.clevr.program import COLUMN, MODULES
 
 Said = tuple[int, str]
@@ -54,11 +53,8 @@ class Understood:
     def ignored(self) -> tuple[str, ...]:
         """The phrases that speak of no module."""
         speaking = {position for position, _ in self.keywords}
-        return tuple(
-            " ".join(self.words[start:stop])
-            for start, stop in self.phrases
-            if speaking.isdisjoint(range(start, stop))
-        )
+        silent = (span for span in self.phrases if speaking.isdisjoint(range(*span)))
+        return tuple(" ".join(self.words[slice(*span)]) for span in silent)
 
 
 def modules_of(words: Sequence[str]) -> Understood:
@@ -89,7 +85,6 @@ def modules_of(words: Sequence[str]) -> Understood:
 
 
 def _check(question: CuedQuestion) -> None:
-    """Refuse what no reading could make sense of."""
     if not question.words:
         raise ParseError("the question is empty; ask something, such as 'how many red cubes are there'")
     for k in question.all("refused"):
@@ -145,7 +140,6 @@ class _Root(NamedTuple):
 
 
 def _root(question: CuedQuestion) -> _Root:
-    """What the question asks, by the first of `_ROOTS` that finds its cue."""
     for read in _ROOTS:
         root = read(question)
         if root is not None:
@@ -174,7 +168,6 @@ def _numbers(question: CuedQuestion) -> _Root | None:
 
 
 def _count(question: CuedQuestion) -> _Root | None:
-    """How many."""
     found = question.all("how many", "number")
     if not found:
         return None
@@ -199,7 +192,6 @@ def _query(question: CuedQuestion) -> _Root | None:
 
 
 def _existence(question: CuedQuestion) -> _Root | None:
-    """Is there any."""
     found = question.all("exists", "any", "pronoun")
     return _Root(((question.word(found[0]), "exist"),), question.sames()) if found else None
 

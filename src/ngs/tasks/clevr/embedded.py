@@ -37,8 +37,8 @@ def synthetic(
         raise NGSError(f"the seed is {seed}; give 0 or more")
     learn, train = _part(seed, 0, scenes, per_scene, first=0)
     judge, validation = _part(seed, 1, validation_scenes, validation_per_scene, first=scenes)
-    data, refused = VisualQuestions.of(name, learn + judge, train, validation)
-    if refused:
+    data = VisualQuestions.of(name, learn + judge, train, validation)
+    if refused := [*data.train.not_understood(), *data.validation.not_understood()]:
         raise NGSError(
             f"the dictionary does not understand {len(refused)} made-up questions, such as {refused[0]}; "
             "let data/wording.toml use words and phrases of the dictionary only"

@@ -16,7 +16,6 @@ from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
 from ngs.learning.packed_file import Ragged
 from ngs.networks.pointer import Asked
-from ngs.parsing.candidates import rank_in_row
 from ngs.search.edits import Edits
 from ngs.search.reasoner import Reasoner, autoregressive_reasoner
 from ngs.search.support import Effort
@@ -25,7 +24,6 @@ from ngs.tasks.clevr.dataset import NO_ANSWER, Questions
 from ngs.tasks.clevr.noun_phrases import NounPhrases, switches
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
 from ngs.tasks.clevr.scenes import ANSWERS
-from ngs.tasks.clevr.semantics import Unique, strict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +33,7 @@ class QuestionInputs:
     words: Tensor
     """int [question, word]: PAD after the end"""
     keywords: Tensor
-    """int [question, word, few]: the modules that a word names; PAD where there are fewer"""
+    """int [question, pair, 2]: the place of a word and a module that it names; PAD where there are fewer"""
 
     @cached_property
     def counts(self) -> Tensor:
@@ -53,9 +51,10 @@ class QuestionInputs:
         rows = torch.from_numpy(numbers).to(self.words.device)
         # On a GPU all batches have one shape: kernels are compiled for it, and skip padding.
         longest = self.words.shape[1] if rows.is_cuda else int(self.counts[rows].max())
-        keywords = self.keywords[rows, :longest].long()
-        table = torch.zeros((*keywords.shape[:2], len(MODULES) + 1), device=rows.device)
-        table.scatter_(2, torch.where(keywords == PAD, len(MODULES), keywords), 1.0)
+        word, module = self.keywords[rows].long().unbind(2)
+        table = torch.zeros((len(rows), longest, len(MODULES) + 1), device=rows.device)
+        # The last place of a word and of a module is where PAD points; only its module lies outside.
+        table[torch.arange(len(rows), device=rows.device)[:, None], word, module] = 1.0
         return Asked(self.words[rows, :longest].long(), table[..., : len(MODULES)])
 
 
@@ -72,26 +71,19 @@ class Part:
     """they cannot be learned from, and count as wrong"""
 
     @classmethod
-    def of(
-        cls,
-        questions: Questions,
-        tables: SceneTables,
-        language: Constraint[Any],
-        device: torch.device,
-        *,
-        unique: Unique = strict,
-    ) -> Part:
-        """Without the questions that have no answer; `tables` are on the device.
+    def of(cls, questions: Questions, tables: SceneTables, language: Constraint[Any]) -> Part:
+        """On the device of the tables, without the questions that have no answer.
 
         Questions whose modules make no program of the language ("red blue cubes" in the tidy one) are not
         understood either.
         """
-        answered = questions.answers != NO_ANSWER
+        device = tables.words.device
+        language, answered = language.to(device), questions.answers != NO_ANSWER
         counts = counts_of(questions.modules).long().to(device)
         understood = questions.understood & language.possible(Given(multiset=counts)).cpu()
         read = questions.select((answered & understood).nonzero().flatten())
         unread = questions.select((answered & ~understood).nonzero().flatten())
-        judge = SceneJudge(tables, read.scenes.long().to(device), read.answers.long().to(device), unique)
+        judge = SceneJudge(tables, read.scenes.long().to(device), read.answers.long().to(device))
         return cls(read, _examples(read).to(device), language, judge, unread)
 
     def __len__(self) -> int:
@@ -120,7 +112,8 @@ def _examples(questions: Questions) -> Examples:
 
 
 def inputs_of(questions: Questions) -> QuestionInputs:
-    return QuestionInputs(questions.words.padded().to(torch.int32), keywords_of(questions))
+    """Words and keywords of all questions, padded to the longest."""
+    return QuestionInputs(questions.words.padded().int(), questions.keywords.padded().to(torch.int16))
 
 
 def counts_of(modules: Ragged) -> Tensor:
@@ -128,19 +121,3 @@ def counts_of(modules: Ragged) -> Tensor:
     columns = modules.padded()
     counts = torch.zeros((len(modules), len(MODULES)), dtype=torch.int8)
     return counts.scatter_add_(1, columns.clamp(min=0), (columns != PAD).to(torch.int8))
-
-
-def keywords_of(questions: Questions) -> Tensor:
-    """int8 [question, word, few]: the modules that each word speaks of, PAD where there are fewer."""
-    pairs = questions.keywords
-    question = torch.repeat_interleave(torch.arange(len(questions)), pairs.lengths)
-    word, module = pairs.flat.long().unbind(1)
-    longest = int(questions.words.lengths.max()) if len(questions) else 0
-    slot = question * longest + word
-    order = slot.argsort(stable=True)
-    slot, module = slot[order], module[order]
-    place = rank_in_row(slot)
-    few = int(place.max()) + 1 if len(place) else 1
-    table = torch.full((len(questions) * longest, few), PAD, dtype=torch.int8)
-    table[slot, place] = module.to(torch.int8)
-    return table.view(len(questions), longest, few)

@@ -14,7 +14,7 @@ from functools import cache
 from ngs.errors import ParseError
 from ngs.grammar.rules import Nonterminal, Symbol
 from ngs.reasoning.operation import UNDEFINED, Special, Value
-from ngs.tasks.clevr.grammars import clevr
+from ngs.tasks.clevr.program import clevr
 from ngs.tasks.clevr.scenes import RELATIONS, Scene
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, strict
 

@@ -36,22 +36,15 @@ PALE = 0.12
 def as_text(correction: ProgramCorrection) -> str:
     """What was read, how back-search corrected it, and what gives the answer at all."""
     probability = correction.reading.programs[0].probability
-    told = text.as_text(correction.search, _look(correction))
-    parts = [
-        said(correction.reading),
-        f"read ({probability:.1%})\n{told}",
-        "\n".join(_alternatives(correction)),
-    ]
-    return "\n\n".join(parts)
+    told = f"read ({probability:.1%})\n{text.as_text(correction.search, _look(correction))}"
+    return "\n\n".join([said(correction.reading), told, "\n".join(_alternatives(correction))])
 
 
 def drawn_correction(correction: ProgramCorrection) -> str:
-    """The program that was read and the corrected one, with the modules that changed places."""
     return as_svg(correction.search, _look(correction))
 
 
 def drawn_program(question: str, executed: Executed) -> str:
-    """One program with what every step of it found."""
     told = "A program from the root down; each step shows the objects that it found."
     look = program_look(executed.scene, executed.unique, question)
     return drawn([Panel(program_box(executed))], f"answer: {shown_answer(executed.answer)}", look, told)
@@ -72,8 +65,6 @@ def said(reading: QuestionReading) -> str:
 
 
 def program_look(scene: Scene, unique: Unique, question: str = "") -> Look:
-    """How programs about a scene are shown."""
-
     def executed(read: Evaluated) -> Executed:
         return Executed.of(read.sentence, scene, unique)
 
@@ -107,7 +98,6 @@ def program_box(executed: Executed) -> Box:
 
 
 def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
-    """The likeliest programs that give the answer, and how sure that is."""
     found, answer = correction.alternatives, correction.answer
     looked_at = f"all {found.of:,} programs" if found.exact else f"the {found.of:,} programs that were tried"
     if not found.programs:

@@ -7,20 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import torch
 from torch import Tensor
 
-from ngs.errors import NGSError
 from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, NotUnderstood, Questions, VisualQuestions
-from ngs.tasks.clevr.dictionary import modules_of
 from ngs.tasks.clevr.examples import counts_of
 from ngs.tasks.clevr.program import MODULES, Kind, kind_of
-from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, RELATIONS, Scene
-
-CHUNK = 1 << 16
-"""Programs executed together."""
+from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 
 NOT_KNOWN = "not known"
 """In place of an answer or a kind that the source does not tell."""
@@ -106,7 +100,8 @@ def _part(questions: Questions, tables: SceneTables) -> PartInspection:
     programmed, answered = questions.programs.lengths > 0, questions.answers != NO_ANSWER
     comparable, checkable = programmed & questions.understood, programmed & answered
     same = (counts_of(questions.programs) == counts_of(questions.modules)).all(1)
-    right = _right(questions, tables, checkable)
+    given = execute_batch(tables, questions.programs.padded(), questions.scenes.long())
+    right = given == questions.answers
 
     def numbers(chosen: Tensor) -> tuple[int, ...]:
         return tuple(questions.numbers[chosen].tolist())
@@ -116,33 +111,12 @@ def _part(questions: Questions, tables: SceneTables) -> PartInspection:
         scenes=len(set(questions.scenes.tolist())),
         with_program=int(programmed.sum()),
         with_answer=int(answered.sum()),
-        not_understood=tuple(_not_understood(questions)),
+        not_understood=tuple(questions.not_understood()),
         same_modules=int((comparable & same).sum()),
         other_modules=numbers(comparable & ~same),
         right_answers=int((checkable & right).sum()),
         wrong_answers=numbers(checkable & ~right),
     )
-
-
-def _not_understood(questions: Questions) -> Iterator[NotUnderstood]:
-    """With the reason, for which the dictionary is asked once more."""
-    for k in (~questions.understood).nonzero().flatten().tolist():
-        words, message = questions.text_words(k), "understood by now; import it again"
-        try:
-            modules_of(words)
-        except NGSError as error:
-            message = str(error)
-        yield NotUnderstood(k, int(questions.numbers[k]), " ".join(words), message)
-
-
-def _right(questions: Questions, tables: SceneTables, chosen: Tensor) -> Tensor:
-    """bool [question]: whether the program gives the recorded answer; False where it is not `chosen`."""
-    right = torch.zeros(len(questions), dtype=torch.bool)
-    for rows in torch.split(chosen.nonzero().flatten(), CHUNK):
-        columns = questions.programs.select(rows).padded()
-        found = execute_batch(tables, columns, questions.scenes[rows].long())
-        right[rows] = found == questions.answers[rows]
-    return right
 
 
 # Counts
@@ -185,8 +159,8 @@ def _repeated(data: VisualQuestions) -> tuple[int, ...]:
     """A question is its words and what programs can see of its scene: attributes and relations."""
 
     def visible(scene: Scene) -> object:
-        attributes = tuple(getattr(thing, name) for thing in scene.things for name in ATTRIBUTES)
-        return attributes, *(scene.relations[relation] for relation in RELATIONS)
+        attributes = (tuple(thing.attributes.values()) for thing in scene.things)
+        return *attributes, *(scene.relations[relation] for relation in RELATIONS)
 
     numbers: dict[object, int] = {}
     alike = [numbers.setdefault(visible(scene), len(numbers)) for scene in data.scenes]

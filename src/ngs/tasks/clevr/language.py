@@ -30,8 +30,7 @@ from ngs.grammar.constraint import AnyOrder, Constraint, Counting, Given, Kernel
 from ngs.grammar.padding import PAD
 from ngs.grammar.rules import Nonterminal
 from ngs.tasks.clevr.execution import ANSWER_TYPES, Type, modules
-from ngs.tasks.clevr.grammars import clevr_tidy
-from ngs.tasks.clevr.program import MODULES
+from ngs.tasks.clevr.program import MODULES, clevr_tidy
 
 ORDER = tuple(rule.body[0].name for rule in clevr_tidy().rules if rule.alias == "apply_filter")
 """Attributes in the order in which a tidy program names them: the last to be applied comes first."""

@@ -20,7 +20,7 @@ from ngs.tasks.clevr.dataset import QuestionRecord, VisualQuestions
 from ngs.tasks.clevr.official_program import as_program
 from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.faults import given, listed, naming, shown
+from ngs.tasks.faults import Field, listed, naming, shown
 from ngs.tasks.json_list import elements, whole
 from ngs.tasks.source import title
 
@@ -85,7 +85,7 @@ def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatc
             scenes.append(scene)
         parts.append(read_questions(of_questions, places, faults, progress))
     train, validation = parts
-    data, _ = VisualQuestions.of(title(folder), scenes, train, validation)
+    data = VisualQuestions.of(title(folder), scenes, train, validation)
     if faults and not skip_faulty:
         raise DataError(
             f"{folder} has {len(faults)} faulty scenes or questions; correct them, or leave them out with "
@@ -110,7 +110,6 @@ def _holds_some(folder: Path) -> bool:
 
 
 def _files_of_part(folder: Path, names: Sequence[str]) -> tuple[Path, Path]:
-    """The scenes and the questions of a part."""
     found = {name: [_found(folder, name, noun) for noun in NOUNS] for name in names}
     for scenes, questions in found.values():
         if scenes and questions:
@@ -125,7 +124,6 @@ def _files_of_part(folder: Path, names: Sequence[str]) -> tuple[Path, Path]:
 
 
 def _found(folder: Path, part: str, noun: str) -> Path | None:
-    """The file with the scenes or questions of a part, where there is one."""
     names = (f"{noun}/CLEVR_{part}_{noun}", f"CLEVR_{part}_{noun}", f"{noun}_{part}")
     paths = (folder / f"{name}.json{ending}" for name in names for ending in ("", ".gz"))
     return next((path for path in paths if path.is_file()), None)
@@ -134,17 +132,15 @@ def _found(folder: Path, part: str, noun: str) -> Path | None:
 # What is in them
 
 
-def read_scenes(
-    path: Path, faults: list[str] | None = None, progress: Progress = unwatched
-) -> Iterator[tuple[int, Scene]]:
-    """The scenes of a file, with the numbers that questions know them by: image_index, or the position.
+def read_scenes(path: Path, faults: list[str], progress: Progress = unwatched) -> Iterator[tuple[int, Scene]]:
+    """The sound scenes of a file, with the numbers that questions know them by: image_index, or the position.
 
-    With `faults`, those that are faulty are left out, and told there.
+    What is wrong with others is added to `faults`.
     """
     seen: set[int] = set()
 
     def numbered(value: Any, index: int) -> tuple[int, Scene]:
-        scene, image_index = as_scene(value), _integer(value, "image_index", index)
+        scene, image_index = as_scene(value), _integer(Field(value).member("image_index", index))
         if image_index in seen:
             raise DataError(f"image_index is {image_index}, as in an earlier scene; each needs its own")
         seen.add(image_index)
@@ -154,12 +150,9 @@ def read_scenes(
 
 
 def read_questions(
-    path: Path,
-    places: Mapping[int, int],
-    faults: list[str] | None = None,
-    progress: Progress = unwatched,
+    path: Path, places: Mapping[int, int], faults: list[str], progress: Progress = unwatched
 ) -> Iterator[QuestionRecord]:
-    """The questions of a file about scenes with known places: `places[image_index]`.
+    """The sound questions of a file about scenes with known places: `places[image_index]`.
 
     Answers and programs may be missing, as they are in the official test questions.
     """
@@ -167,57 +160,49 @@ def read_questions(
 
 
 def _read(
-    path: Path, noun: str, made: Callable[[Any, int], T], faults: list[str] | None, progress: Progress
+    path: Path, noun: str, made: Callable[[Any, int], T], faults: list[str], progress: Progress
 ) -> Iterator[T]:
     for index, value in elements(path, f"{noun}s"):
         progress(path, index)
         try:
             found = made(value, index)
         except DataError as error:
-            told = f"{path.name}: {noun} {index}: {error}"
-            if faults is None:
-                raise DataError(told) from None
-            faults.append(told)
+            faults.append(f"{path.name}: {noun} {index}: {error}")
         else:
             yield found
 
 
 def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRecord:
     """The record that stands for an official question; a DataError names the field at fault."""
-    if not isinstance(value, dict):
-        raise DataError(f"it is {shown(value)}; an object with question and image_index is needed")
-    text = value.get("question")
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
-        told = given(value, "question")
-        raise DataError(f"question is {told}; a text of at most {LONGEST:,} characters is needed")
-    image_index = _integer(value, "image_index", None)
-    if image_index not in places:
-        raise DataError(f"image_index is {image_index}, and there is no such scene")
+    question = Field(value).a(dict, "an object with question and image_index")
+    text, place = question.member("question"), _integer(question.member("image_index"))
+    sound = isinstance(text.value, str) and text.value.strip() and len(text.value) <= LONGEST
+    text.need(bool(sound), f"a text of at most {LONGEST:,} characters is needed")
+    if place not in places:
+        raise DataError(f"image_index is {place}, and there is no such scene")
     steps = value.get("program")
     return QuestionRecord(
-        text,
-        places[image_index],
-        _answer(value.get("answer")),
+        text.value,
+        places[place],
+        _answer(question.member("answer", None)),
         as_program(steps) if steps else None,
-        _integer(value, "question_index", index),
+        _integer(question.member("question_index", index)),
     )
 
 
-def _answer(value: Any) -> str | None:
+def _answer(field: Field) -> str | None:
     """Generators also write truth values and integers."""
-    if value is None:
+    if field.value is None:
         return None
-    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-    if not isinstance(value, str | int) or text not in ANSWERS:
-        raise DataError(f"answer is {shown(value)}; give one of {', '.join(ANSWERS)}")
+    text = {True: "yes", False: "no"}[field.value] if isinstance(field.value, bool) else str(field.value)
+    sound = isinstance(field.value, str | int) and text in ANSWERS
+    field.need(sound, f"give one of {', '.join(ANSWERS)}")
     return text
 
 
-def _integer(value: Mapping[str, Any], field: str, default: int | None) -> int:
-    found = value.get(field, default)
-    if type(found) is not int or not 0 <= found < LIMIT:
-        raise DataError(f"{field} is {given(value, field)}; an integer from 0 is needed")
-    return found
+def _integer(field: Field) -> int:
+    field.need(type(field.value) is int and 0 <= field.value < LIMIT, "an integer from 0 is needed")
+    return int(field.value)
 
 
 # One scene

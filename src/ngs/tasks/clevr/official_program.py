@@ -15,11 +15,7 @@ from typing import Any
 from ngs.errors import DataError
 from ngs.tasks.clevr.execution import ANSWER_TYPES, modules
 from ngs.tasks.clevr.program import MODULES, Program
-from ngs.tasks.faults import given, shown
-
-Node = dict[str, Any]
-"""One step of an official program."""
-
+from ngs.tasks.faults import MISSING, Field
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     function: tuple(module[len(function) + 1 : -1] for module in MODULES if module.startswith(f"{function}["))
@@ -36,60 +32,55 @@ def as_program(steps: Any) -> Program:
 
     A step that two others use is written out twice: of 28,000 official questions, two share their scene.
     """
-    if not isinstance(steps, list) or not steps:
-        raise DataError(f"program is {shown(steps)}; a list of steps is needed")
+    whole = Field(steps, "program")
+    whole.need(isinstance(steps, list) and steps != [], "a list of steps is needed")
     programs: list[Program] = []
     used: set[int] = set()
-    for k, step in enumerate(steps):
-        if not isinstance(step, dict):
-            raise DataError(f"program[{k}] is {shown(step)}; an object with function and inputs is needed")
-        module = _module(step, k)
-        inputs = _inputs(step, k)
-        _check_types(module, inputs, programs, k)
-        used.update(inputs)
-        programs.append((module, *(later for source in inputs for later in programs[source])))
-        if len(programs[k]) > LONGEST:
-            raise DataError(f"program[{k}] stands for more than {LONGEST} modules; use a step only once")
+    for step in whole.entries():
+        module, inputs = _module(step), _inputs(step, len(programs))
+        _check_types(module, inputs, programs)
+        used.update(inputs.value)
+        programs.append((module, *(later for source in inputs.value for later in programs[source])))
+        if len(programs[-1]) > LONGEST:
+            raise DataError(f"{step.place} stands for more than {LONGEST} modules; use a step only once")
     _check_whole(programs, used)
     return programs[-1]
 
 
-def _module(step: Node, k: int) -> str:
-    name = "function" if "function" in step else "type"
-    function = step.get(name)
-    if not isinstance(function, str) or function not in FUNCTIONS:
-        told = given(step, name)
-        raise DataError(f"program[{k}].function is {told}; give one of {', '.join(FUNCTIONS)}")
-    name = "value_inputs" if "value_inputs" in step else "side_inputs"
-    values, allowed = step.get(name, []), FUNCTIONS[function]
-    if not allowed and values == []:
-        return function
-    if not allowed or not isinstance(values, list) or len(values) != 1 or values[0] not in allowed:
-        needed = f"a list with one of {', '.join(allowed)}" if allowed else "an empty list"
-        raise DataError(f"program[{k}].{name} is {shown(values)}; {function} needs {needed}")
-    return f"{function}[{values[0]}]"
+def _module(step: Field) -> str:
+    step.a(dict, "an object with function and inputs")
+    field = _spelled(step, "function", "type")
+    function = field.value
+    field.need(isinstance(function, str) and function in FUNCTIONS, f"give one of {', '.join(FUNCTIONS)}")
+    values, allowed = _spelled(step, "value_inputs", "side_inputs", []), FUNCTIONS[function]
+    if not allowed:
+        values.need(values.value == [], f"{function} needs an empty list")
+        return str(function)
+    needed = f"{function} needs a list with one of {', '.join(allowed)}"
+    values.need(values.value in [[value] for value in allowed], needed)
+    return f"{function}[{values.value[0]}]"
 
 
-def _inputs(step: Node, k: int) -> list[int]:
-    inputs = step.get("inputs")
-    if inputs is None:
-        raise DataError(f"program[{k}].inputs is missing; list the steps that it uses, [] for none")
-    if not isinstance(inputs, list) or not all(type(source) is int for source in inputs):
-        raise DataError(f"program[{k}].inputs is {shown(inputs)}; a list of numbers of steps is needed")
-    if not all(0 <= source < k for source in inputs):
-        raise DataError(
-            f"program[{k}].inputs is {shown(inputs)}; only the steps before, 0 to {k - 1}, can be used"
-        )
+def _spelled(step: Field, name: str, other: str, default: Any = MISSING) -> Field:
+    """The member that the files call `name`, and the generator the other way."""
+    return step.member(other if other in step.value and name not in step.value else name, default)
+
+
+def _inputs(step: Field, k: int) -> Field:
+    inputs = step.member("inputs")
+    inputs.need(inputs.value not in (MISSING, None), "list the steps that it uses, [] for none")
+    numbers = inputs.a(list, "a list of numbers of steps").value
+    inputs.need(all(type(source) is int for source in numbers), "a list of numbers of steps is needed")
+    inputs.need(all(0 <= n < k for n in numbers), f"only the steps before, 0 to {k - 1}, can be used")
     return inputs
 
 
-def _check_types(module: str, inputs: Sequence[int], programs: Sequence[Program], k: int) -> None:
-    found = tuple(modules()[programs[source][0]].gives for source in inputs)
+def _check_types(module: str, inputs: Field, programs: Sequence[Program]) -> None:
+    found = tuple(modules()[programs[source][0]].gives for source in inputs.value)
     takes = modules()[module].takes
-    if found != takes:
-        what = f"which gives {' and '.join(found)}; " if len(found) == len(takes) else ""
-        needed = f"needs {len(takes)}: {' and '.join(takes)}" if takes else "takes none"
-        raise DataError(f"program[{k}].inputs is {shown(inputs)}; {what}{module} {needed}")
+    what = f"which gives {' and '.join(found)}; " if len(found) == len(takes) else ""
+    needed = f"needs {len(takes)}: {' and '.join(takes)}" if takes else "takes none"
+    inputs.need(found == takes, f"{what}{module} {needed}")
 
 
 def _check_whole(programs: Sequence[Program], used: Set[int]) -> None:

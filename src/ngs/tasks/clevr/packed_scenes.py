@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ngs.learning.packed_file import Column, Contents, Group, texts
 from ngs.tasks.clevr.scene_sampling import triple
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, objects_in
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, bits_of, objects_in
 
 VALUES = tuple(map(len, ATTRIBUTES.values()))
 """How many each attribute has."""
@@ -58,7 +58,7 @@ def contents_of(scenes: Sequence[Scene]) -> Contents:
     things = [thing for scene in scenes for thing in scene.things]
     attributes = [[v.index(getattr(thing, name)) for name, v in ATTRIBUTES.items()] for thing in things]
     related = [
-        [sum(1 << other for other in scene.relations[relation][k]) for relation in RELATIONS]
+        [bits_of(scene.relations[relation][k]) for relation in RELATIONS]
         for scene in scenes
         for k in range(len(scene.things))
     ]

@@ -37,10 +37,10 @@ def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestion
     """What to train, choose and test on: the validation questions of the data set."""
     data = load(settings.data)
     train, held_out, test = cut(settings, data.train, data.validation, divided, "questions")
-    tables = SceneTables.of(data.scenes).to(device)
+    tables = tables_of(settings, data, device)
 
     def part(purpose: str, questions: Questions) -> Part:
-        made = part_of(settings, questions, tables, device)
+        made = Part.of(questions, tables, LANGUAGES[settings.grammar]())
         if not len(made.questions):
             raise NGSError(
                 f"no questions are left to {purpose} on: of {len(questions)}, {len(questions) - len(made)} "
@@ -51,10 +51,9 @@ def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestion
     return Parts(data, part("train", train), part("validate", held_out), part("test", test))
 
 
-def part_of(settings: TrainCLEVR, questions: Questions, tables: SceneTables, device: torch.device) -> Part:
-    """Questions in the language and with the `unique` of a configuration."""
-    language, unique = LANGUAGES[settings.grammar]().to(device), UNIQUE[settings.unique]
-    return Part.of(questions, tables, language, device, unique=unique)
+def tables_of(settings: TrainCLEVR, data: VisualQuestions, device: torch.device) -> SceneTables:
+    """The scenes of a data set with the `unique` of a configuration."""
+    return SceneTables.of(data.scenes, UNIQUE[settings.unique]).to(device)
 
 
 class PreparedQuestions(PreparedAnswers):
@@ -86,6 +85,26 @@ class PreparedQuestions(PreparedAnswers):
     def result_facts(self) -> dict[str, Any]:
         return {"not_understood": len(self.parts.train.not_understood)}
 
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> QuestionReadings:
+        every: Part = getattr(self.parts, part)
+        of, scenes, unread = len(every.questions), self.parts.data.scenes, len(every.not_understood)
+        chosen = some_of(of, limit)
+        reader = load_reader(run, file)
+        made = Part.of(every.questions.select(chosen), every.judge.tables.to("cpu"), reader.language)
+        reasoner = made.reasoner(self.settings.edits)
+        return QuestionReadings(
+            GRAMMAR,
+            reasoner,
+            reader.network,
+            read_all(reader.network, reasoner),
+            of,
+            chosen,
+            reader=reader,
+            part=made,
+            scenes=scenes,
+            not_understood=unread,
+        )
+
 
 def evaluate(
     settings: TrainCLEVR, run: Path, data: str | None, device: torch.device
@@ -96,8 +115,8 @@ def evaluate(
     if data is None:
         check_data(run / BEST, settings.data, questions.digest)
     test = questions.validation.numbered_by(tuple(facts["vocabulary"]))
-    tables = SceneTables.of(questions.scenes).to(device)
-    return questions.name, measure(network.to(device), part_of(settings, test, tables, device))
+    part = Part.of(test, tables_of(settings, questions, device), LANGUAGES[settings.grammar]())
+    return questions.name, measure(network.to(device), part)
 
 
 def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
@@ -107,21 +126,6 @@ def load_reader(folder: Path, name: str = BEST) -> QuestionReader:
     vocabulary = tuple(facts["vocabulary"])
     language, unique = LANGUAGES[settings.grammar](), UNIQUE[settings.unique]
     return QuestionReader(network, vocabulary, language, unique, settings.moves)
-
-
-def readings(
-    run: Path, file: str, settings: TrainCLEVR, parts: Parts[Any, Any], part: str, limit: int | None
-) -> QuestionReadings:
-    """What a network of a run makes of at most `limit` questions of a part; the same ones each time."""
-    every: Part = getattr(parts, part)
-    chosen = some_of(len(every.questions), limit)
-    made = part_of(settings, every.questions.select(chosen), every.judge.tables, torch.device("cpu"))
-    reader, reasoner = load_reader(run, file), made.reasoner(settings.edits)
-    reading, scenes, unread = read_all(reader.network, reasoner), parts.data.scenes, len(every.not_understood)
-    of = len(every.questions)
-    return QuestionReadings(
-        GRAMMAR, reasoner, reader.network, reading, of, chosen, reader, made, scenes, unread
-    )
 
 
 def _made(facts: Any, dropout: float = 0.0) -> PointerNetwork:

@@ -1,13 +1,31 @@
-"""Programs as modules in prefix notation, and what kind of question a program answers."""
+"""Programs as modules in prefix notation, their grammars, and what kind of question a program answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cache
+from importlib.resources import files
 
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
-from ngs.tasks.clevr.grammars import clevr
+
+
+@cache
+def clevr() -> Grammar:
+    """The paper's grammar (Li et al. 2020, supplement): each module is one symbol (`filter_color[red]`)."""
+    return _read("clevr.lark")
+
+
+@cache
+def clevr_tidy() -> Grammar:
+    """The same, with the filters of a noun phrase in one order and at most one per attribute."""
+    return _read("clevr_tidy.lark")
+
+
+def _read(name: str) -> Grammar:
+    return Grammar.parse(files("ngs.tasks.clevr").joinpath("data", name).read_text(encoding="utf-8"))
+
 
 GRAMMAR: Grammar = clevr()
 

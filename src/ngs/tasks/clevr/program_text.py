@@ -32,7 +32,7 @@ _RELATED = {
 
 def description(thing: Thing) -> str:
     """`small red rubber cube`"""
-    return " ".join(getattr(thing, attribute) for attribute in ATTRIBUTES)
+    return " ".join(thing.attributes.values())
 
 
 def listed(objects: Collection[int], scene: Scene) -> str:
@@ -65,7 +65,6 @@ def shown_value(step: Step, scene: Scene) -> str:
 
 
 def shown_answer(value: str | Special) -> str:
-    """An answer, or `undefined`."""
     return "undefined" if isinstance(value, Special) else value
 
 
@@ -160,5 +159,4 @@ class Executed:
 
 
 def answer_facts(answer: str | Special) -> str | None:
-    """Null where it is undefined."""
     return None if isinstance(answer, Special) else answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -10,40 +9,32 @@ import numpy as np
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 
-DESCRIPTIONS: tuple[tuple[str | None, ...], ...] = tuple(
-    product(*((None, *values) for values in ATTRIBUTES.values()))
-)
-"""Every choice of at most one value of each attribute; the first names nothing."""
+_KNOWN = [1 + len(values) for values in ATTRIBUTES.values()]
+
+VALUES = np.array(list(np.ndindex(*_KNOWN)))
+"""[description, attribute]: each choice of at most one value of every attribute, from 1; 0 is none"""
 
 NOTHING = 0
 """The description that names nothing."""
 
-_NUMBER = {description: number for number, description in enumerate(DESCRIPTIONS)}
+DESCRIPTIONS: tuple[tuple[str | None, ...], ...] = tuple(
+    tuple((None, *values)[k] for k, values in zip(choice, ATTRIBUTES.values(), strict=True))
+    for choice in VALUES
+)
+"""The same in words."""
 
-NAMES = np.array([[value is not None for value in description] for description in DESCRIPTIONS])
-"""bool [description, attribute]: whether it names the attribute"""
-
-NAMING = {attribute: NAMES[:, k] for k, attribute in enumerate(ATTRIBUTES)}
+NAMING = {attribute: VALUES[:, k] > 0 for k, attribute in enumerate(ATTRIBUTES)}
 """attribute -> bool [description]"""
 
-SHORTER = np.array(
-    [[_NUMBER[(*d[:k], None, *d[k + 1 :])] for k in range(len(ATTRIBUTES))] for d in DESCRIPTIONS]
-)
+_OTHERS = 1 - np.eye(len(_KNOWN), dtype=int)
+SHORTER = np.stack([np.ravel_multi_index((VALUES * others).T, _KNOWN) for others in _OTHERS], axis=1)
 """[description, attribute]: the description without what it says of the attribute"""
 
-_VALUES = np.array(
-    [
-        [(None, *values).index(value) for value, values in zip(d, ATTRIBUTES.values(), strict=True)]
-        for d in DESCRIPTIONS
-    ]
-)
-
-IMPLIED = ((_VALUES[None] == 0) | (_VALUES[None] == _VALUES[:, None])).all(2)
+IMPLIED = ((VALUES[None] == 0) | (VALUES[None] == VALUES[:, None])).all(2)
 """bool [description, other]: whether the other says nothing that the description does not say"""
 
-LENGTH = NAMES.sum(1)
+LENGTH = (VALUES > 0).sum(1)
 """[description]: how many values it names"""
-
 
 FILTERS: tuple[Program, ...] = tuple(
     tuple(f"filter_{name}[{value}]" for name, value in zip(ATTRIBUTES, d, strict=True) if value)[::-1]

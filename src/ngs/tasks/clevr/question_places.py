@@ -1,20 +1,70 @@
-"""Places in a question: where a noun phrase comes to stand, and which descriptions fit there."""
+"""Questions in the making: places of noun phrases, descriptions that fit there, and answers that are due.
+
+A set of objects is a bit mask: bit k is object k.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngs.errors import NGSError
-from ngs.tasks.clevr.answer_balance import Balance
 from ngs.tasks.clevr.program import Kind
-from ngs.tasks.clevr.question_phrases import LENGTH, NAMING, Link, NounPhrase, Question
-from ngs.tasks.clevr.scene_masks import OBJECT, SIZE, Masks, SceneMasks
-from ngs.tasks.clevr.scenes import RELATIONS
+from ngs.tasks.clevr.question_phrases import LENGTH, NAMING, SHORTER, VALUES, Link, NounPhrase, Question
+from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of
+
+T = TypeVar("T", bound=Hashable)
+
+Masks = NDArray[np.int64]
+
+SIZE = np.array([mask.bit_count() for mask in range(1 << MOST_OBJECTS)])
+"""[mask]: how many objects are in the set"""
+
+OBJECT = np.array([max(mask.bit_length() - 1, 0) for mask in range(1 << MOST_OBJECTS)])
+"""[mask]: the object that alone is in the set"""
+
+
+class SceneMasks:
+    """Which objects of a scene answer to a description or stand in a relation."""
+
+    def __init__(self, scene: Scene) -> None:
+        things = scene.things
+        self.all = (1 << len(things)) - 1
+        having = {
+            name: {v: bits_of(k for k in range(len(things)) if getattr(things[k], name) == v) for v in values}
+            for name, values in ATTRIBUTES.items()
+        }
+        tables = [np.array([self.all, *masks.values()]) for masks in having.values()]
+        self.described: Masks = np.bitwise_and.reduce(
+            [table[k] for table, k in zip(tables, VALUES.T, strict=True)]
+        )
+        """[description]"""
+        self.values = {
+            name: np.array([ANSWERS.index(getattr(thing, name)) for thing in things]) for name in ATTRIBUTES
+        }
+        """attribute -> [object]: which of ANSWERS"""
+        self.related: Mapping[str, tuple[int, ...]] = {
+            **{f"relate[{name}]": tuple(map(bits_of, scene.relations[name])) for name in RELATIONS},
+            **{
+                f"same_{name}": tuple(masks[getattr(each, name)] & ~(1 << k) for k, each in enumerate(things))
+                for name, masks in having.items()
+            },
+        }
+        """module -> [object]: who stands so to the object"""
+        self._concise: dict[int, NDArray[np.bool_]] = {}
+
+    def concise(self, within: int) -> NDArray[np.bool_]:
+        """bool [description]: whether, among these objects, fewer words would admit more."""
+        if within not in self._concise:
+            found = self.described & within
+            self._concise[within] = ((found[SHORTER] != found[:, None]) | (VALUES == 0)).all(1)
+        return self._concise[within]
 
 
 class DeadEnd(NGSError):
@@ -31,37 +81,6 @@ class Form:
     """raises DeadEnd where chance led nowhere"""
     weight: float
     """how often it is asked, against the others"""
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A question in the making."""
-
-    form: Form
-    masks: SceneMasks
-    balance: Balance
-    random: Random
-
-    def description(self, fitting: Masks) -> int:
-        """One of these: first how long it is, the longer of two lengths by chance, then which."""
-        if not len(fitting):
-            raise DeadEnd
-        lengths = LENGTH[fitting]
-        known = np.flatnonzero(np.bincount(lengths))
-        wanted = max(self._any(known), self._any(known))
-        return self._any(fitting[lengths == wanted])
-
-    def answered(self, fitting: Masks, answers: Masks) -> tuple[int, int]:
-        """One of these descriptions, each with its answer, and which: the answer that is most behind."""
-        if not len(fitting):
-            raise DeadEnd
-        answer = self.balance.behind(self.form, np.flatnonzero(np.bincount(answers)).tolist(), self.random)
-        if answer is None:
-            raise DeadEnd
-        return self.description(fitting[answers == answer]), answer
-
-    def _any(self, choices: Masks) -> int:
-        return int(choices[int(self.random.random() * len(choices))])
 
 
 class Place(NamedTuple):
@@ -96,43 +115,122 @@ class Place(NamedTuple):
         return fitting[one], OBJECT[found[one]]
 
 
-def anywhere(draft: Draft) -> Place:
-    return Place((), draft.masks.all)
+@dataclass(frozen=True)
+class Draft:
+    """A question in the making."""
+
+    form: Form
+    masks: SceneMasks
+    balance: Balance
+    random: Random
+
+    # Descriptions
+
+    def description(self, fitting: Masks) -> int:
+        """One of these: first how long it is, the longer of two lengths by chance, then which."""
+        if not len(fitting):
+            raise DeadEnd
+        lengths = LENGTH[fitting]
+        known = np.flatnonzero(np.bincount(lengths))
+        wanted = max(self._any(known), self._any(known))
+        return self._any(fitting[lengths == wanted])
+
+    def answered(self, fitting: Masks, answers: Masks) -> tuple[int, int]:
+        """One of these descriptions, each with its answer, and which: the answer that is most behind."""
+        if not len(fitting):
+            raise DeadEnd
+        answer = self.balance.behind(self.form, np.flatnonzero(np.bincount(answers)).tolist(), self.random)
+        if answer is None:
+            raise DeadEnd
+        return self.description(fitting[answers == answer]), answer
+
+    def _any(self, choices: Masks) -> int:
+        return int(choices[int(self.random.random() * len(choices))])
+
+    # Places
+
+    @property
+    def anywhere(self) -> Place:
+        return Place((), self.masks.all)
+
+    def linked(self, place: Place, relation: str, without: Iterable[str] = ()) -> Place:
+        """In a relation to one object at a place, by a description without some attributes."""
+        fitting, objects = place.singling_out(self.masks, without)
+        description = self.description(fitting)
+        landmark = int(objects[fitting == description][0])
+        within = self.masks.related[relation][landmark]
+        outside = self.masks.all & ~within & ~(1 << landmark)
+        link = Link(relation, NounPhrase(description, place.links))
+        return Place((link,), within, (outside,), place.taken | 1 << landmark)
+
+    def hops(self, number: int) -> Place:
+        """At the end of a chain of relations."""
+        place = self.anywhere
+        for _ in range(number):
+            place = self.linked(place, self._relation())
+        return place
+
+    def alike(self, attribute: str) -> Place:
+        """With something in common with an object."""
+        return self.linked(self.anywhere, f"same_{attribute}", (attribute,))
+
+    def both(self) -> Place:
+        """In two relations to two objects."""
+        first = self.hops(1)
+        second = self.linked(self.anywhere._replace(taken=first.taken), self._relation())
+        one, other, taken = first.within, second.within, second.taken
+        outside = (one & ~other & ~taken, other & ~one & ~taken)
+        return Place(first.links + second.links, one & other, outside, taken)
+
+    def _relation(self) -> str:
+        return f"relate[{self.random.choice(RELATIONS)}]"
 
 
-def linked(draft: Draft, place: Place, relation: str, without: Iterable[str] = ()) -> Place:
-    """In a relation to one object at a place, by a description without some attributes."""
-    fitting, objects = place.singling_out(draft.masks, without)
-    description = draft.description(fitting)
-    landmark = int(objects[fitting == description][0])
-    within = draft.masks.related[relation][landmark]
-    outside = draft.masks.all & ~within & ~(1 << landmark)
-    link = Link(relation, NounPhrase(description, place.links))
-    return Place((link,), within, (outside,), place.taken | 1 << landmark)
+# Answers that cannot be guessed
+
+SHARES = (1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
+"""How often each number is wanted as an answer, against the others: scenes seldom have ten red cubes."""
+
+JITTER = 2.0
+"""How many questions a choice may be behind without being the next: so that choices take no turns."""
+
+START = 2
+"""How often every answer may be given before it has to wait for the others."""
 
 
-def hops(draft: Draft, number: int) -> Place:
-    """At the end of a chain of relations."""
-    place = anywhere(draft)
-    for _ in range(number):
-        place = linked(draft, place, _relation(draft))
-    return place
+def _shares() -> list[tuple[float, float]]:
+    """For each answer: its share of the answers of its sort, and the most that it may have."""
+    even = [dict.fromkeys(values, 1 / len(values)) for values in (("yes", "no"), *ATTRIBUTES.values())]
+    shares = {answer: share for values in even for answer, share in values.items()}
+    limits = {answer: (share, 1.04 * share) for answer, share in shares.items()}
+    # Large numbers are hard to come by: the small ones may take part of their place.
+    numbers = {str(k): (share / sum(SHARES), 1.7 * share / sum(SHARES)) for k, share in enumerate(SHARES)}
+    return [(limits | numbers)[answer] for answer in ANSWERS]
 
 
-def alike(draft: Draft, attribute: str) -> Place:
-    """With something in common with an object."""
-    return linked(draft, anywhere(draft), f"same_{attribute}", (attribute,))
+_SHARES = _shares()
 
 
-def both(draft: Draft) -> Place:
-    """In two relations to two objects."""
-    first = hops(draft, 1)
-    second = linked(draft, anywhere(draft)._replace(taken=first.taken), _relation(draft))
-    only_first, only_second = first.within & ~second.within, second.within & ~first.within
-    taken = second.taken
-    outside = (only_first & ~taken, only_second & ~taken)
-    return Place(first.links + second.links, first.within & second.within, outside, taken)
+def most_behind(
+    choices: Iterable[T], used: Counter[T], share: Callable[[T], float], random: Random
+) -> T | None:
+    """That of the choices which has been used least often for its share, nearly; None if there is none."""
+    return min(choices, key=lambda each: (used[each] + JITTER * random.random()) / share(each), default=None)
 
 
-def _relation(draft: Draft) -> str:
-    return f"relate[{draft.random.choice(RELATIONS)}]"
+class Balance:
+    """How often each answer has been given to each type of question.
+
+    Within a type, yes and no, the values of an attribute, and the numbers by SHARES are wanted equally often.
+    An answer with too large a part of all answers is not to be had until others have caught up.
+    """
+
+    def __init__(self) -> None:
+        self.used: defaultdict[Hashable, Counter[int]] = defaultdict(Counter)
+
+    def behind(self, type_: Hashable, answers: Iterable[int], random: Random) -> int | None:
+        """That of the answers which is most behind; None if none is due."""
+        used = self.used[type_]
+        total = used.total() + 1
+        due = [answer for answer in answers if used[answer] < START + _SHARES[answer][1] * total]
+        return most_behind(due, used, lambda answer: _SHARES[answer][0], random)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from random import Random
-from string import Formatter
 from typing import Any
 
 from ngs.tasks.clevr.question_phrases import DESCRIPTIONS, Link, NounPhrase, Question
@@ -17,9 +16,6 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES
 ONE, MANY = 0, 1
 """Which form of a noun, and of what agrees with it."""
 
-Frame = tuple[tuple[str, str | None], ...]
-"""Texts, and the slot behind each."""
-
 _OF_AN_ATTRIBUTE = {
     f"{family}_{attribute}": (family, attribute) for family in ("query", "equal") for attribute in ATTRIBUTES
 }
@@ -27,21 +23,15 @@ _OF_AN_ATTRIBUTE = {
 
 def sentence(question: Question, random: Random) -> str:
     """A question in words, by chance in one of the ways of wording.toml."""
-    speaker = _Speaker(question, random)
-    frame = random.choice(_frames(tuple(_names(question))))
-    return "".join(text + (SLOTS[slot](speaker) if slot else "") for text, slot in frame)
+    frames = _wording()["frames"]
+    frame: str = random.choice([each for name in _names(question) for each in frames.get(name, ())])
+    return frame.format_map(_Speaker(question, random))
 
 
 @cache
 def _wording() -> Mapping[str, Mapping[str, Any]]:
     text = files("ngs.tasks.clevr").joinpath("data", "wording.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
-
-
-@cache
-def _frames(names: tuple[str, ...]) -> tuple[Frame, ...]:
-    sentences = [each for name in names for each in _wording()["frames"].get(name, ())]
-    return tuple(tuple((text, slot) for text, slot, _, _ in Formatter().parse(each)) for each in sentences)
 
 
 def _names(question: Question) -> Iterator[str]:
@@ -65,6 +55,9 @@ class _Speaker:
 
     question: Question
     random: Random
+
+    def __getitem__(self, slot: str) -> str:
+        return SLOTS[slot](self)
 
     @property
     def subject(self) -> NounPhrase:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ngs.errors import ParseError
 from ngs.grammar.constraint import Constraint, Given
@@ -81,7 +79,7 @@ class QuestionReader:
     def distribution(self, text: str) -> Autoregressive:
         """p(z|x) of the question, alone in its batch."""
         understood = understand(text)
-        questions, _ = Questions.of([QuestionRecord(text, 0, None, None, 0)], self.vocabulary)
+        questions = Questions.of([QuestionRecord(text, 0, None, None, 0)], self.vocabulary)
         encoded = self.network(inputs_of(questions).batch(np.arange(1)))
         given = Given(multiset=counts_of(questions.modules).long())
         return Autoregressive(GRAMMAR, encoded, self.language, given, len(understood.modules))
@@ -92,11 +90,6 @@ def understand(text: str) -> Understood:
     if len(text) > LONGEST:
         raise ParseError(f"the question has {len(text):,} characters; ask one of at most {LONGEST:,}")
     return modules_of(words_of(text))
-
-
-def columns_of(programs: Sequence[Program]) -> Tensor:
-    """int64 [program, time] of programs of one length; there is at least one."""
-    return torch.tensor([[COLUMN[module] for module in program] for program in programs])
 
 
 def _not_arrangeable(understood: Understood) -> ParseError:

@@ -128,7 +128,6 @@ def view_from(camera: Floats) -> View:
 
 
 def directions(view: View) -> dict[str, Floats]:
-    """The four on the ground plane."""
     # 0 - x: not -x, which makes -0.0 of 0
     return {"left": 0 - view.right, "right": view.right, "front": 0 - view.behind, "behind": view.behind}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -53,6 +53,10 @@ class Thing:
     pixel: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """column and row in the image, and distance from the camera"""
 
+    @property
+    def attributes(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in ATTRIBUTES}
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -65,6 +69,11 @@ class Scene:
     """unit vectors on the ground plane, as the camera sees them; may be empty"""
     name: str = ""
     """of its image"""
+
+
+def bits_of(objects: Iterable[int]) -> int:
+    """A set of objects as a bit mask: bit k is object k."""
+    return sum(1 << k for k in objects)
 
 
 @cache

@@ -2,85 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from ngs.errors import ParseError
 from ngs.grammar.padding import PAD
-from ngs.learning.metrics import read_all
+from ngs.learning.metrics import Score, Scores, read_all
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.program import Kind, Program, program_of
 
+SHARES = ("answers", "programs", "equivalent")
+"""What a `Score` counts here: right answers, programs identical to the true ones, and equivalent to them."""
 
-@dataclass(frozen=True)
-class ProgramScore:
-    """Counts over some questions; those of programs are None where nobody knows the true ones."""
-
-    examples: int
-    answers_right: int
-    programs_right: int | None
-    """identical to the true program"""
-    programs_equivalent: int | None
-    """identical up to equivalence"""
-
-    def as_facts(self) -> dict[str, float | int | None]:
-        def share(count: int | None) -> float | None:
-            return None if count is None else count / max(self.examples, 1)
-
-        return {
-            "examples": self.examples,
-            "answers": share(self.answers_right),
-            "programs": share(self.programs_right),
-            "equivalent": share(self.programs_equivalent),
-        }
+NONE = Score(0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
-class ProgramScores:
-    """The score of all questions, of each kind, and of each length of program."""
+class ProgramScores(Scores):
+    """A score for each length of programs and for each kind of question."""
 
-    total: ProgramScore
-    by_kind: Mapping[str, ProgramScore]
-    by_length: Mapping[int, ProgramScore]
-
-    @property
-    def accuracy(self) -> float:
-        """The share of questions that are answered rightly."""
-        return self.total.answers_right / max(self.total.examples, 1)
+    names: Sequence[str] = SHARES
+    by_kind: Mapping[str, Score] = field(default_factory=dict)
 
     def as_facts(self) -> dict[str, object]:
-        """For JSON."""
-        by_kind = {kind: score.as_facts() for kind, score in self.by_kind.items()}
-        by_length = {str(length): score.as_facts() for length, score in self.by_length.items()}
-        return {**self.total.as_facts(), "by_kind": by_kind, "by_length": by_length}
+        by_kind = {kind: score.as_facts(self.names) for kind, score in self.by_kind.items()}
+        return {**super().as_facts(), "by_kind": by_kind}
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one question."""
 
     kind: Kind | None
     length: int
-    right: bool
-    same: bool | None
-    """whether the program is the true one; None where that is not known"""
-    equivalent: bool | None
+    score: Score
 
 
 def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outcome]:
-    """What became of each question, given what `read_all` says."""
-
     def outcome(k: int) -> Outcome:
         true = questions.program(k)
         read = program_of(programs[k].tolist())
         same = None if true is None else read == true
-        length = len(read or true or ())
-        return Outcome(questions.kind(k), length, bool(right[k]), same, same_meaning(read, true))
+        score = Score(1, 1, int(right[k]), same, same_meaning(read, true))
+        return Outcome(questions.kind(k), len(read or true or ()), score)
 
     return [outcome(k) for k in range(len(questions))]
 
@@ -97,24 +66,13 @@ def same_meaning(read: Program, true: Program | None) -> bool | None:
 
 
 def scores_of(found: Iterable[Outcome]) -> ProgramScores:
-    rows = list(found)
-    kinds = [kind for kind in Kind if any(row.kind == kind for row in rows)]
-    lengths = sorted({row.length for row in rows})
-    return ProgramScores(
-        _score(rows),
-        {str(kind): _score([row for row in rows if row.kind == kind]) for kind in kinds},
-        {length: _score([row for row in rows if row.length == length]) for length in lengths},
-    )
-
-
-def _score(rows: list[Outcome]) -> ProgramScore:
-    known = all(row.same is not None for row in rows)
-    return ProgramScore(
-        len(rows),
-        sum(row.right for row in rows),
-        sum(bool(row.same) for row in rows) if known else None,
-        sum(bool(row.equivalent) for row in rows) if known else None,
-    )
+    kinds: dict[Kind | None, Score] = {}
+    lengths: dict[int, Score] = {}
+    for kind, length, score in found:
+        kinds[kind] = kinds.get(kind, NONE) + score
+        lengths[length] = lengths.get(length, NONE) + score
+    by_kind = {str(kind): kinds[kind] for kind in Kind if kind in kinds}
+    return ProgramScores(dict(sorted(lengths.items())), by_kind=by_kind)
 
 
 def measure(network: nn.Module, part: Part) -> ProgramScores:

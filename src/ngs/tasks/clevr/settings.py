@@ -59,7 +59,6 @@ class TrainCLEVR(WriterSettings):
 
     @property
     def edits(self) -> Edits:
-        """What one step of back-search may change."""
         from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 
         return rearrangements(self.moves) if self.grammar == "tidy" else switches()

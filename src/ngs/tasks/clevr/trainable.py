@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.trainable import MetricsView, Source, Trainable
-
-if TYPE_CHECKING:
-    import torch
-
-    from ngs.tasks.clevr.playground.view import AskingView
-    from ngs.tasks.clevr.preparation import PreparedQuestions
-    from ngs.tasks.clevr.scores import ProgramScores
-    from ngs.tasks.costs.step_cost import StepCost
-    from ngs.tasks.playground.view import Server
-    from ngs.tasks.report.gallery import Page
-    from ngs.tasks.results.experiment import Experiment
 
 QUESTIONS = Source("clevr", "CLEVR-25k", "data/CLEVR-25k.ngs")
 
@@ -51,49 +39,21 @@ class ReadingQuestions(Trainable):
     }
     sources = "a folder with scenes and questions in the format of CLEVR v1.0"
 
-    def prepare(self, settings: TrainCLEVR, device: torch.device) -> PreparedQuestions:
-        from ngs.tasks.clevr.preparation import PreparedQuestions
-
-        return PreparedQuestions(settings, device)
-
-    def evaluate(
-        self, settings: TrainCLEVR, run: Path, data: str | None, device: torch.device
-    ) -> tuple[str, ProgramScores]:
-        from ngs.tasks.clevr.preparation import evaluate
-
-        return evaluate(settings, run, data, device)
-
-    def digest(self, source: str) -> str:
-        from ngs.tasks.clevr.packed import load
-
-        return load(source).digest
+    imports: Mapping[str, str] = {
+        "prepare": "ngs.tasks.clevr.preparation:PreparedQuestions",
+        "evaluate": "ngs.tasks.clevr.preparation:evaluate",
+        "data": "ngs.tasks.clevr.packed:load",
+        "report": "ngs.tasks.clevr.report.report:QuestionReport",
+        "experiments": "ngs.tasks.clevr.paper:EXPERIMENTS",
+        "costs": "ngs.tasks.clevr.paper.workloads:FULL",
+        "quick costs": "ngs.tasks.clevr.paper.workloads:QUICK",
+        "playground": "ngs.tasks.clevr.playground.view:AskingView",
+    }
 
     def holds(self, source: Path, options: Collection[str]) -> bool:
         from ngs.tasks.clevr import official, packed
 
         return official.is_official(source) or official.is_zipped(source) or packed.FORMAT.is_at(source)
-
-    def page(self) -> Page:
-        from ngs.tasks.clevr.preparation import readings
-        from ngs.tasks.clevr.report.report import QuestionReport
-        from ngs.tasks.report.gallery import Page, ReadAgain
-
-        return Page(QuestionReport, ReadAgain(self, QuestionReport, readings))
-
-    def experiments(self) -> Sequence[Experiment]:
-        from ngs.tasks.clevr.paper import EXPERIMENTS
-
-        return EXPERIMENTS
-
-    def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
-        from ngs.tasks.clevr.paper.workloads import FULL, QUICK
-
-        return QUICK if quick else FULL
-
-    def playground(self, server: Server) -> AskingView:
-        from ngs.tasks.clevr.playground.view import AskingView
-
-        return AskingView(server)
 
 
 CLEVR = ReadingQuestions()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, log, sqrt
 from pathlib import Path
-from typing import Any
+from statistics import linear_regression, variance
+from typing import Any, NamedTuple
 
 import torch
 
 from ngs.errors import NGSError
 from ngs.gpu import rounded_products
-from ngs.tasks.costs.power_law import power_law
 from ngs.tasks.costs.tensor_memory import peak_tensor_mb
 from ngs.tasks.costs.timed_steps import timed
 from ngs.tasks.costs.workloads import Workload
@@ -105,3 +106,39 @@ def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
     x = [row["x"] for row in rows]
     values = {name: [row[name] for row in rows] for name in MEASURED}
     return {name: power_law(x, y)._asdict() if min(y) > 0 else None for name, y in values.items()}
+
+
+class PowerLaw(NamedTuple):
+    """y = constant * x ** exponent"""
+
+    exponent: float
+    standard_error: float | None
+    """of the exponent; None of two points, which tell nothing about it"""
+    constant: float
+
+
+def power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
+    """The line a + b u through the points (u, v) = (log x, log y) with the least squares, and
+
+        se(b)^2 = sum of (v - a - b u)^2 / ((n - 2) S_uu),    S_uu the sum of (u - mean u)^2
+
+    The errors of v count as independent and alike, so the
+    standard error says how well a power fits these points, and nothing about x beyond them.
+
+    >>> law = power_law([1, 2, 4], [3, 12, 48])
+    >>> round(law.exponent, 9), round(law.constant, 9)
+    (2.0, 3.0)
+    """
+    if len(x) != len(y) or len(set(x)) < 2:
+        raise NGSError(
+            f"a power is fitted to {len(x)} and {len(y)} values with {len(set(x))} different x; give as many "
+            f"y as x, and at least 2 different x"
+        )
+    if not all(value > 0 for value in (*x, *y)):
+        raise NGSError(f"the smallest x is {min(x)}, the smallest y {min(y)}; powers need positive values")
+    u, v = [log(value) for value in x], [log(value) for value in y]
+    exponent, offset = linear_regression(u, v)
+    left_over = sum((b - offset - exponent * a) ** 2 for a, b in zip(u, v, strict=True))
+    freedom = len(x) - 2
+    error = sqrt(left_over / freedom / (len(x) - 1) / variance(u)) if freedom else None
+    return PowerLaw(exponent, error, exp(offset))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -25,8 +25,6 @@ STILL = 1e-12
 """A learning rate that changes nothing."""
 BATCHES = 2
 """Of training examples, so that not every step sees the same."""
-
-
 Work = tuple[int, Actions]
 """A size, in the unit of the workload, and the steps of each method."""
 
@@ -36,7 +34,13 @@ class Workload(ABC):
 
     unit: ClassVar[str]
     """what its sizes count"""
+    grows: ClassVar[str]
+    """the setting whose value is given for a size; the others are fields"""
     known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
+
+    def settings(self, value: int) -> dict[str, Any]:
+        """With that which grows."""
+        return {**vars(self), self.grows: value}
 
     @abstractmethod
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
@@ -63,11 +67,9 @@ class Parsing(Workload):
 
     unit: ClassVar[str] = "rules"
     known_methods: ClassVar[Sequence[str]] = tuple(PARSERS)
-    grows: ClassVar[str]
-    """the setting whose value is given for a size; the others are fields"""
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        given = {**vars(self), self.grows: value}
+        given = self.settings(value)
         grammar = formula_grammar(given["levels"], given["digits"])
         generator = torch.Generator().manual_seed(0)
         logits = torch.randn(given["batch_size"], given["length"], len(grammar.symbols), generator=generator)

@@ -21,8 +21,8 @@ from PIL import Image
 
 from ngs.errors import DataError
 from ngs.tasks.faults import listed, naming
-from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas
-from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects, value_of
+from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas, value_of
+from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects
 from ngs.tasks.hwf.members import Members, opened
 from ngs.tasks.source import title
 
@@ -68,27 +68,22 @@ def read(
     with opened(path, _wanted_files) as members:
         base = _base(path, members)
         with naming(path):
-            parts, problems = _entries(members, base)
-        entries = [entry for part in parts for entry in part]
+            found = list(_entries(members, base))
+        entries = [each for each in found if isinstance(each, Entry)]
         pictures = _pictures(members, base, _used(entries), progress)
-    problems += [
-        Problem(entry.place, f"the image {image!r} {picture}", entry.name)
-        for entry in entries
-        for image in dict.fromkeys(entry.images)
-        if isinstance(picture := pictures.get(image), str)
-    ]
-    problems.sort(key=lambda problem: (problem.place.file.endswith(LISTS[1]), problem.place.entry))
+    problems = list(_problems(found, pictures))
     faulty = {problem.place for problem in problems}
     if faulty and not skip_faulty:
         raise DataError(
             f"{path} has {len(faulty)} faulty formula{'s' if len(faulty) > 1 else ''}; "
             f"correct them, or leave them out with --skip-faulty:\n{listed(problems)}"
         )
-    sound = [[entry for entry in part if entry.place not in faulty] for part in parts]
-    for file, part in zip(LISTS, sound, strict=True):
+    sound = [entry for entry in entries if entry.place not in faulty]
+    parts = [[entry for entry in sound if entry.place.file == str(base / file)] for file in LISTS]
+    for file, part in zip(LISTS, parts, strict=True):
         if not part:
             raise DataError(f"{path} has no sound formula in {base / file}; at least one is needed")
-    return Reading(_assembled(title(path), sound, pictures), tuple(problems))
+    return Reading(_assembled(title(path), parts, pictures), tuple(problems))
 
 
 def _wanted_files(folder: Path) -> Iterator[Path]:
@@ -100,7 +95,6 @@ def _wanted_files(folder: Path) -> Iterator[Path]:
 
 
 def _base(path: Path, members: Members) -> PurePosixPath:
-    """The folder that holds the lists."""
     found = [PurePosixPath(member).parent for member in members if member.split("/")[-1] == LISTS[0]]
     found = [base for base in found if len(base.parts) <= DEEPEST]
     if len(found) != 1:
@@ -114,29 +108,31 @@ def _base(path: Path, members: Members) -> PurePosixPath:
     return found[0]
 
 
-def _entries(members: Members, base: PurePosixPath) -> tuple[list[list[Entry]], list[Problem]]:
-    """The entries of both lists as far as they can be read, and what is wrong with any of them."""
-    parts: list[list[Entry]] = []
-    problems: list[Problem] = []
-    seen: dict[str, Place] = {}
-    for file in LISTS:
-        part: list[Entry] = []
-        for place, value in objects(_text(members, str(base / file)), str(base / file)):
+def _entries(members: Members, base: PurePosixPath) -> Iterator[Entry | Problem]:
+    """The entries of both lists, as far as they can be read."""
+    for file in (str(base / name) for name in LISTS):
+        for place, value in objects(_text(file, members[file]()), file):
             try:
-                entry = as_entry(place, value)
+                yield as_entry(place, value)
             except DataError as error:
-                problems.append(Problem(place, str(error)))
-                continue
-            part.append(entry)
-            problems += [Problem(place, what, entry.name) for what in faults(entry)]
-            if seen.setdefault(entry.name, place) != place:
-                problems.append(Problem(place, f"the id is that of {seen[entry.name]}", entry.name))
-        parts.append(part)
-    return parts, problems
+                yield Problem(place, str(error))
 
 
-def _text(members: Members, file: str) -> str:
-    content = members[file]()
+def _problems(found: Iterable[Entry | Problem], pictures: Mapping[str, Picture]) -> Iterator[Problem]:
+    seen: dict[str, Place] = {}
+    for entry in found:
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        wrong = list(faults(entry))
+        if (first := seen.setdefault(entry.name, entry.place)) != entry.place:
+            wrong.append(f"the id is that of {first}")
+        of_images = ((image, pictures.get(image)) for image in dict.fromkeys(entry.images))
+        wrong += [f"the image {image!r} {fault}" for image, fault in of_images if isinstance(fault, str)]
+        yield from (Problem(entry.place, what, entry.name) for what in wrong)
+
+
+def _text(file: str, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -190,12 +186,6 @@ def _assembled(
         )
         for part in parts
     )
-    columns = [GRAMMAR.symbol_id(label(image) or "") for image in used]
-    return HandwrittenFormulas(
-        name,
-        torch.from_numpy(np.stack([np.asarray(pictures[image], dtype=np.uint8) for image in used])),
-        torch.tensor(columns, dtype=torch.uint8),
-        tuple(used),
-        train,
-        test,
-    )
+    images = torch.from_numpy(np.stack([np.asarray(pictures[image], dtype=np.uint8) for image in used]))
+    columns = torch.tensor(GRAMMAR.encode(label(image) or "" for image in used), dtype=torch.uint8)
+    return HandwrittenFormulas(name, images, columns, tuple(used), train, test)

@@ -54,7 +54,6 @@ def written(
 
 
 def _language_of(symbols: Set[str], name: str) -> Grammar:
-    """The formulas over some of the symbols."""
     if {symbol.isdigit() for symbol in symbols} != {True, False}:
         raise DataError(
             f"a part of {name} shows no digit or no operator, so no new formulas can be written with its "

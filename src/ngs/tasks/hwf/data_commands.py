@@ -65,7 +65,6 @@ def show(source: Source, as_json: AsJSON = False) -> None:
 
 
 def _read(source: Path, skip_faulty: bool) -> archive.Reading:
-    """What is in an archive, a folder or a packed file."""
     if not archive.is_archive(source):
         return archive.Reading(packed.read(source), ())
     with reading_images() as progress:

@@ -7,8 +7,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TypeVar
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -18,14 +17,25 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.library import arithmetic
 from ngs.grammar.padding import PAD
+from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, padded
 from ngs.networks.lenet import SIDE as SIDE  # part of what a data set is
+from ngs.parsing.sentence import parse
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.reasoning.operation import Value
+from ngs.reasoning.semantics import evaluate
 from ngs.tasks.source import Numbers, dealt
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""
 PRETRAIN_STEPS = 2000
 """Pre-training that has not reached its accuracy by then is over anyway."""
+
+
+@lru_cache(maxsize=1 << 16)
+def value_of(sentence: str | Sentence) -> Value:
+    """The exact value of a formula; UNDEFINED where it divides by zero."""
+    return evaluate(parse(GRAMMAR, sentence), Arithmetic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +50,6 @@ class Formulas:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], answers: Iterable[Fraction], names: Iterable[str]) -> Formulas:
-        """From the rows of the images of each."""
         flat = np.array([row for each in rows for row in each], dtype=np.int64)
         return cls(padded(flat, [len(each) for each in rows]), tuple(answers), tuple(names))
 
@@ -113,7 +122,7 @@ class HandwrittenFormulas:
 
         def part(formulas: Formulas) -> Formulas:
             return formulas.select(
-                [k for k, length in enumerate(formulas.lengths.tolist()) if length in lengths]
+                torch.isin(formulas.lengths, torch.tensor(lengths)).nonzero()[:, 0].numpy()
             )
 
         return replace(self, train=part(self.train), test=part(self.test))
@@ -124,12 +133,9 @@ def as_ink(images: Tensor) -> Tensor:
     return (1 - images.float() / 255).unsqueeze(1)
 
 
-FormulasT = TypeVar("FormulasT", Formulas, Examples)
-
-
-def divided(formulas: FormulasT, share: float, seed: int) -> tuple[FormulasT, FormulasT]:
+def divided(formulas: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
     """A random share of the formulas, the same of each length, and the rest."""
-    chosen, rest = dealt(np.asarray(formulas.lengths), share, seed, order=_shuffled)
+    chosen, rest = dealt(formulas.lengths, share, seed, order=_shuffled)
     return formulas.select(chosen), formulas.select(rest)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -14,35 +13,52 @@ from ngs.errors import NGSError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.tree import Sentence
 from ngs.parsing.independent import Independent, independent
-from ngs.parsing.sentence import parse
-from ngs.reasoning.arithmetic import Arithmetic, exact
+from ngs.reasoning.arithmetic import exact
 from ngs.reasoning.operation import Value
-from ngs.reasoning.semantics import evaluate
-from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.segmentation import Symbols
+from ngs.tasks.hwf.dataset import GRAMMAR, value_of
+
+MOST_SYMBOLS = 31
+
+
+class Box(NamedTuple):
+    """A rectangle of pixels; the right and the bottom are just outside."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a network sees in a picture: its symbols, and how likely each is which."""
+    """What a network sees in a picture: its symbols from left to right, and how likely each is which."""
 
-    symbols: Symbols
+    images: Tensor
+    """uint8 [symbol, SIDE, SIDE]: dark strokes on white"""
     log_probs: Tensor
-    """[symbol of the formula, symbol of the grammar]"""
+    """[symbol, symbol of the grammar]"""
+    boxes: tuple[Box, ...] = ()
+    """where each is in the picture; none if each has a picture of its own"""
 
     @property
     def symbol_by_symbol(self) -> Sentence:
         return GRAMMAR.decode(self.log_probs.argmax(-1).tolist())
 
     @property
-    def is_long_as_a_formula(self) -> bool:
-        """Whether formulas have as many symbols."""
-        automaton = prefix_automaton(GRAMMAR)
-        return automaton.completes_in(automaton.start, len(self.log_probs))
+    def no_formula(self) -> str | None:
+        """Why the symbols are no formula, if they are not."""
+        count, automaton = len(self.log_probs), prefix_automaton(GRAMMAR)
+        if count > MOST_SYMBOLS:
+            return f"{count} symbols are in it, and a formula may have at most {MOST_SYMBOLS}"
+        if automaton.completes_in(automaton.start, count):
+            return None
+        return (
+            f"{count} symbols are in it ({' '.join(self.symbol_by_symbol)}), and a formula has an odd "
+            f"number: digits with an operator between each two"
+        )
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(NamedTuple):
     """A formula that a picture may show."""
 
     sentence: Sentence
@@ -75,12 +91,6 @@ def ranked(p: Independent, k: int) -> list[Formula]:
     shares = (best.log_probs[0] - p.log_z.detach()).exp().tolist()
     sentences = [(best[0, rank], share) for rank, share in enumerate(shares) if best[0, rank]]
     return [Formula(z, value_of(z), share) for z, share in sentences]
-
-
-@lru_cache(maxsize=10_000)
-def value_of(sentence: Sentence) -> Value:
-    """f(z). Cached, since who draws on sees the same formulas again and again."""
-    return evaluate(parse(GRAMMAR, sentence), Arithmetic)
 
 
 def as_answer(text: str) -> Fraction:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import lru_cache
-from itertools import islice
+from functools import cache, lru_cache
+from itertools import count, islice
 from math import inf
 from random import Random
 
@@ -75,9 +75,7 @@ def mixed(lengths: Mapping[int, float]) -> Iterator[int]:
     """
     shares = _shares(lengths)
     given = dict.fromkeys(shares, 0)
-    n = 0
-    while True:
-        n += 1
+    for n in count(1):
         short = [length for length, share in shares.items() if given[length] < n * share]
         chosen = max(short, key=lambda length: shares[length] / (given[length] + 1))
         given[chosen] += 1
@@ -99,7 +97,7 @@ class _Sampler:
 
     def __init__(self, grammar: Grammar) -> None:
         self.form = normal_form(grammar)
-        self._numbers: dict[tuple[NormalSymbol, int], int] = {}
+        self.number = cache(self._number)
 
     def draw(self, length: int, random: Random) -> Tree:
         known = self.form.lengths(length)
@@ -116,15 +114,11 @@ class _Sampler:
                 f"raise sys.setrecursionlimit, or ask for shorter ones"
             ) from None
 
-    def number(self, symbol: NormalSymbol, length: int) -> int:
+    def _number(self, symbol: NormalSymbol, length: int) -> int:
         """N(symbol, length)"""
         if isinstance(symbol, Terminal):
             return 1
-        key = symbol, length
-        if key not in self._numbers:
-            splits = self.form.splits(symbol, length)
-            self._numbers[key] = sum(self._number_split(step, left, length) for step, left in splits)
-        return self._numbers[key]
+        return sum(self._number_split(step, left, length) for step, left in self.form.splits(symbol, length))
 
     def _number_split(self, step: Step, left: int, length: int) -> int:
         lefts = self.number(step.left, left)
@@ -133,20 +127,15 @@ class _Sampler:
     def _draw(self, symbol: NormalSymbol, start: int, length: int, random: Random) -> Tree:
         if isinstance(symbol, Terminal):
             return TREES.leaf(start, symbol.name)
-        step, left = self._draw_split(symbol, length, random)
+        ticket, splits = random.randrange(self.number(symbol, length)), iter(self.form.splits(symbol, length))
+        while ticket >= 0:
+            step, left = next(splits)
+            ticket -= self._number_split(step, left, length)
         parts = [self._draw(step.left, start, left, random)]
         if step.right is not None:
             parts.append(self._draw(step.right, start + left, length - left, random))
         tree: Tree = step.combine(TREES, *parts)
         return tree
-
-    def _draw_split(self, symbol: NormalSymbol, length: int, random: Random) -> tuple[Step, int]:
-        ticket = random.randrange(self.number(symbol, length))
-        splits = iter(self.form.splits(symbol, length))
-        while ticket >= 0:
-            step, left = next(splits)
-            ticket -= self._number_split(step, left, length)
-        return step, left
 
 
 TREES = TreeAlgebra()

@@ -1,6 +1,6 @@
 """Handwriting made up: writers who each have their own hand, and a pen that leaves grey images.
 
-A symbol's shape (`glyphs`) is bent by the writer's habits and, each time anew, by chance; leant, turned,
+A symbol's shape (`glyphs.toml`) is bent by the writer's habits and, each time anew, by chance; leant, turned,
 made to fill the box as the symbols of HWF do, and drawn with round dabs of the pen.
 
 Only additions, products, quotients and square roots are used, one operation at a time, on numbers that
@@ -10,17 +10,63 @@ gives the same bytes on every machine and with any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from itertools import accumulate, pairwise
 from math import dist
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
-from ngs.tasks.hwf.glyphs import SHAPES, Shape, Stroke
+
+# Shapes
+
+
+class Point(NamedTuple):
+    """Where the pen passes, in hundredths of the box, from its upper left corner."""
+
+    x: float
+    y: float
+    corner: bool = False
+    """whether the pen turns sharply here, rather than running through in a curve"""
+
+
+Stroke = tuple[Point, ...]
+"""What the pen writes between touching the paper and leaving it."""
+
+Shape = tuple[Stroke, ...]
+"""One way to write a symbol."""
+
+
+def stroke(text: str) -> Stroke:
+    """A stroke from its points; `!` marks a corner.
+
+    >>> stroke("12,6 84,4! 42,98")[1]
+    Point(x=84.0, y=4.0, corner=True)
+    """
+    points = []
+    for word in text.split():
+        x, y = word.removesuffix("!").split(",")
+        points.append(Point(float(x), float(y), word.endswith("!")))
+    return tuple(points)
+
+
+def _shapes() -> Iterator[tuple[str, tuple[Shape, ...]]]:
+    table = tomllib.loads((files(__package__) / "glyphs.toml").read_text(encoding="utf-8"))
+    for symbol, shapes in table.items():
+        yield symbol, tuple(tuple(map(stroke, shape.split(";"))) for shape in shapes)
+
+
+SHAPES: Mapping[str, tuple[Shape, ...]] = dict(_shapes())
+"""Symbol -> its shapes."""
+
+
+# The pen
 
 DABS = 256
 """Dabs of the pen for one symbol: little more than half a pixel apart in the longest."""
@@ -165,7 +211,7 @@ class Writer:
 
 HABIT, LEAN, ASPECT, CURVATURE = 0.036, 0.17, 0.12, 0.07
 """How much writers differ: standard deviations."""
-PENS, INKS, PRESSURES, WOBBLES = (1.2, 2.6), (0.75, 1.0), (0.0, 0.3), (0.014, 0.034)
+RANGES = {"pen": (1.2, 2.6), "ink": (0.75, 1.0), "pressure": (0.0, 0.3), "wobble": (0.014, 0.034)}
 """How much writers differ: from, to."""
 
 
@@ -178,23 +224,19 @@ def writer(generator: torch.Generator) -> Writer:
     chance = chances(symbols + 1, generator)
     habits = HABIT * _off(chance[:-1], table.stroke[shapes])
     slant, aspect, curvature = chance[-1, :3].tolist()
-    pen, ink, pressure, wobble = torch.rand(4, generator=generator).tolist()
+    ranges = zip(RANGES.values(), torch.rand(len(RANGES), generator=generator).tolist(), strict=True)
+    pen, ink, pressure, wobble = (low + (high - low) * u for (low, high), u in ranges)
     return Writer(
         shapes,
         habits,
         slant=0.06 + LEAN * slant,
         aspect=1 + ASPECT * aspect,
         curvature=0.5 + CURVATURE * curvature,
-        pen=_between(PENS, pen),
-        pressure=_between(PRESSURES, pressure),
-        ink=_between(INKS, ink),
-        wobble=_between(WOBBLES, wobble),
+        pen=pen,
+        pressure=pressure,
+        ink=ink,
+        wobble=wobble,
     )
-
-
-def _between(bounds: tuple[float, float], u: float) -> float:
-    low, high = bounds
-    return low + (high - low) * u
 
 
 def _off(chance: Tensor, stroke: Tensor) -> Tensor:
@@ -235,11 +277,8 @@ def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
     >>> write(writer(generator), formula, chances(3, generator)).shape
     torch.Size([3, 45, 45])
     """
-    images = torch.empty(len(columns), SIDE, SIDE, dtype=torch.uint8)
-    for k in range(0, len(columns), CHUNK):
-        part = slice(k, k + CHUNK)
-        images[part] = render(written(writer, columns[part], chance[part]))
-    return images
+    parts = zip(torch.split(columns, CHUNK), torch.split(chance, CHUNK), strict=True)
+    return torch.cat([render(written(writer, *part)) for part in parts])
 
 
 def written(writer: Writer, columns: Tensor, chance: Tensor) -> Ink:

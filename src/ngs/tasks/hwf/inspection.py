@@ -74,7 +74,7 @@ def inspect(data: HandwrittenFormulas) -> Inspection:
     train, test, both = data.train.images, data.test.images, data.used
     leaks = torch.zeros(len(content), dtype=torch.bool)
     leaks[test] = torch.isin(content[test], content[train])
-    lengths = Counter(data.train.lengths.tolist()), Counter(data.test.lengths.tolist())
+    train_of, test_of = (Counter(part.lengths.tolist()) for part in (data.train, data.test))
     return Inspection(
         name=data.name,
         train_formulas=len(data.train),
@@ -84,9 +84,7 @@ def inspect(data: HandwrittenFormulas) -> Inspection:
         contents=len(torch.unique(content[both])),
         leaked=tuple(data.sources[row] for row in leaks.nonzero().flatten().tolist()),
         leaked_formulas=int((leaks[data.test.where.clamp(min=0)] & (data.test.where != PAD)).any(1).sum()),
-        lengths=tuple(
-            LengthCount(n, *(part[n] for part in lengths)) for n in sorted(lengths[0] | lengths[1])
-        ),
+        lengths=tuple(LengthCount(n, train_of[n], test_of[n]) for n in sorted(train_of | test_of)),
         symbols=_symbols(data, content, leaks),
         contradictions=tuple(_contradictions(data, content[both].tolist())),
     )
@@ -118,15 +116,9 @@ def _contradictions(data: HandwrittenFormulas, contents: Sequence[int]) -> Itera
     for row, number in zip(data.used.tolist(), contents, strict=True):
         alike[number].append(row)
     for images in alike.values():
-        columns = data.columns[images].tolist()
-        most = Counter(columns).most_common(1)[0][0]
-        agreeing, others = (
-            tuple(
-                data.sources[row]
-                for row, column in zip(images, columns, strict=True)
-                if (column == most) == agrees
-            )
-            for agrees in (True, False)
-        )
+        symbols = GRAMMAR.decode(data.columns[images].tolist())
+        most, named = Counter(symbols).most_common(1)[0][0], [data.sources[row] for row in images]
+        others = tuple(source for source, symbol in zip(named, symbols, strict=True) if symbol != most)
         if others:
-            yield Contradiction(GRAMMAR.symbols[most], agreeing, others)
+            agreeing = (source for source, symbol in zip(named, symbols, strict=True) if symbol == most)
+            yield Contradiction(most, tuple(agreeing), others)

@@ -7,17 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 from ngs.errors import DataError, NGSError
-from ngs.parsing.sentence import parse
-from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.operation import UNDEFINED, Value
-from ngs.reasoning.semantics import evaluate
+from ngs.reasoning.operation import UNDEFINED
 from ngs.tasks.faults import shown
-from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.dataset import value_of
 
 CLASSES: Mapping[str, str] = {
     **{"+": "+", "-": "-", "times": "*", "div": "/"},
@@ -146,12 +142,6 @@ def label(image: str) -> str | None:
     folder, _, file = image.partition("/")
     is_file = file not in ("", ".", "..") and "/" not in file and "\\" not in file and file.isprintable()
     return CLASSES.get(folder) if is_file else None
-
-
-@lru_cache(maxsize=1 << 16)
-def value_of(sentence: str) -> Value:
-    """What a formula comes to, exactly; UNDEFINED where it divides by zero."""
-    return evaluate(parse(GRAMMAR, sentence), Arithmetic)
 
 
 def _faults_of_sentence(entry: Entry) -> Iterator[str]:

@@ -19,43 +19,46 @@ from torch import Tensor
 from ngs.errors import DataError
 from ngs.tasks.faults import naming
 from ngs.tasks.hwf.dataset import SIDE
+from ngs.tasks.hwf.formula_reading import MOST_SYMBOLS, Box, Seen
 from ngs.tasks.hwf.segmentation import (
     LEAST_CONTRAST,
-    Box,
     Grey,
     Network,
-    Symbols,
     as_symbol,
     is_light_on_dark,
-    read_line,
+    log_probs_of,
+    pieces_of,
+    read_page,
 )
 from ngs.tasks.image_file import opened
 
-MOST_SYMBOLS = 31
 
-
-def load_symbols(path: Path, network: Network, *, line: bool | None = None) -> Symbols:
-    """The symbols of the folder or picture at `path`.
+def read_formula(path: Path, network: Network, *, line: bool | None = None) -> Seen:
+    """The symbols of the folder or picture at `path`, as many as a formula may have.
 
     A picture of SIDE x n SIDE pixels is a strip, any other one a line of handwriting, which the network
-    is needed to cut; `line` says what it is where that guess is wrong.
+    cuts; `line` says what it is where that guess is wrong.
     """
     with naming(path):
-        if path.is_dir():
-            symbols = _in_folder(path)
-        else:
-            grey = load_picture(path)
-            strip = grey.shape[0] == SIDE and grey.shape[1] % SIDE == 0 if line is None else not line
-            symbols = _in_strip(grey) if strip else read_line(grey, network)
-        if len(symbols.images) > MOST_SYMBOLS:
-            raise DataError(
-                f"{len(symbols.images)} symbols are in it, and a formula may have at most {MOST_SYMBOLS}"
-            )
-        return symbols
+        seen = _read(path, network, line)
+        if seen.no_formula:
+            raise DataError(seen.no_formula)
+        return seen
 
 
-def _in_strip(grey: Grey) -> Symbols:
-    """Squares side by side."""
+def _read(path: Path, network: Network, line: bool | None) -> Seen:
+    if path.is_dir():
+        images = _in_folder(path)
+        return Seen(images, log_probs_of(network, images))
+    grey = load_picture(path)
+    strip = grey.shape[0] == SIDE and grey.shape[1] % SIDE == 0 if line is None else not line
+    if not strip:
+        return read_page(pieces_of(grey), network)
+    images, boxes = _in_strip(grey)
+    return Seen(images, log_probs_of(network, images), boxes)
+
+
+def _in_strip(grey: Grey) -> tuple[Tensor, tuple[Box, ...]]:
     height, width = grey.shape
     if width % height:
         raise DataError(
@@ -71,11 +74,10 @@ def _in_strip(grey: Grey) -> Symbols:
             raise DataError(
                 f"symbol {number} of {len(lefts)}: {error}; --line reads one line of handwriting"
             ) from None
-    boxes = tuple(Box(left, 0, left + height, height) for left in lefts)
-    return Symbols(torch.stack(cells), boxes)
+    return torch.stack(cells), tuple(Box(left, 0, left + height, height) for left in lefts)
 
 
-def _in_folder(path: Path) -> Symbols:
+def _in_folder(path: Path) -> Tensor:
     """Its files in the order of their names, 2 before 10; hidden ones are passed over."""
     files = [file for file in path.iterdir() if not file.name.startswith(".")]
     if not files:
@@ -89,7 +91,7 @@ def _in_folder(path: Path) -> Symbols:
     for file in sorted(files, key=lambda file: natural_order(file.name)):
         with naming(file.name):
             images.append(_symbol(load_picture(file)))
-    return Symbols(torch.stack(images))
+    return torch.stack(images)
 
 
 def natural_order(name: str) -> tuple[list[Any], str]:

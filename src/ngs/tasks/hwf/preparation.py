@@ -20,12 +20,13 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import Reasoner, reasoner
 from ngs.tasks.hwf.composition import composed
 from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS, HandwrittenFormulas, divided
+from ngs.tasks.hwf.integer_judge import integer_judge
 from ngs.tasks.hwf.listing import TOLERANCE
-from ngs.tasks.hwf.modular_arithmetic import modular_judge
 from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.report.report import FormulaReadings
 from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.report.readings import some_of
+from ngs.tasks.report.sections import as_picture
 from ngs.tasks.run_folder import BEST, check_data, read_network
 from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
@@ -42,8 +43,8 @@ def parts_of(settings: TrainHWF, device: torch.device) -> Parts[HandwrittenFormu
     """What to train, choose and test on."""
     data = formulas_of(settings)
     there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
-    parts = cut(settings, data.train, data.test, divided, "formulas")
-    return Parts(data, *(reasoner_of(there.examples(part).to(device)) for part in parts))
+    train, test = (there.examples(part).to(device) for part in (data.train, data.test))
+    return Parts(data, *map(reasoner_of, cut(settings, train, test, divided, "formulas")))
 
 
 def formulas_of(settings: TrainHWF) -> HandwrittenFormulas:
@@ -56,9 +57,9 @@ def formulas_of(settings: TrainHWF) -> HandwrittenFormulas:
 
 
 def reasoner_of(examples: Examples) -> Reasoner:
-    """By tables where they fit, and by modular arithmetic where formulas are too long for them."""
+    """By tables where they fit, and in whole numbers where formulas are too long for them."""
     long = examples.time > LONGEST_TABLED
-    return reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge if long else None)
+    return reasoner(GRAMMAR, Arithmetic, examples, judge=integer_judge if long else None)
 
 
 def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
@@ -67,8 +68,6 @@ def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
 
 
 class PreparedFormulas(PreparedAnswers):
-    """Formulas to learn from, and a network that reads them."""
-
     measure = staticmethod(measure)
     settings: TrainHWF
     parts: Parts[HandwrittenFormulas, Reasoner]
@@ -112,6 +111,15 @@ class PreparedFormulas(PreparedAnswers):
         # of results on import; what is read is compared exactly
         return {"tolerance": 0.0 if self.settings.data == EMBEDDED else float(TOLERANCE)}
 
+    def readings(self, run: Path, file: str, part: str, limit: int | None) -> FormulaReadings:
+        every: Examples = getattr(self.parts, part).examples
+        chosen = some_of(len(every), limit)
+        reasoner, network = reasoner_of(every.select(chosen)), load_network(run, file)
+        names = [self.parts.data.test.names[k] for k in chosen] if part == "test" else ()
+        reading = read_all(network, reasoner)
+        of = len(every)
+        return FormulaReadings(GRAMMAR, reasoner, network, reading, of, chosen, Arithmetic, as_picture, names)
+
 
 def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
     """The name of the data and the scores of a run's network on the test part of its data or of other."""
@@ -125,18 +133,6 @@ def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.devi
 def load_network(folder: Path, name: str = BEST) -> nn.Module:
     """The network that was best on the validation part (or the EARLY one), ready to read images."""
     return read_network(folder / name, "hwf", SYMBOLS, lambda facts: _made(facts["network"]))[0]
-
-
-def readings(
-    run: Path, file: str, settings: TrainHWF, parts: Parts[Any, Any], part: str, limit: int | None
-) -> FormulaReadings:
-    """What a network of a run reads in at most `limit` formulas of a part; the same ones each time."""
-    every: Examples = getattr(parts, part).examples
-    chosen = some_of(len(every), limit)
-    reasoner, network = reasoner_of(every.select(chosen)), load_network(run, file)
-    names = [parts.data.test.names[k] for k in chosen] if part == "test" else ()
-    reading = read_all(network, reasoner)
-    return FormulaReadings(GRAMMAR, reasoner, network, reading, len(every), chosen, names)
 
 
 def _made(network: str) -> nn.Module:

@@ -1,4 +1,4 @@
-"""`ngs predict` and `ngs explain`: the formula in a picture, and what was misread if its answer is wrong."""
+"""`ngs predict`, `explain`, `tour`: the formula in a picture, and what was misread if its answer is wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
 from rich.console import Console
 from torch import Tensor
@@ -13,7 +14,6 @@ from torch import Tensor
 from ngs.console.options import RunFolder
 from ngs.console.printing import one_by_one, plain_console, tell
 from ngs.console.written_files import check_apart, write_drawing
-from ngs.errors import DataError
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import as_text, shown_ratio
 from ngs.grammar.tree import pretty
@@ -23,14 +23,15 @@ from ngs.search.compiled import BUDGET
 from ngs.search.correction import Correction
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.formula_reading import Formula, Seen, as_answer, likeliest, ranked, shown_value
-from ngs.tasks.hwf.pictures import load_symbols
+from ngs.tasks.hwf.dataset import GRAMMAR, value_of
+from ngs.tasks.hwf.formula_reading import Formula, as_answer, likeliest, ranked, shown_value
+from ngs.tasks.hwf.pictures import read_formula
 from ngs.tasks.hwf.preparation import LONGEST_TABLED, load_network
-from ngs.tasks.hwf.segmentation import Network, log_probs_of
 
 SHOWN = 5
 """Formulas with an answer that are listed."""
+WRITTEN = tuple("2*9+3")
+"""What is misread in the tour."""
 
 LineOrStrip = Annotated[
     bool | None,
@@ -63,11 +64,11 @@ def predict(
     network = load_network(run)
 
     def predicted(path: Path) -> dict[str, Any]:
-        reading = read(path, network, line)
-        formulas = likeliest(reading.log_probs, top)
+        seen = read_formula(path, network, line=line)
+        formulas = likeliest(seen.log_probs, top)
         if not as_json:
             tell(plain_console(), _listed(path, formulas))
-        boxes = [list(box) for box in reading.symbols.boxes]
+        boxes = [list(box) for box in seen.boxes]
         return {"formulas": [each.as_facts() for each in formulas], "boxes": boxes}
 
     one_by_one(images, predicted, as_json)
@@ -96,8 +97,31 @@ def explain(
     the likeliest of all formulas that do give the answer.
     """
     check_apart([svg], [image])
-    target, reading = as_answer(answer), read(image, load_network(run), line)
-    tell_correction(plain_console(), reading.log_probs, target, svg)
+    target, seen = as_answer(answer), read_formula(image, load_network(run), line=line)
+    tell_correction(plain_console(), seen.log_probs, target, svg)
+
+
+def tour(
+    seed: Annotated[int, typer.Option(help="Seeds the noise of the misread formula.")] = 0,
+    svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
+) -> None:
+    """Read a noisy formula inside a grammar, find out that its answer is wrong, and correct it."""
+    console, target = plain_console(), value_of(WRITTEN)
+    tell(console, f"written            {' '.join(WRITTEN)}   with the answer {target}")
+    correction = tell_correction(console, misreading(seed), Fraction(target), svg, always=True)
+    if correction.position is not None and correction.sentence is not None:
+        right = correction.sentence == WRITTEN
+        tell(console, f"\nThe correction {'is' if right else 'is not'} what was written.")
+
+
+def misreading(seed: int) -> Tensor:
+    """Log-probabilities [time, symbol] of a network that mistakes the 9 for a 4 and doubts the operator."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(len(WRITTEN), len(GRAMMAR.symbols), generator=generator)
+    scores[range(len(WRITTEN)), GRAMMAR.encode(WRITTEN)] += 4
+    scores[2, GRAMMAR.symbol_id("4")] += 6
+    scores[1, GRAMMAR.symbol_id("7")] += 6
+    return scores.log_softmax(-1)
 
 
 def tell_correction(
@@ -144,20 +168,7 @@ def _tell_alternatives(console: Console, log_probs: Tensor, target: Fraction, co
 
 
 def _none(length: int, target: Fraction, exact: bool) -> str:
-    """That no formula gives the answer."""
     count = f"{length} symbol{'s' if length > 1 else ''}"
     gives = "gives" if exact else "was found that gives"
     advice = "; is the answer exact? Write 7/3 rather than 2.33" if target.denominator > 1 else ""
     return f"no formula of {count} {gives} {shown_value(target)}{advice}"
-
-
-def read(path: Path, network: Network, line: bool | None) -> Seen:
-    """The symbols at `path` and their scores; an error naming their number where no formula has it."""
-    symbols = load_symbols(path, network, line=line)
-    reading = Seen(symbols, log_probs_of(network, symbols.images))
-    if not reading.is_long_as_a_formula:
-        raise DataError(
-            f"{path}: {len(symbols.images)} symbols are in it ({' '.join(reading.symbol_by_symbol)}), and a "
-            f"formula has an odd number: digits with an operator between each two"
-        )
-    return reading

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -34,9 +34,9 @@ from torch import Tensor
 from ngs.errors import DataError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.tree import Sentence
 from ngs.parsing.scores import check_scores
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
+from ngs.tasks.hwf.formula_reading import Box, Seen
 
 T = TypeVar("T")
 Grey = NDArray[np.uint8]
@@ -47,6 +47,8 @@ Points = NDArray[np.float64]
 """[point, 2]: x and y in pixels"""
 Run = tuple[int, int]
 """First and last + 1 of the pieces of a symbol."""
+Best = tuple[float, tuple[Run, ...]]
+"""A sum of scores, and the runs that give it."""
 Network = Callable[[Tensor], Tensor]
 """Ink [image, 1, SIDE, SIDE] -> scores [image, symbol]"""
 
@@ -71,41 +73,15 @@ ANYTHING = Grammar.parse(f"start: symbol | start symbol\nsymbol: {_SYMBOLS}")
 """Any sequence of symbols: what a line is read as that is no formula."""
 
 
-class Box(NamedTuple):
-    """A rectangle of pixels; the right and the bottom are just outside."""
-
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-
-@dataclass(frozen=True, eq=False)
-class Symbols:
-    """What a picture shows, from left to right."""
-
-    images: Tensor
-    """uint8 [symbol, SIDE, SIDE]: dark strokes on white"""
-    boxes: tuple[Box, ...] = ()
-    """where each is in the picture; none if each has a picture of its own"""
-
-
-def read_line(grey: Grey, network: Network) -> Symbols:
-    """The likeliest symbols in a picture; those of a formula, unless its pieces allow none."""
-    return read_page(pieces_of(grey), network)[0]
-
-
-def read_page(page: Page, network: Network) -> tuple[Symbols, Tensor]:
-    """The likeliest symbols that some pieces of ink are, with their log_probs [image, symbol]."""
+def read_page(page: Page, network: Network) -> Seen:
+    """The likeliest symbols that some pieces of ink are; those of a formula, unless the pieces allow none."""
     _check_one_line(page)
     scores, images, log_probs = _candidates(page, network)
     count = len(page.pieces)
-    found = likeliest_runs(GRAMMAR, count, scores) or likeliest_runs(ANYTHING, count, scores)
-    assert found is not None, "each piece by itself is a candidate"
-    runs, _ = found
-    boxes = (page.box(page.pieces[first:end]) for first, end in runs)
+    runs = likeliest_runs(GRAMMAR, count, scores) or likeliest_runs(ANYTHING, count, scores)
     rows = [list(scores).index(run) for run in runs]
-    return Symbols(images[rows], tuple(boxes)), log_probs[rows]
+    boxes = (page.box(page.pieces[first:end]) for first, end in runs)
+    return Seen(images[rows], log_probs[rows], tuple(boxes))
 
 
 def as_symbol(grey: Grey) -> Tensor:
@@ -125,40 +101,26 @@ def log_probs_of(network: Network, images: Tensor) -> Tensor:
 # Runs
 
 
-def likeliest_runs(
-    grammar: Grammar, count: int, scores: Mapping[Run, Sequence[float]]
-) -> tuple[tuple[Run, ...], Sentence] | None:
-    """The runs that cover pieces 0 to `count` and the sentence over them with the largest sum of scores.
+def likeliest_runs(grammar: Grammar, count: int, scores: Mapping[Run, Sequence[float]]) -> tuple[Run, ...]:
+    """The runs that cover pieces 0 to `count` with the largest sum of scores as symbols of a sentence.
 
-    `scores[run][column]` is what a run adds as that symbol; None where no sentence can be made. With
+    `scores[run][column]` is what a run adds as that symbol; no runs where no sentence can be made. With
     q' the state of the automaton after q and k,
 
         best(0, start) = 0,  best(j, q') = max over runs (i, j) and symbols k of  best(i, q) + scores[i, j][k]
     """
     automaton = prefix_automaton(grammar)
-    best: list[dict[int, float]] = [{automaton.start: 0.0}, *({} for _ in range(count))]
-    before: dict[tuple[int, int], tuple[Run, int, int]] = {}
+    best: list[dict[int, Best]] = [{automaton.start: (0.0, ())}, *({} for _ in range(count))]
     for run in sorted(scores):  # what ends where a run begins has begun earlier, so it is complete
         first, end = run
-        for state, total in best[first].items():
+        for state, (total, runs) in best[first].items():
             for column in automaton.legal(state):
                 reached = automaton.advance(state, column)
                 score = total + scores[run][column]
-                if score > best[end].get(reached, -inf):
-                    best[end][reached] = score
-                    before[end, reached] = run, column, state
-    ends = [(score, state) for state, score in best[count].items() if automaton.accepts(state)]
-    if not ends:
-        return None
-    place = (count, max(ends)[1])
-    runs: list[Run] = []
-    columns: list[int] = []
-    while place[0]:
-        run, column, state = before[place]
-        runs.append(run)
-        columns.append(column)
-        place = (run[0], state)
-    return tuple(reversed(runs)), grammar.decode(reversed(columns))
+                if score > best[end].get(reached, (-inf,))[0]:
+                    best[end][reached] = score, (*runs, run)
+    ends = (found for state, found in best[count].items() if automaton.accepts(state))
+    return max(ends, default=(-inf, ()))[1]
 
 
 def _candidates(page: Page, network: Network) -> tuple[dict[Run, list[float]], Tensor, Tensor]:
@@ -235,11 +197,13 @@ class Page:
     """the size of a symbol in pixels"""
     scale: float
     """pixels for each of the picture's own"""
+    corner: tuple[int, int]
+    """where the page begins in the picture: x and y in its pixels"""
 
     def box(self, pieces: Sequence[Piece]) -> Box:
         """Around some pieces, in the picture's own pixels."""
         sides = np.array([piece.box for piece in pieces]) / self.scale
-        low, high = np.floor(sides[:, :2].min(0)), np.ceil(sides[:, 2:].max(0))
+        low, high = np.floor(sides[:, :2].min(0)) + self.corner, np.ceil(sides[:, 2:].max(0)) + self.corner
         return Box(*low.astype(int).tolist(), *high.astype(int).tolist())
 
     def overlap(self, one: Piece, other: Piece) -> float:
@@ -255,7 +219,7 @@ def pieces_of(grey: Grey) -> Page:
     return page_of(ink_of(smaller), scale)
 
 
-def page_of(ink: Mask, scale: float) -> Page:
+def page_of(ink: Mask, scale: float, corner: tuple[int, int] = (0, 0)) -> Page:
     """The pieces of some ink, which has `scale` pixels for each of its picture's own."""
     found = [Piece(pixels) for pixels in _at_most(MOST_SPECKS, connected(ink))]
     sizes = np.array([piece.size for piece in found])
@@ -271,7 +235,7 @@ def page_of(ink: Mask, scale: float) -> Page:
     dots = [dot for dot in dots if any(dot.shared_width(piece) > 0 for piece in large)]
     pieces = _at_most(MOST_PIECES, [*large, *dots])
     pieces.sort(key=lambda piece: piece.box.left + piece.box.right)
-    return Page(tuple(pieces), unit, scale)
+    return Page(tuple(pieces), unit, scale, corner)
 
 
 def _at_most(limit: int, pieces: list[T]) -> list[T]:

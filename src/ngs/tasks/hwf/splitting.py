@@ -86,17 +86,14 @@ def _rewritten(
         by_column[columns[row]].append(row)
     decks = {column: cycle(rows) for column, rows in by_column.items()}
 
-    def image(row: int) -> int:
-        if row == PAD:
-            return PAD
-        return alike[row] if alike[row] in available else next(decks[columns[row]])
-
-    images = [image(row) for row in formulas.where.flatten().tolist()]
-    where = torch.tensor(images, dtype=torch.long)
-    return Formulas(where.view_as(formulas.where), formulas.answers, formulas.names)
+    where, filled = formulas.where.clone(), formulas.where != PAD
+    images = [
+        alike[row] if alike[row] in available else next(decks[columns[row]]) for row in where[filled].tolist()
+    ]
+    where[filled] = torch.tensor(images, dtype=torch.long)
+    return replace(formulas, where=where)
 
 
 def _renumbered(formulas: Formulas, rows: Tensor) -> Formulas:
-    """The formulas where only these rows are left."""
     where = torch.searchsorted(rows, formulas.where).masked_fill(formulas.where == PAD, PAD)
-    return Formulas(where, formulas.answers, formulas.names)
+    return replace(formulas, where=where)

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.trainable import MetricsView, Source, Trainable
-
-if TYPE_CHECKING:
-    import torch
-
-    from ngs.learning.metrics import Scores
-    from ngs.tasks.costs.step_cost import StepCost
-    from ngs.tasks.hwf.playground.view import DrawingView
-    from ngs.tasks.hwf.preparation import PreparedFormulas
-    from ngs.tasks.playground.view import Server
-    from ngs.tasks.report.gallery import Page
-    from ngs.tasks.results.experiment import Experiment
 
 FORMULAS = Source("hwf", "HWF", "data/HWF.ngs")
 CLEAN_FORMULAS = Source("hwf-clean", "HWF-clean", "data/HWF-clean.ngs")
@@ -44,7 +32,7 @@ class ReadingFormulas(Trainable):
     )
 
     commands: Mapping[str, str] = {
-        "tour": "ngs.tasks.hwf.tour:tour",
+        "tour": "ngs.tasks.hwf.reading_commands:tour",
         "predict": "ngs.tasks.hwf.reading_commands:predict",
         "explain": "ngs.tasks.hwf.reading_commands:explain",
         "data import": "ngs.tasks.hwf.data_commands:bring_in",
@@ -52,22 +40,16 @@ class ReadingFormulas(Trainable):
     }
     sources = "HWF.zip or the folder with its content (data/expr_train.json, ...)"
 
-    def prepare(self, settings: TrainHWF, device: torch.device) -> PreparedFormulas:
-        from ngs.tasks.hwf.preparation import PreparedFormulas
-
-        return PreparedFormulas(settings, device)
-
-    def evaluate(
-        self, settings: TrainHWF, run: Path, data: str | None, device: torch.device
-    ) -> tuple[str, Scores]:
-        from ngs.tasks.hwf.preparation import evaluate
-
-        return evaluate(settings, run, data, device)
-
-    def digest(self, source: str) -> str:
-        from ngs.tasks.hwf.packed import load
-
-        return load(source).digest
+    imports: Mapping[str, str] = {
+        "prepare": "ngs.tasks.hwf.preparation:PreparedFormulas",
+        "evaluate": "ngs.tasks.hwf.preparation:evaluate",
+        "data": "ngs.tasks.hwf.packed:load",
+        "report": "ngs.tasks.hwf.report.report:FormulaReport",
+        "experiments": "ngs.tasks.hwf.paper:EXPERIMENTS",
+        "costs": "ngs.tasks.hwf.paper.workloads:FULL",
+        "quick costs": "ngs.tasks.hwf.paper.workloads:QUICK",
+        "playground": "ngs.tasks.hwf.playground.view:DrawingView",
+    }
 
     def holds(self, source: Path, options: Collection[str]) -> bool:
         from ngs.tasks.hwf import archive, packed
@@ -75,28 +57,6 @@ class ReadingFormulas(Trainable):
         if source.is_dir() and not any(source.iterdir()):
             return False
         return archive.is_archive(source) or packed.FORMAT.is_at(source)
-
-    def page(self) -> Page:
-        from ngs.tasks.hwf.preparation import readings
-        from ngs.tasks.hwf.report.report import FormulaReport
-        from ngs.tasks.report.gallery import Page, ReadAgain
-
-        return Page(FormulaReport, ReadAgain(self, FormulaReport, readings))
-
-    def experiments(self) -> Sequence[Experiment]:
-        from ngs.tasks.hwf.paper import EXPERIMENTS
-
-        return EXPERIMENTS
-
-    def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
-        from ngs.tasks.hwf.paper.workloads import FULL, QUICK
-
-        return QUICK if quick else FULL
-
-    def playground(self, server: Server) -> DrawingView:
-        from ngs.tasks.hwf.playground.view import DrawingView
-
-        return DrawingView(self, server)
 
 
 HWF = ReadingFormulas()

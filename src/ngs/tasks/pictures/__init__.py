@@ -7,7 +7,6 @@ seen.
     settings.py              the settings of a run, an option for each
     preparation.py           a run with its data and its network
     pictures.py              images, and what is true of each; a data set of them
-    picture_images.py        many images, decoded when they are asked for
     picture_examples.py      pictures as examples for the training loop, also in a mirror
     picture_folder.py        a folder of CLEVR images with their scenes
     picture_packed.py        pictures in one file
@@ -19,14 +18,12 @@ seen.
     camera.py                from places in a scene to pixels, and back
     scene_network.py         a convolutional network from a picture to maps of objects
     scene_loss.py            the loss of these maps
-    seen_objects.py          objects from the peaks of the maps
-    seen_scene.py            a picture to its scene with relations, by a trained network
+    seen_scene.py            objects from the peaks of the maps, and their scene
     scene_scores.py          how well scenes are seen
     seen_questions.py        questions answered from pixels
     weights.py               what a run learned, in one file to give away
     seeing_commands.py       ngs see, quiz and weights
-    data_commands.py         ngs data import and inspect
-    render_command.py        ngs data render: pictures of our own
+    data_commands.py         ngs data import, inspect and render
     report                   what is shown of a run: its pictures, with frames around mistakes
 
 What scenes and questions are is in `ngs.tasks.clevr`.

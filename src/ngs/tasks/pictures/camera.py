@@ -34,20 +34,20 @@ def axes(cameras: Tensor) -> Axes:
     return Axes(right, torch.linalg.cross(forward, right), forward)
 
 
-def rays(cameras: Tensor, height: int = HEIGHT, width: int = WIDTH) -> Tensor:
-    """float [n, height, width, 3]: where each pixel's centre looks, with a depth of one.
+def rays(cameras: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
+    """float [n, k, 3]: where cameras look at columns, rows [n, k] of an image of 480x320; depth one.
 
-    A point on it is `camera + depth * ray`.
+    A point there is `camera + depth * ray`.
     """
-    right, down, forward = axes(cameras)
-    focal = FOCAL * width / WIDTH
-    columns = (torch.arange(width, device=cameras.device) + 0.5 - width / 2) / focal
-    rows = (torch.arange(height, device=cameras.device) + 0.5 - height / 2) / focal
-    return (
-        forward[:, None, None]
-        + columns[None, None, :, None] * right[:, None, None]
-        + rows[None, :, None, None] * down[:, None, None]
-    )
+    right, down, forward = (axis[:, None] for axis in axes(cameras))
+    across, below = (columns - WIDTH / 2) / FOCAL, (rows - HEIGHT / 2) / FOCAL
+    return forward + across[..., None] * right + below[..., None] * down
+
+
+def pixel_centers(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Columns [width] and rows [height], in an image of 480x320, of the pixels of a smaller or larger one."""
+    columns, rows = (torch.arange(size, device=device) + 0.5 - size / 2 for size in (width, height))
+    return WIDTH / 2 + WIDTH / width * columns, HEIGHT / 2 + WIDTH / width * rows
 
 
 def project(cameras: Tensor, places: Tensor) -> Tensor:
@@ -63,9 +63,7 @@ def lift(cameras: Tensor, columns: Tensor, rows: Tensor, heights: Tensor) -> Ten
     The inverse of `project`: camera + t * ray has the height h for t = (h - camera_z) / ray_z. A pixel that
     looks at the horizon or above it has no such point; the answer is then far away, not a number it is not.
     """
-    right, down, forward = (axis[:, None] for axis in axes(cameras))
-    across, below = (columns - WIDTH / 2) / FOCAL, (rows - HEIGHT / 2) / FOCAL
-    ray = forward + across[..., None] * right + below[..., None] * down
+    ray = rays(cameras, columns, rows)
     depth = (heights - cameras[:, None, 2]) / ray[..., 2].clamp(max=-1e-3)
     return cameras[:, None, :2] + depth[..., None] * ray[..., :2]
 

@@ -1,24 +1,42 @@
-"""`ngs data` with pictures of scenes: packed, counted, and told about."""
+"""`ngs data` with pictures of scenes: packed, counted, told about, and rendered in the layout of CLEVR."""
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
+import shutil
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
+from rich.progress import track
+from torch import Tensor
 
 from ngs.console.data_reports import count_table, reading_images, tell_packed
+from ngs.console.options import device_of
 from ngs.console.printing import plain_console, print_json, tell
 from ngs.errors import DataError
-from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.clevr.official_scene import scene_to_official
+from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
 from ngs.tasks.importing import AsJSON, Out, Overwrite, Source, to_be_packed
-from ngs.tasks.pictures.picture_folder import read_folder
-from ngs.tasks.pictures.picture_packed import FORMAT, read, write
+from ngs.tasks.pictures.camera import drawn_cameras
+from ngs.tasks.pictures.picture_file import as_image
+from ngs.tasks.pictures.picture_folder import read_folder, seen_scenes
+from ngs.tasks.pictures.picture_packed import FORMAT, PARTS, read, write
 from ngs.tasks.pictures.pictures import PictureData, Pictures
+from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed
 
-PARTS = ("train", "test")
+NUMBER = 100
+"""Pictures of sampled scenes to render, where no other number is given."""
+UNFINISHED = ".unfinished"
+"""The folder inside --out of rendered pictures that is written to until all is there."""
 
 
 def bring_in(
@@ -95,19 +113,105 @@ def _summary(data: PictureData) -> str:
 
 def _counts(pictures: Pictures) -> dict[str, Any]:
     things = [thing for scene in pictures.scenes for thing in scene.things]
-    objects = Counter(len(scene.things) for scene in pictures.scenes)
+    objects = [len(scene.things) for scene in pictures.scenes]
     attributes = Counter(getattr(thing, name) for thing in things for name in ATTRIBUTES)
-    visible = [
-        pixels
-        for scene, row in zip(pictures.scenes, pictures.visible.tolist(), strict=True)
-        for pixels in row[: len(scene.things)]
-    ]
+    rows = zip(pictures.visible.tolist(), objects, strict=True)
+    visible = [pixels for row, count in rows for pixels in row[:count]]
     return {
         "pictures": len(pictures),
         "names": list(pictures.names),
         "objects": len(things),
-        "by_objects": {str(number): objects[number] for number in sorted(objects)},
+        "by_objects": {str(number): count for number, count in sorted(Counter(objects).items())},
         "by_attribute": {value: attributes[value] for values in ATTRIBUTES.values() for value in values},
-        "least_visible": min((pixels for pixels in visible if pixels), default=0),
+        "least_visible": min(filter(None, visible), default=0),
         "hidden": visible.count(0),
     }
+
+
+# Rendering
+
+
+def render(
+    out: Annotated[Path, typer.Option(help="A new or empty folder for images/ and scenes.json.")],
+    number: Annotated[
+        int | None, typer.Option(min=1, help=f"Pictures; by default {NUMBER}, or all of --scenes.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Draws scenes, cameras and lamps.")] = 0,
+    scenes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Scenes to render, as CLEVR has them (.json or .json.gz); by default they are sampled."
+        ),
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+) -> None:
+    """Render scenes, and write them with their pictures: what `ngs data import` takes."""
+    place = device_of(device)
+    generator = torch.Generator().manual_seed(seed)
+    if scenes is None:
+        number = number or NUMBER
+        wanted, cameras = drawn_scenes(number, seed, Purpose.FILES), drawn_cameras(number, generator)
+    else:
+        wanted, cameras = _of(scenes, number)
+    with _filling(out) as stage:
+        written = _write(stage / "images", wanted, cameras.to(place), generator)
+        listing = {"info": {"seed": seed}, "scenes": written}
+        (stage / "scenes.json").write_text(json.dumps(listing), encoding="utf-8")
+    made = f"{len(written)} picture{'s' if len(written) != 1 else ''}"
+    tell(plain_console(), f"{out}: {made} in images/, their scenes in scenes.json")
+    folder, file = (shlex.quote(str(out / name)) for name in ("images", "scenes.json"))
+    tell(plain_console(), f"bring them in: ngs data import {folder} --scenes {file}")
+
+
+@contextmanager
+def _filling(out: Path) -> Iterator[Path]:
+    """A hidden folder in the new or empty folder `out`, to write to.
+
+    What it holds moves into `out` when all went well, and goes when not. One that was left behind by a
+    process that was killed is begun anew.
+    """
+    stage, was_there = out / UNFINISHED, os.path.exists(out)
+    try:
+        if was_there and (not out.is_dir() or any(path != stage for path in out.iterdir())):
+            raise DataError(f"{out} exists and is not an empty folder; give --out another name")
+        shutil.rmtree(stage, ignore_errors=True)
+        try:
+            stage.mkdir(parents=True)
+            yield stage
+            for path in sorted(stage.iterdir()):  # the list of scenes after the images
+                path.rename(out / path.name)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+            if not was_there:
+                with suppress(OSError):  # where all went well, it is not empty
+                    out.rmdir()
+    except OSError as error:
+        raise DataError(
+            f"{out} cannot be written: {error.strerror or error}; give --out a path with room and permission"
+        ) from None
+
+
+def _write(
+    folder: Path, scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator
+) -> list[dict[str, Any]]:
+    """Fill a folder with pictures; the scenes as they show, in official form."""
+    folder.mkdir(parents=True)
+    console, written = plain_console(stderr=True), list[dict[str, Any]]()
+    made = zip(photographed(scenes, cameras, generator), cameras.tolist(), strict=True)
+    for (scene, image, *_), place in track(
+        made, "rendering", len(scenes), console=console, transient=True, disable=not console.is_terminal
+    ):
+        as_image(image).save(folder / scene.name)
+        written.append({**scene_to_official(scene, len(written)), "camera_location": place})
+    return written
+
+
+def _of(path: Path, number: int | None) -> tuple[list[Scene], Tensor]:
+    """The first scenes of an official file, with the cameras that saw them."""
+    found = list(islice(seen_scenes(path), number))
+    if not found:
+        raise DataError(f"{path} holds no scenes; give a file that has some")
+    if number is not None and len(found) < number:
+        raise DataError(f"{path} holds {len(found)} scenes, and --number is {number}; ask for no more")
+    named = [replace(scene, name=f"{Path(scene.name).stem}.png") for scene, _ in found]
+    return named, torch.tensor([camera for _, camera in found])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
+from ngs.tasks.clevr.scenes import ATTRIBUTES, Thing
 from ngs.tasks.pictures.camera import project
 from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.rendering.solids import table_of
 from ngs.tasks.pictures.seen_scene import in_jitters
+from ngs.tasks.source import Numbers
 
 PIXELS_TO_LEARN = 100
 """Of an object that is to be learned from, so many show at least; others may be seen or not."""
@@ -48,33 +50,15 @@ class SceneTargets:
     def to(self, device: torch.device) -> SceneTargets:
         return SceneTargets(*(getattr(self, each.name).to(device) for each in fields(self)))
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PictureExamples:
-    """Pictures, and what is true of them on the device of the network."""
-
-    pictures: Pictures
-    targets: SceneTargets
-
-    @classmethod
-    def of(cls, pictures: Pictures, device: torch.device) -> PictureExamples:
-        return cls(pictures, targets_of(pictures).to(device))
-
-    def __len__(self) -> int:
-        return len(self.pictures)
-
-    @property
-    def device(self) -> torch.device:
-        return self.targets.columns.device
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int64]:
-        """[picture]: how many objects there are"""
-        return np.array([len(scene.things) for scene in self.pictures.scenes], dtype=np.int64)
-
-    def batch(self, numbers: NDArray[np.int64]) -> PictureBatch:
-        images = self.pictures.decoded(numbers).to(self.device)
-        return PictureBatch(images, self.targets.select(torch.from_numpy(numbers).to(self.device)))
+    def mirrored(self, flipped: Tensor) -> SceneTargets:
+        """Those of pictures of which some, bool [picture], are seen in a mirror."""
+        left, upper, right, lower = self.boxes.unbind(-1)
+        boxes = torch.stack([WIDTH - right, upper, WIDTH - left, lower], -1)
+        return replace(
+            self,
+            columns=torch.where(flipped[:, None], WIDTH - self.columns, self.columns),
+            boxes=torch.where(flipped[:, None, None], boxes, self.boxes),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,72 +73,67 @@ class PictureBatch:
         return len(self.inputs)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class PictureExamples:
+    """Pictures, and what is true of them on the device of the network.
+
+    With `mirrors`, every picture comes twice: picture k has the number 2k, and in the mirror 2k + 1. The
+    camera looks at the origin and is not tilted, so the upright plane through both cuts the picture in
+    halves. Mirrored at that plane, a scene shows as the picture with left and right exchanged, seen from the
+    same place: the camera stays true, a column c becomes 480 - c, and no object changes its kind, since a
+    cube, a ball and a cylinder are their own mirror images. Only the light comes from the other side.
+    """
+
+    pictures: Pictures
+    targets: SceneTargets
+    mirrors: bool = False
+
+    @classmethod
+    def of(cls, pictures: Pictures, device: torch.device, *, mirrors: bool = False) -> PictureExamples:
+        return cls(pictures, targets_of(pictures).to(device), mirrors)
+
+    @property
+    def times(self) -> int:
+        """How often each picture comes."""
+        return 2 if self.mirrors else 1
+
+    def __len__(self) -> int:
+        return self.times * len(self.pictures)
+
+    @cached_property
+    def lengths(self) -> Numbers:
+        """[example]: how many objects there are"""
+        counts = [len(scene.things) for scene in self.pictures.scenes]
+        return np.array(counts, dtype=np.int64).repeat(self.times)
+
+    def batch(self, numbers: Numbers) -> PictureBatch:
+        device, pictures = self.targets.columns.device, numbers // self.times
+        images = self.pictures.decoded(pictures).to(device)
+        targets = self.targets.select(torch.from_numpy(pictures).to(device))
+        if not self.mirrors:
+            return PictureBatch(images, targets)
+        flipped = torch.from_numpy(numbers % 2 == 1).to(device)
+        images = torch.where(flipped[:, None, None, None], images.flip(-1), images)
+        return PictureBatch(images, targets.mirrored(flipped))
+
+
 def targets_of(pictures: Pictures) -> SceneTargets:
     """What is true of each picture; centres are where the camera sees the objects' places."""
-    places, attributes, there = _padded(pictures.scenes)
-    cameras = pictures.cameras.cpu()
-    columns, rows, _ = project(cameras.double(), places).float().unbind(-1)
+
+    def row(thing: Thing) -> Sequence[float]:
+        return *thing.position, *(known.index(getattr(thing, name)) for name, known in ATTRIBUTES.items()), 1
+
+    table = table_of(pictures.scenes, row, [0] * (4 + len(ATTRIBUTES)))
+    cameras, there = pictures.cameras.cpu(), table[..., -1] > 0
+    columns, rows, _ = project(cameras.double(), table[..., :3]).float().unbind(-1)
     inside = (columns >= 0) & (columns < WIDTH) & (rows >= 0) & (rows < HEIGHT)
     enough = (pictures.visible.cpu() >= PIXELS_TO_LEARN) & inside
     return SceneTargets(
         columns,
         rows,
         pictures.boxes.float().cpu(),
-        attributes,
+        attributes=table[..., 3:-1].long(),
         shown=there & enough,
         hidden=there & ~enough,
         cameras=in_jitters(cameras).float(),
-    )
-
-
-def _padded(scenes: tuple[Scene, ...]) -> tuple[Tensor, Tensor, Tensor]:
-    """Places [picture, object, 3], numbers of values [picture, object, attribute], and who is there."""
-    places = torch.zeros(len(scenes), MOST_OBJECTS, 3, dtype=torch.float64)
-    attributes = torch.zeros(len(scenes), MOST_OBJECTS, len(ATTRIBUTES), dtype=torch.int64)
-    there = torch.zeros(len(scenes), MOST_OBJECTS, dtype=torch.bool)
-    for k, scene in enumerate(scenes):
-        if not scene.things:
-            continue
-        count = len(scene.things)
-        there[k, :count] = True
-        places[k, :count] = torch.tensor([thing.position for thing in scene.things], dtype=torch.float64)
-        values = [[v.index(getattr(thing, a)) for a, v in ATTRIBUTES.items()] for thing in scene.things]
-        attributes[k, :count] = torch.tensor(values)
-    return places, attributes, there
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MirroredPictures:
-    """Every picture twice: picture k of some examples has the number 2k, and in the mirror 2k + 1.
-
-    The camera looks at the origin and is not tilted, so the upright plane through both cuts the picture in
-    halves. Mirrored at that plane, a scene shows as the picture with left and right exchanged, seen from the
-    same place: the camera stays true, a column c becomes 480 - c, and no object changes its kind, since a
-    cube, a ball and a cylinder are their own mirror images. Only the light comes from the other side.
-    """
-
-    examples: PictureExamples
-
-    def __len__(self) -> int:
-        return 2 * len(self.examples)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        return self.examples.lengths.repeat(2)
-
-    def batch(self, numbers: NDArray[np.int64]) -> PictureBatch:
-        batch = self.examples.batch(numbers // 2)
-        flipped = torch.from_numpy(numbers % 2 == 1).to(batch.inputs.device)
-        images = torch.where(flipped[:, None, None, None], batch.inputs.flip(-1), batch.inputs)
-        return PictureBatch(images, _mirrored(batch.targets, flipped))
-
-
-def _mirrored(truth: SceneTargets, flipped: Tensor) -> SceneTargets:
-    """The targets of pictures of which some, [picture], are mirrored."""
-    left, upper, right, lower = truth.boxes.unbind(-1)
-    boxes = torch.stack([WIDTH - right, upper, WIDTH - left, lower], -1)
-    return replace(
-        truth,
-        columns=torch.where(flipped[:, None], WIDTH - truth.columns, truth.columns),
-        boxes=torch.where(flipped[:, None, None], boxes, truth.boxes),
     )

@@ -41,7 +41,7 @@ def read_picture(path: Path) -> Tensor:
 
 
 def read_encoded(path: Path) -> bytes:
-    """The bytes of a file for `decoded`; a DataError where it is no picture of this very size."""
+    """The bytes of a file ; a DataError where it is no picture of this very size."""
     with naming(path):
         with opened(path) as image:
             if image.size != (WIDTH, HEIGHT):
@@ -56,10 +56,12 @@ def read_encoded(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def decoded(content: bytes) -> Tensor:
-    """uint8 [3, 320, 480] of what `read_encoded` gave."""
-    with Image.open(BytesIO(content), formats=FORMATS) as image:
-        return as_tensor(image.convert("RGB"))
+def pixels_of(image: Tensor) -> Tensor:
+    """uint8 [3, 320, 480]: what the bytes that `read_encoded` gave show; pixels stay as they are."""
+    if image.dim() == 3:
+        return image
+    with Image.open(BytesIO(image.numpy().data), formats=FORMATS) as file:
+        return as_tensor(file.convert("RGB"))
 
 
 def as_tensor(image: Image.Image) -> Tensor:

@@ -19,12 +19,11 @@ from torch import Tensor
 from ngs.errors import DataError
 from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.faults import listed, naming, shown
+from ngs.tasks.faults import Field, listed, naming, shown
 from ngs.tasks.json_list import elements
 from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
-from ngs.tasks.pictures.picture_images import Images, files_of
-from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of
+from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of, files_of
 from ngs.tasks.pictures.rendering.renderer import boxes, instances
 
 TEST_SHARE = 0.1
@@ -32,10 +31,6 @@ TEST_SHARE = 0.1
 
 AT_ONCE = 16
 """Scenes at which rays are cast together."""
-
-Progress = Callable[[int, int], None]
-"""Told how many images of how many are done."""
-
 
 Camera = tuple[float, float, float]
 """Where it stands."""
@@ -47,12 +42,17 @@ def read_folder(
     *,
     name: str,
     held_out: Path | None = None,
-    progress: Progress = lambda done, images: None,
+    progress: Callable[[int, int], None] = lambda done, images: None,
 ) -> PictureData:
-    """The pictures of a folder. Those of a scene are all learned from, or all tested on."""
+    """The pictures of a folder. Those of a scene are all learned from, or all tested on.
+
+    `progress` is told how many images of how many are done.
+    """
     paths = images_in(folder)
-    found = seen_scenes(scenes, {path.stem for path in paths})
-    photographed = {Path(scene.name).stem: (scene, camera) for scene, camera in found}
+    photographed = {
+        Path(scene.name).stem: (scene, camera)
+        for scene, camera in seen_scenes(scenes, {path.stem for path in paths})
+    }
     missing = [str(path.relative_to(folder)) for path in paths if path.stem not in photographed]
     if missing:
         raise DataError(
@@ -64,9 +64,8 @@ def read_folder(
     test = [path for path in paths if path.stem in kept_aside]
     if not train:
         raise DataError(f"all {len(paths)} images of {folder} are kept aside; some are needed to learn from")
-    number = len(paths)
-    learn = _part(folder, train, photographed, lambda done: progress(done, number))
-    judge = _part(folder, test, photographed, lambda done: progress(len(train) + done, number))
+    learn = _part(folder, train, photographed, lambda done: progress(done, len(paths)))
+    judge = _part(folder, test, photographed, lambda done: progress(len(train) + done, len(paths)))
     return PictureData(name, learn, judge, digest_of([learn, judge]))
 
 
@@ -119,7 +118,7 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
     """As the scene says, or as its pixel coordinates tell."""
     if "camera_location" not in value:
         return fitted_camera(scene)
-    given = vector(value["camera_location"], "camera_location")
+    given = vector(Field(value["camera_location"], "camera_location"))
     told = f"camera_location is {shown(value['camera_location'])}"
     if max(map(abs, given)) > FARTHEST or given[2] <= 0:
         raise DataError(f"{told}; numbers up to {FARTHEST:.0f} are needed, the last above 0")
@@ -139,10 +138,14 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
 def _pixels_missed(camera: Camera, scene: Scene) -> float:
     """How far objects show at most from where they are said to, along an axis of the picture."""
     told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
-    places = torch.tensor([[thing.position for thing in told]], dtype=torch.float64).reshape(1, -1, 3)
-    pixels = torch.tensor([thing.pixel for thing in told], dtype=torch.float64).reshape(-1, 3)
-    found = project(torch.tensor([camera], dtype=torch.float64), places)[0]
-    return float((found - pixels)[:, :2].abs().nan_to_num(inf, posinf=inf).max()) if told else 0.0
+    if not told:
+        return 0.0
+    places, pixels, cameras = (
+        torch.tensor(rows, dtype=torch.float64)
+        for rows in ([thing.position for thing in told], [thing.pixel for thing in told], [camera])
+    )
+    missed = (project(cameras, places[None])[0] - pixels)[:, :2].abs()
+    return float(missed.nan_to_num(inf, posinf=inf).max())
 
 
 # Parts
@@ -150,20 +153,15 @@ def _pixels_missed(camera: Camera, scene: Scene) -> float:
 
 def _kept_aside(stems: Sequence[str], listing: Path | None) -> set[str]:
     """The stems of the test part: those of a list, of the list that comes with NGS, or a seeded tenth."""
-    if listing is not None:
-        return _listed_there(stems, listing)
-    ours = {Path(line).stem for line in held_out_names()} & set(stems)
-    return ours or {stems[k] for k in deal(len(stems), TEST_SHARE, seed=0)[0]}
-
-
-def _listed_there(stems: Collection[str], listing: Path) -> set[str]:
+    if listing is None:
+        ours = {Path(line).stem for line in held_out_names()} & set(stems)
+        return ours or {stems[k] for k in deal(len(stems), TEST_SHARE, seed=0)[0]}
     try:
-        names = _lines(listing.read_text(encoding="utf-8"))
+        wanted = {Path(line).stem for line in _lines(listing.read_text(encoding="utf-8"))}
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"{listing} cannot be read: {error}; give a text file with a name on each line"
         ) from None
-    wanted = {Path(line).stem for line in names}
     if not wanted:
         raise DataError(f"{listing} names no image; put the name of an image on each line")
     missing = sorted(wanted - set(stems))
@@ -179,7 +177,7 @@ def held_out_names() -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    lines = (line.strip() for line in text.splitlines())
+    lines = map(str.strip, text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -192,10 +190,9 @@ def _part(
     photographed: Mapping[str, tuple[Scene, Camera]],
     told: Callable[[int], None],
 ) -> Pictures:
-    images = Images.of(files_of(read_encoded(path) for path in paths))
-    found = [photographed[path.stem] for path in paths]
-    cameras = torch.tensor([camera for _, camera in found], dtype=torch.float32).reshape(-1, 3)
-    scenes = tuple(scene for scene, _ in found)
+    images = files_of(read_encoded(path) for path in paths)
+    scenes, places = zip(*(photographed[path.stem] for path in paths), strict=True)
+    cameras = torch.tensor(places, dtype=torch.float32)
     names = tuple(path.relative_to(folder).as_posix() for path in paths)
     pictures = Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told))
     blank = [name for k, name in enumerate(names) if scenes[k].things and not pictures.visible[k].any()]
@@ -214,7 +211,7 @@ def shown_parts(
 
     `told` is told how many scenes are done.
     """
-    found = [boxes(torch.zeros((0, 1, 1), dtype=torch.uint8))]
+    found = []
     for first in range(0, len(scenes), AT_ONCE):
         chosen = slice(first, min(first + AT_ONCE, len(scenes)))
         found.append(boxes(instances(scenes[chosen], cameras[chosen])))

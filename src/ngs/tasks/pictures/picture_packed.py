@@ -11,9 +11,8 @@ import torch
 from ngs.learning.packed_file import Column, Contents, Format, Group, texts
 from ngs.tasks.clevr.packed_scenes import SCENES, contents_of, scenes_of
 from ngs.tasks.clevr.scenes import MOST_OBJECTS
-from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.pictures import PictureData, Pictures
-from ngs.tasks.pictures.rendered_pictures import RENDERED
+from ngs.tasks.pictures.settings import RENDERED
 from ngs.tasks.source import packed_at
 
 PARTS = ("train", "test")
@@ -67,8 +66,10 @@ _COLUMNS = ("names", "cameras", "boxes", "visible")
 
 def _contents(pictures: Pictures) -> Contents:
     own = {name: getattr(pictures, name) for name in _COLUMNS}
-    return {**contents_of(pictures.scenes), "files": pictures.images.contents(), **own}
+    return {**contents_of(pictures.scenes), "files": pictures.files(), **own}
 
 
 def _pictures(own: Contents) -> Pictures:
-    return Pictures(Images.of(own["files"]), tuple(scenes_of(own)), *(own[name] for name in _COLUMNS))
+    files = own["files"]
+    images = files.flat.split(files.lengths.tolist()) if len(files) else ()
+    return Pictures(images, tuple(scenes_of(own)), *(own[name] for name in _COLUMNS))

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.errors import NGSError
+from ngs.errors import DataError, NGSError
+from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.dataset import scene_content
+from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
-from ngs.tasks.pictures.picture_images import Images, Numbers, loaded
-from ngs.tasks.source import dealt
+from ngs.tasks.pictures.picture_file import pixels_of
+from ngs.tasks.source import Numbers, dealt
+
+BYTES = 3 * HEIGHT * WIDTH
+"""Of a decoded image."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
     """Images of scenes with their scenes and cameras, and where each object shows."""
 
-    images: Images
+    images: tuple[Tensor, ...]
+    """uint8: the bytes of an image file, which is decoded when it is asked for, or pixels [3, 320, 480]"""
     scenes: tuple[Scene, ...]
     names: tuple[str, ...]
     """of the images"""
@@ -45,15 +55,19 @@ class Pictures:
         return len(self.scenes)
 
     def decoded(self, numbers: Numbers) -> Tensor:
-        """uint8 [picture, 3, 320, 480], on the device where the images are kept."""
-        return self.images.decoded(numbers)
+        """uint8 [picture, 3, 320, 480], on a device where images are kept."""
+        if not len(numbers):
+            return torch.empty((0, 3, HEIGHT, WIDTH), dtype=torch.uint8)
+        images = list(_threads().map(pixels_of, [self.images[k] for k in numbers]))
+        device = next((image.device for image in images if image.is_cuda), images[0].device)
+        return torch.stack([image.to(device) for image in images])
 
-    def select(self, numbers: Iterable[int] | Numbers) -> Pictures:
+    def select(self, numbers: Iterable[int]) -> Pictures:
         """Some of the pictures, in the order in which they are named."""
         rows = np.fromiter(numbers, dtype=np.int64)
         chosen = torch.from_numpy(rows)
         return Pictures(
-            self.images.select(rows),
+            tuple(self.images[k] for k in rows),
             tuple(self.scenes[k] for k in rows),
             tuple(self.names[k] for k in rows),
             self.cameras[chosen],
@@ -62,8 +76,37 @@ class Pictures:
         )
 
     def on(self, device: torch.device, most_bytes: int) -> Pictures:
-        """With the images decoded once and kept on the device, where there is room for that."""
-        return replace(self, images=loaded(self.images, device, most_bytes))
+        """With the images decoded once and kept on the device, where they take no more than `most_bytes`."""
+        if len(self) * BYTES > most_bytes:
+            return self
+        images = _threads().map(lambda image: pixels_of(image).to(device), self.images)
+        return replace(self, images=tuple(images))
+
+    def files(self) -> Ragged:
+        """The bytes of the image files one behind the other; not copied where they already are."""
+        if any(image.dim() != 1 for image in self.images):
+            raise DataError(
+                "only imported pictures can be packed; rendered ones are made again from their seed"
+            )
+        offsets = torch.tensor([0, *accumulate(map(len, self.images))])
+        if self.images and all(a.data_ptr() + len(a) == b.data_ptr() for a, b in pairwise(self.images)):
+            return Ragged(self.images[0].as_strided((int(offsets[-1]),), (1,)), offsets)
+        return Ragged(torch.cat([torch.empty(0, dtype=torch.uint8), *self.images]), offsets)
+
+
+def files_of(contents: Iterable[bytes]) -> tuple[Tensor, ...]:
+    """The bytes of files, one behind the other in memory; taken one by one, as they may be half of memory."""
+    flat, sizes = bytearray(), []
+    for content in contents:
+        flat += content
+        sizes.append(len(content))
+    return torch.split(torch.frombuffer(flat, dtype=torch.uint8), sizes) if sizes else ()
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """Decoders let go of Python's lock, so that images are decoded side by side."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="decoding")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +121,15 @@ class PictureData:
 
 
 def digest_of(parts: Iterable[Pictures]) -> str:
-    """SHA-256 of the names, scenes, cameras, boxes, visible pixels and files of some pictures."""
+    """SHA-256 of the names, scenes, cameras, boxes, visible pixels and images of some pictures."""
     hasher = hashlib.sha256()
     for pictures in parts:
         hasher.update(f"{len(pictures)} pictures\n".encode())
         tensors = (pictures.cameras, pictures.boxes, pictures.visible)
         hasher.update(repr((pictures.names, *(tensor.tolist() for tensor in tensors))).encode())
-        files = pictures.images.contents()
-        for k, scene in enumerate(pictures.scenes):
+        for image, scene in zip(pictures.images, pictures.scenes, strict=True):
             hasher.update(repr(scene_content(scene)).encode())
-            hasher.update(hashlib.sha256(files.row(k).numpy().data).digest())
+            hasher.update(hashlib.sha256(image.numpy().data).digest())
     return hasher.hexdigest()
 
 

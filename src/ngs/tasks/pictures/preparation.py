@@ -14,7 +14,7 @@ from ngs.learning.loop import Lesson
 from ngs.learning.mixture import Mixed
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_augmentation import Lighting
-from ngs.tasks.pictures.picture_examples import MirroredPictures, PictureExamples
+from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.picture_packed import imported
 from ngs.tasks.pictures.pictures import PictureData, Pictures, divided, joined
 from ngs.tasks.pictures.rendered_pictures import (
@@ -22,14 +22,13 @@ from ngs.tasks.pictures.rendered_pictures import (
     rendered_pictures,
     rendered_test_pictures,
 )
-from ngs.tasks.pictures.report.report import SceneGallery
 from ngs.tasks.pictures.scene_loss import Seeing
 from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork, SceneSize
 from ngs.tasks.pictures.scene_scores import SceneMetrics, outcomes, see_all
 from ngs.tasks.pictures.seen_scene import SceneReader
 from ngs.tasks.pictures.settings import RENDERED, TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
-from ngs.tasks.run_folder import BEST, check_data, network_of, read_network, settings_for, step_of
+from ngs.tasks.run_folder import check_data, network_of, read_network, settings_for
 from ngs.tasks.trainable import Parts, Prepared, cut
 
 KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
@@ -117,15 +116,14 @@ class PreparedPictures(Prepared):
         if parts.beside is None:
             return [Lesson(RENDERED, self._to_learn_from(parts.train), Seeing(), settings.steps)]
         both = self._to_learn_from(joined(parts.train, parts.beside))
-        times = 2 if settings.augment else 1  # as it is, and in a mirror
+        mixed = Mixed(both, both.times * len(parts.train))
         return [
             Lesson(RENDERED, self._to_learn_from(parts.beside), Seeing(), settings.rendered_steps),
-            Lesson("imported", Mixed(both, times * len(parts.train)), Seeing(), settings.steps),
+            Lesson("imported", mixed, Seeing(), settings.steps),
         ]
 
-    def _to_learn_from(self, pictures: Pictures) -> PictureExamples | MirroredPictures:
-        examples = PictureExamples.of(pictures, self.device)
-        return MirroredPictures(examples) if self.settings.augment else examples
+    def _to_learn_from(self, pictures: Pictures) -> PictureExamples:
+        return PictureExamples.of(pictures, self.device, mirrors=self.settings.augment)
 
     def result_facts(self) -> dict[str, Any]:
         return {"pictures": len(self.parts.train), "rendered": self.settings.rendered}
@@ -144,13 +142,6 @@ def load_scene_reader(run: Path) -> SceneReader:
     settings_for(run, SCENES, TrainScenes)  # refuses other runs
     network, _ = read_network(network_of(run), SCENES.name, KNOWN, _made)
     return SceneReader(network)
-
-
-def gallery(folder: Path, settings: TrainScenes) -> SceneGallery:
-    """Look at the test part anew, with the best network of a run."""
-    name, pictures = test_part(folder, None, torch.device("cpu"))
-    step = step_of(folder / BEST, SCENES.name)
-    return SceneGallery.of(name, step, load_scene_reader(folder).network, pictures)
 
 
 def _made(facts: Any) -> SceneNetwork:

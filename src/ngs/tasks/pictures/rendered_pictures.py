@@ -13,11 +13,9 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError
-from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.clevr.scenes import Scene, Thing
 from ngs.tasks.pictures.camera import drawn_cameras, project
-from ngs.tasks.pictures.picture_images import Images
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.rendering.renderer import boxes, instances, render
 from ngs.tasks.pictures.seen_scene import official_directions
@@ -73,37 +71,44 @@ def rendered_pictures(
     """
     if number < 1:
         raise NGSError(f"{number} pictures were asked for; ask for one or more")
-    sampled = drawn_scenes(number, seed, purpose)
     cameras = drawn_cameras(number, _generator(purpose, _Drawn.CAMERAS, seed))
     lamps = _generator(purpose, _Drawn.LAMPS, seed)
-    pixels = torch.empty((number, 3, HEIGHT, WIDTH), dtype=torch.uint8, device=device)
-    scenes: list[Scene] = []
-    parts: list[tuple[Tensor, Tensor]] = []
-    at_once = AT_ONCE_CUDA if device.type == "cuda" else AT_ONCE
-    for first in range(0, number, at_once):
-        chosen = slice(first, min(first + at_once, number))
-        there = cameras[chosen].to(device)
-        names = [f"{RENDERED}_{k:06d}.png" for k in range(chosen.start, chosen.stop)]
-        some = list(photographed(sampled[chosen], there, names))
-        made = render(some, there, lamps)
-        pixels[chosen] = made.images
-        scenes += some
-        parts.append(boxes(made.instances))
-    around, visible = (torch.cat(each) for each in zip(*parts, strict=True))
-    return Pictures(
-        Images.of(pixels),
-        tuple(scenes),
-        tuple(scene.name for scene in scenes),
-        cameras,
-        around.cpu(),
-        visible.cpu(),
-    )
+    made = photographed(drawn_scenes(number, seed, purpose), cameras.to(device), lamps)
+    scenes, images, around, visible = zip(*made, strict=True)
+    names = tuple(scene.name for scene in scenes)
+    return Pictures(images, scenes, names, cameras, torch.stack(around).cpu(), torch.stack(visible).cpu())
+
+
+def photographed(
+    scenes: Sequence[Scene], cameras: Tensor, lamps: torch.Generator
+) -> Iterator[tuple[Scene, Tensor, Tensor, Tensor]]:
+    """Each scene as its camera shows it, its picture, and the boxes and visible pixels of its objects.
+
+    Hidden objects are left out of scene and picture.
+    """
+    at_once = AT_ONCE_CUDA if cameras.is_cuda else AT_ONCE
+    for first in range(0, len(scenes), at_once):
+        places = cameras[first : first + at_once]
+        seen = list(_as_seen(scenes[first : first + at_once], places))
+        made = render(seen, places, lamps)
+        yield from zip(seen, made.images, *boxes(made.instances), strict=True)
+
+
+def _as_seen(scenes: Sequence[Scene], cameras: Tensor) -> Iterator[Scene]:
+    """The scenes without hidden objects, and with the pixels of the others."""
+    visible = boxes(instances(scenes, cameras))[1].tolist()
+    for scene, camera, counts in zip(scenes, cameras.cpu(), visible, strict=True):
+        seen = without_others(scene, [k for k in range(len(scene.things)) if counts[k] >= PIXELS_TO_STAY])
+        places = torch.tensor([thing.position for thing in seen.things]).reshape(1, -1, 3)
+        pixels = project(camera[None], places)[0].tolist()
+        things = (replace(thing, pixel=tuple(p)) for thing, p in zip(seen.things, pixels, strict=True))
+        yield replace(seen, things=tuple(things))
 
 
 def drawn_scenes(number: int, seed: int, purpose: Purpose) -> list[Scene]:
     """Sampled scenes, turned as released ones are."""
-    random = np.random.default_rng(_source(purpose, _Drawn.SCENES, seed))
-    return [as_released(scene) for scene in sample_scenes(number, random)]
+    sampled = sample_scenes(number, np.random.default_rng(_source(purpose, _Drawn.SCENES, seed)))
+    return [replace(as_released(each), name=f"{RENDERED}_{k:06d}.png") for k, each in enumerate(sampled)]
 
 
 def _source(purpose: Purpose, drawn: _Drawn, seed: int) -> np.random.SeedSequence:
@@ -114,20 +119,6 @@ def _generator(purpose: Purpose, drawn: _Drawn, seed: int) -> torch.Generator:
     """On the CPU; a seed for PyTorch has 63 bits."""
     (state,) = _source(purpose, drawn, seed).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(state >> 1))
-
-
-def photographed(scenes: Sequence[Scene], cameras: Tensor, names: Sequence[str]) -> Iterator[Scene]:
-    """The scenes as the cameras show them: without hidden objects, and with the pixels of the others.
-
-    `names` are those of the images.
-    """
-    visible = boxes(instances(scenes, cameras))[1].tolist()
-    for scene, camera, counts, name in zip(scenes, cameras.cpu(), visible, names, strict=True):
-        seen = without_others(scene, [k for k in range(len(scene.things)) if counts[k] >= PIXELS_TO_STAY])
-        places = torch.tensor([thing.position for thing in seen.things]).reshape(1, -1, 3)
-        pixels = project(camera[None], places)[0].tolist()
-        things = (replace(thing, pixel=tuple(p)) for thing, p in zip(seen.things, pixels, strict=True))
-        yield replace(seen, things=tuple(things), name=name)
 
 
 def without_others(scene: Scene, kept: Sequence[int]) -> Scene:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngs.learning.loss import Loss
+from ngs.learning.loop import Loss
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_examples import PictureBatch, SceneTargets
 from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,8 +14,7 @@ from torch import Tensor, nn
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.pictures.picture_examples import PictureExamples
-from ngs.tasks.pictures.seen_objects import SeenObjects, seen_objects
-from ngs.tasks.pictures.seen_scene import places_of, relations_of, values_of
+from ngs.tasks.pictures.seen_scene import SeenObjects, relations_of, seen_objects
 
 AT_ONCE = 16
 """Pictures looked at in one go."""
@@ -45,7 +45,7 @@ class PictureOutcome:
     @cached_property
     def wrong(self) -> dict[int, tuple[str, ...]]:
         """For each object that was found, which attributes are not its own."""
-        values = values_of(self.seen)
+        values = self.seen.values
         return {
             true: tuple(a for a in ATTRIBUTES if values[a][seen] != getattr(self.scene.things[true], a))
             for true, seen in self.matches.items()
@@ -54,7 +54,7 @@ class PictureOutcome:
     @cached_property
     def distances(self) -> list[float]:
         """How far each object that was found stands, on the ground, from where it is seen."""
-        places = places_of(self.seen)[:, :2]
+        places = self.seen.places[:, :2]
         true = torch.tensor([thing.position[:2] for thing in self.scene.things]).view(-1, 2)
         pairs = torch.tensor(list(self.matches.items()), dtype=torch.int64).view(-1, 2)
         distances: list[float] = (places[pairs[:, 1]] - true[pairs[:, 0]]).norm(dim=1).tolist()
@@ -63,7 +63,7 @@ class PictureOutcome:
     @cached_property
     def relations_right(self) -> int:
         """Of the statements that one object found stands so to another, or not."""
-        seen = relations_of(places_of(self.seen))
+        seen = relations_of(self.seen.places)
         return sum(
             (other in self.scene.relations[name][one]) == (seen_other in seen[name][seen_one])
             for name in RELATIONS
@@ -82,61 +82,6 @@ class PictureOutcome:
 def _statements(objects: int) -> int:
     """How many statements relate an object to another."""
     return len(RELATIONS) * objects * (objects - 1)
-
-
-@dataclass(frozen=True)
-class SceneScores:
-    """Counts over some pictures."""
-
-    pictures: int
-    pictures_right: int
-    """nothing missed, nothing false, every attribute and relation right"""
-    objects: int
-    seen: int
-    found: int
-    """seen where there is one"""
-    objects_right: int
-    """found, with all attributes right"""
-    attributes_right: Mapping[str, int]
-    """of the objects found"""
-    relations: int
-    """statements about two objects"""
-    relations_found: int
-    """those about two objects found"""
-    relations_right: int
-    position_error: float | None
-    """mean distance on the ground of objects found from where they stand; None where none is found"""
-    position_error_95: float | None
-    """95% of them are nearer"""
-
-    @property
-    def accuracy(self) -> float:
-        """The share of objects that are found with all attributes right; 0 where there are none."""
-        return self.objects_right / max(self.objects, 1)
-
-    def as_facts(self) -> dict[str, object]:
-        """For JSON. Relations are right among all objects, or among those that are found.
-
-        A share of nothing is None: neither all nor nothing was right.
-        """
-        return {
-            "pictures": self.pictures,
-            "pictures_right": _share(self.pictures_right, self.pictures),
-            "objects": self.objects,
-            "objects_right": _share(self.objects_right, self.objects),
-            "found": _share(self.found, self.objects),
-            "precision": _share(self.found, self.seen),
-            "false": _share(self.seen - self.found, self.seen),
-            **{name: _share(right, self.found) for name, right in self.attributes_right.items()},
-            "relations": _share(self.relations_right, self.relations),
-            "relations_of_found": _share(self.relations_right, self.relations_found),
-            "position_error": self.position_error,
-            "position_error_95": self.position_error_95,
-        }
-
-
-def _share(some: int, of: int) -> float | None:
-    return some / of if of else None
 
 
 def see_all(network: nn.Module, examples: PictureExamples) -> list[SeenObjects]:
@@ -184,49 +129,60 @@ def overlaps(some: Tensor, others: Tensor) -> Tensor:
     return both / (areas[0][:, None] + areas[1] - both).clamp(min=1e-6)
 
 
-def scores_of(found: Iterable[PictureOutcome]) -> SceneScores:
-    rows = list(found)
-    distances = torch.tensor([distance for row in rows for distance in row.distances])
+def facts_of(rows: Sequence[PictureOutcome]) -> dict[str, float | int | None]:
+    """For JSON: how much of what is in some pictures was seen as it is; the examples are objects.
+
+    A share of nothing is None: neither all nor nothing was right. Relations are right among all objects, or
+    among those that are found. Position errors are distances on the ground of objects found from where they
+    stand: the mean, and what 95% of them do not exceed.
+    """
     wrong = [attributes for row in rows for attributes in row.wrong.values()]
-    return SceneScores(
-        pictures=len(rows),
-        pictures_right=sum(row.all_right for row in rows),
-        objects=sum(len(row.scene.things) for row in rows),
-        seen=sum(len(row.seen) for row in rows),
-        found=len(wrong),
-        objects_right=sum(not attributes for attributes in wrong),
-        attributes_right={name: sum(name not in attributes for attributes in wrong) for name in ATTRIBUTES},
-        relations=sum(_statements(len(row.scene.things)) for row in rows),
-        relations_found=sum(_statements(len(row.matches)) for row in rows),
-        relations_right=sum(row.relations_right for row in rows),
-        position_error=float(distances.mean()) if len(distances) else None,
-        position_error_95=float(distances.quantile(0.95)) if len(distances) else None,
+    objects, seen, found = (
+        sum(len(row.scene.things) for row in rows),
+        sum(len(row.seen) for row in rows),
+        len(wrong),
     )
+    related = sum(row.relations_right for row in rows)
+    distances = torch.tensor([distance for row in rows for distance in row.distances])
+    return {
+        "examples": objects,
+        "pictures": len(rows),
+        "pictures_right": _share(sum(row.all_right for row in rows), len(rows)),
+        "objects": objects,
+        "objects_right": _share(wrong.count(()), objects),
+        "found": _share(found, objects),
+        "precision": _share(found, seen),
+        "false": _share(seen - found, seen),
+        **{name: _share(sum(name not in attributes for attributes in wrong), found) for name in ATTRIBUTES},
+        "relations": _share(related, sum(_statements(len(row.scene.things)) for row in rows)),
+        "relations_of_found": _share(related, sum(_statements(len(row.matches)) for row in rows)),
+        "position_error": float(distances.mean()) if found else None,
+        "position_error_95": float(distances.quantile(0.95)) if found else None,
+    }
+
+
+def _share(some: int, of: int) -> float | None:
+    return some / of if of else None
 
 
 @dataclass(frozen=True)
 class SceneMetrics:
     """The scores of all pictures, and of those with each number of objects."""
 
-    total: SceneScores
-    by_objects: Mapping[int, SceneScores]
+    facts: Mapping[str, Any]
+    """as `facts_of` tells them, and `by_objects`"""
 
     @classmethod
     def of(cls, found: Sequence[PictureOutcome]) -> SceneMetrics:
         numbers = sorted({len(each.scene.things) for each in found})
         groups = {n: [each for each in found if len(each.scene.things) == n] for n in numbers}
-        return cls(scores_of(found), {n: scores_of(group) for n, group in groups.items()})
+        by_objects = {str(n): facts_of(group) for n, group in groups.items()}
+        return cls({**facts_of(found), "by_objects": by_objects})
 
     @property
     def accuracy(self) -> float:
-        """The share of objects that are found with all attributes right."""
-        return self.total.accuracy
+        """The share of objects that are found with all attributes right; 0 where there are none."""
+        return self.facts["objects_right"] or 0.0
 
-    def as_facts(self) -> dict[str, object]:
-        """For JSON; the examples are objects."""
-
-        def facts(scores: SceneScores) -> dict[str, object]:
-            return {"examples": scores.objects, **scores.as_facts()}
-
-        by_objects = {str(number): facts(scores) for number, scores in self.by_objects.items()}
-        return {**facts(self.total), "by_objects": by_objects}
+    def as_facts(self) -> dict[str, Any]:
+        return dict(self.facts)

@@ -19,7 +19,7 @@ from ngs.tasks.pictures.picture_drawing import write_annotated
 from ngs.tasks.pictures.picture_file import read_picture
 from ngs.tasks.pictures.preparation import load_scene_reader
 from ngs.tasks.pictures.seen_questions import Cause, ask_about_pictures
-from ngs.tasks.pictures.seen_scene import SeenPicture, seen_camera
+from ngs.tasks.pictures.seen_scene import SeenPicture
 from ngs.tasks.pictures.weights import card_of, write_weights
 from ngs.tasks.run_folder import BEST
 
@@ -78,7 +78,7 @@ def _official(given: SeenPicture) -> dict[str, Any]:
         scene["objects"], given.seen.boxes.tolist(), given.seen.scores.tolist(), strict=True
     ):
         thing |= {"bbox_xyxy": [round(side, 1) for side in box], "score": round(score, 4)}
-    return {**scene, "camera_location": seen_camera(given.seen).tolist()}
+    return {**scene, "camera_location": given.seen.camera.tolist()}
 
 
 def _table(path: Path, given: SeenPicture) -> Table:

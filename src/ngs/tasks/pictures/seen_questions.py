@@ -19,12 +19,10 @@ from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.question_sampling import questions as sample_questions
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.clevr.semantics import Unique
 from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.preparation import load_scene_reader, test_part
 from ngs.tasks.pictures.scene_scores import see_all
-from ngs.tasks.pictures.seen_objects import SeenObjects
-from ngs.tasks.pictures.seen_scene import scene_of
+from ngs.tasks.pictures.seen_scene import SeenObjects, scene_of
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
 from ngs.tasks.run_folder import check_there, settings_for
@@ -79,8 +77,13 @@ class PixelAnswers:
             "answers": self.right / number,
             "errors": {cause.name.lower(): self.due_to(cause) / number for cause in Cause},
             "wrong": [
-                {"picture": each.picture, "question": each.text, "answer": each.true, "given": each.given}
-                | {"due_to": each.cause.name.lower()}
+                {
+                    "picture": each.picture,
+                    "question": each.text,
+                    "answer": each.true,
+                    "given": each.given,
+                    "due_to": each.cause.name.lower(),
+                }
                 for each in self.asked
                 if each.cause is not None
             ],
@@ -101,11 +104,9 @@ def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | N
     seen = see_all(load_scene_reader(eyes).network, PictureExamples.of(pictures, device))
     scenes = [_scene(each, shown) for each, shown in zip(seen, pictures.names, strict=True)]
     reads = load_reader(reader)
-    asked = [
-        _asked(record, pictures.names[k], pictures.scenes[k], scenes[k], reads)
-        for record in sample_questions(pictures.scenes, per_picture, np.random.default_rng(0))
-        for k in (record.scene,)
-    ]
+    shown = list(zip(pictures.names, pictures.scenes, scenes, strict=True))
+    records = sample_questions(pictures.scenes, per_picture, np.random.default_rng(0))
+    asked = [_asked(record, *shown[record.scene], reads) for record in records]
     return PixelAnswers(name, len(pictures), asked)
 
 
@@ -122,27 +123,21 @@ def _asked(
 ) -> Asked:
     """What becomes of a question: the program that is read, on the scene that is seen."""
     assert record.program is not None and record.answer is not None, "sampled questions have both"
-    program = _program(reads, record.text)
-    given = _answer(program, seen, reads.unique)
-    if given == record.answer:
-        return Asked(picture, record.text, record.answer, given, None)
-    seen_well = _answer(record.program, seen, reads.unique) == record.answer
-    read_well = _answer(program, true, reads.unique) == record.answer
-    causes = {(False, True): Cause.SEEING, (True, False): Cause.READING}
-    return Asked(picture, record.text, record.answer, given, causes.get((seen_well, read_well), Cause.BOTH))
-
-
-def _program(reads: QuestionReader, text: str) -> Program | None:
-    """None where the question is not understood."""
     try:
-        return reads.read(text).programs[0].program
+        program = reads.read(record.text).programs[0].program
     except ParseError:
-        return None
+        program = None  # the question is not understood
 
+    def answer(program: Program | None, scene: Scene | None) -> str | None:
+        """None where it is undefined."""
+        if program is None or scene is None:
+            return None
+        found = Executed.of(program, scene, reads.unique).answer
+        return None if isinstance(found, Special) else found
 
-def _answer(program: Program | None, scene: Scene | None, unique: Unique) -> str | None:
-    """None where it is undefined."""
-    if program is None or scene is None:
-        return None
-    answer = Executed.of(program, scene, unique).answer
-    return None if isinstance(answer, Special) else answer
+    given, cause = answer(program, seen), None
+    if given != record.answer:
+        seen_well, read_well = answer(record.program, seen), answer(program, true)
+        causes = {(False, True): Cause.SEEING, (True, False): Cause.READING}
+        cause = causes.get((seen_well == record.answer, read_well == record.answer), Cause.BOTH)
+    return Asked(picture, record.text, record.answer, given, cause)

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.trainable import MetricsView, Trainable
-
-if TYPE_CHECKING:
-    import torch
-
-    from ngs.tasks.pictures.preparation import PreparedPictures
-    from ngs.tasks.pictures.scene_scores import SceneMetrics
-    from ngs.tasks.report.gallery import Page
 
 
 def _below(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -67,26 +60,16 @@ class SeeingScenes(Trainable):
         "weights": "ngs.tasks.pictures.seeing_commands:weights",
         "data import": "ngs.tasks.pictures.data_commands:bring_in",
         "data inspect": "ngs.tasks.pictures.data_commands:show",
-        "data render": "ngs.tasks.pictures.render_command:render",
+        "data render": "ngs.tasks.pictures.data_commands:render",
     }
     sources = "a folder with images of scenes, and --scenes"
 
-    def prepare(self, settings: TrainScenes, device: torch.device) -> PreparedPictures:
-        from ngs.tasks.pictures.preparation import PreparedPictures
-
-        return PreparedPictures(settings, device)
-
-    def evaluate(
-        self, settings: TrainScenes, run: Path, data: str | None, device: torch.device
-    ) -> tuple[str, SceneMetrics]:
-        from ngs.tasks.pictures.preparation import evaluate
-
-        return evaluate(settings, run, data, device)
-
-    def digest(self, source: str) -> str:
-        from ngs.tasks.pictures.picture_packed import imported
-
-        return imported(source).digest
+    imports: Mapping[str, str] = {
+        "prepare": "ngs.tasks.pictures.preparation:PreparedPictures",
+        "evaluate": "ngs.tasks.pictures.preparation:evaluate",
+        "data": "ngs.tasks.pictures.picture_packed:imported",
+        "report": "ngs.tasks.pictures.report.report:SceneReport",
+    }
 
     def holds(self, source: Path, options: Collection[str]) -> bool:
         """Folders of other tasks hold images as well; those have lists or questions beside them."""
@@ -99,13 +82,6 @@ class SeeingScenes(Trainable):
             return True
         others = is_official(source) or any(source.rglob(LISTS[0]))
         return source.is_dir() and not others and holds_images(source)
-
-    def page(self) -> Page:
-        from ngs.tasks.pictures.preparation import gallery
-        from ngs.tasks.pictures.report.report import SceneReport
-        from ngs.tasks.report.gallery import Page
-
-        return Page(SceneReport, gallery)
 
     def products(self) -> AbstractContextManager[None]:
         return nullcontext()  # rendering wants every bit

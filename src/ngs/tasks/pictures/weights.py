@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from typing import Any
 from ngs.errors import DataError, NGSError
 from ngs.learning import tensor_file
 from ngs.learning.whole_file import replacing
-from ngs.tasks.pictures.rendered_pictures import RENDERED
-from ngs.tasks.pictures.settings import TrainScenes
+from ngs.tasks.clevr.scenes import ATTRIBUTES
+from ngs.tasks.pictures.settings import RENDERED, TrainScenes
 from ngs.tasks.pictures.trainable import SCENES
 from ngs.tasks.run_folder import A_NETWORK, BEST, ENVIRONMENT, RESULT, Configured, read_facts, settings_for
 
@@ -27,10 +27,7 @@ MEASURES = {
     "objects_right": "objects found with all four attributes right",
     "found": "objects found",
     "false": "false objects, of those seen",
-    "size": "size right, of objects found",
-    "color": "color right, of objects found",
-    "material": "material right, of objects found",
-    "shape": "shape right, of objects found",
+    **{name: f"{name} right, of objects found" for name in ATTRIBUTES},
     "relations": "pairwise relations right",
     "pictures_right": "pictures wholly right",
 }
@@ -73,32 +70,47 @@ def write_weights(run: Path, out: Path) -> Written:
                 f"the weights take {len(content) / 1e6:.1f} MB, and at most {MOST_BYTES / 1e6:.0f} are "
                 f"allowed; train a smaller --network"
             )
-    parameters = sum(tensor.numel() for tensor in tensors.values() if tensor.is_floating_point())
+    numbers = sum(tensor.numel() for tensor in tensors.values() if tensor.is_floating_point())
     sha256 = hashlib.sha256(content).hexdigest()
-    card = card_of(out)
-    with replacing(card) as stage:
-        stage.write_text(_card(out.name, kept, facts["step"], parameters, len(content), sha256), "utf-8")
-    return Written(out, card, len(content), sha256)
-
-
-def _card(name: str, kept: dict[str, Any], step: int, parameters: int, size: int, sha256: str) -> str:
-    """What one should know before using the file, in Markdown."""
-    config, result, environment = kept["config"], kept["result"], kept["environment"]
-    test = result["test"]
-    shares = [(what, _percent(test[share])) for share, what in MEASURES.items()]
-    if test["position_error"] is not None:
-        near = f"{test['position_error']:.3f}; {test['position_error_95']:.3f}"
-        shares.append(("distance from where an object stands: mean; 95% within", near))
     about = {
-        "file": f"{size / 1e6:.1f} MB, safetensors, {parameters:,} numbers in float32",
+        "file": f"{len(content) / 1e6:.1f} MB, safetensors, {numbers:,} numbers in float32",
         "SHA-256": sha256,
         "data": _data(result),
         "digest of the data": result["digest"],
         "trained": f"{result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
-        f"{environment.get('device')}; the network of step {step:,}",
+        f"{environment.get('device')}; the network of step {facts['step']:,}",
         "commit": environment.get("commit") or "unknown",
     }
-    settings = [(key.replace("_", " "), str(value)) for key, value in config.items()]
+    card = card_of(out)
+    with replacing(card) as stage:
+        stage.write_text(
+            _card(out.name, about, result["test"], kept["config"], environment.get("command")), "utf-8"
+        )
+    return Written(out, card, len(content), sha256)
+
+
+def _data(result: Mapping[str, Any]) -> str:
+    """What was learned from, in words."""
+    if result["data"] == RENDERED:
+        return f"{result['pictures']:,} pictures that NGS rendered, and none else"
+    return (
+        f"{result['pictures']:,} pictures of {result['data']}, and {result['rendered']:,} that NGS rendered"
+    )
+
+
+def _card(
+    name: str,
+    about: Mapping[str, str],
+    test: Mapping[str, Any],
+    config: Mapping[str, Any],
+    command: Sequence[str] | None,
+) -> str:
+    """What one should know before using the file, in Markdown; the command only where a person typed it."""
+    measured = {what: _percent(test[share]) for share, what in MEASURES.items()}
+    if test["position_error"] is not None:
+        near = f"{test['position_error']:.3f}; {test['position_error_95']:.3f}"
+        measured["distance from where an object stands: mean; 95% within"] = near
+    trained = f"Trained with\n\n```\n{shlex.join(command)}\n```\n\n" if command else ""
     return f"""# {name}
 
 A network that sees the scene in a CLEVR picture of 480x320 pixels: up to ten objects with box, size, color, \
@@ -108,16 +120,16 @@ material and shape, and where they stand on the ground. Made by `ngs weights`; u
 ngs see {name} picture.png
 ```
 
-{_table(list(about.items()))}
+{_table(about)}
 
-{_command(environment.get("command"))}\
+{trained}\
 ## Measured on the test part ({test["pictures"]:,} pictures, {test["objects"]:,} objects)
 
-{_table(shares)}
+{_table(measured)}
 
 ## Settings
 
-{_table(settings)}
+{_table({key.replace("_", " "): value for key, value in config.items()})}
 
 ## Limits
 
@@ -125,22 +137,8 @@ CLEVR's objects, colors and camera alone; at most ten objects; how objects are t
 """
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> str:
-    return "\n".join(f"| {name} | {value} |" for name, value in (("", ""), ("---", "---"), *rows))
-
-
-def _data(result: dict[str, Any]) -> str:
-    """What was learned from, in words."""
-    if result["data"] == RENDERED:
-        return f"{result['pictures']:,} pictures that NGS rendered, and none else"
-    return (
-        f"{result['pictures']:,} pictures of {result['data']}, and {result['rendered']:,} that NGS rendered"
-    )
-
-
-def _command(command: Sequence[str] | None) -> str:
-    """How to train it again, where a person typed a command to do so."""
-    return f"Trained with\n\n```\n{shlex.join(command)}\n```\n\n" if command else ""
+def _table(rows: Mapping[str, Any]) -> str:
+    return "\n".join(f"| {name} | {value} |" for name, value in {"": "", "---": "---", **rows}.items())
 
 
 def _percent(share: float | None) -> str:

@@ -13,7 +13,6 @@ from ngs.errors import NGSError
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import View
 from ngs.tasks.run_folder import METRICS, read_rows
-from ngs.tasks.trainable import Trainable
 
 FOLDER = "playground"
 """Of the run, inside the folder of runs."""
@@ -37,8 +36,8 @@ class AlreadyThere(NGSError):
 class FirstTraining:
     """At most one training at a time, of a task's default configuration; its view loads what was learned."""
 
-    def __init__(self, task: Trainable, view: View) -> None:
-        self.task, self.view = task, view
+    def __init__(self, view: View) -> None:
+        self.task, self.view = view.task, view
         self.folder = view.server.runs_root / FOLDER
         self.failure: str | None = None
         """why the last training ended without a network"""
@@ -54,11 +53,9 @@ class FirstTraining:
             self.failure = None
             self.folder = self._free_folder()
             try:
+                silent = subprocess.DEVNULL
                 self._child = subprocess.Popen(
-                    self.command(),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
+                    self.command(), stdin=silent, stdout=silent, stderr=subprocess.PIPE
                 )
             except OSError as error:
                 raise NGSError(f"no training can be started here: {error.strerror or error}") from None
@@ -87,8 +84,7 @@ class FirstTraining:
 
     def stop(self) -> None:
         """End what is running, for good: the server ends."""
-        child = self._child
-        if child is not None:
+        if (child := self._child) is not None:
             child.terminate()
             try:
                 child.wait(STOP_SECONDS)

@@ -11,6 +11,7 @@ from fastapi import APIRouter
 
 from ngs.tasks.playground.limits import Slots
 from ngs.tasks.playground.visitors import Visitors
+from ngs.tasks.trainable import Trainable
 
 
 @dataclass(eq=False)
@@ -39,8 +40,8 @@ class View(ABC):
     otherwise: ClassVar[str]
     """what is so as long as no run is loaded"""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    def __init__(self, task: Trainable, server: Server) -> None:
+        self.task, self.server = task, server
 
     @property
     @abstractmethod

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice, zip_longest
 from random import Random
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
-from ngs.learning.examples import Examples
+from ngs.learning.examples import Examples, Pool
 from ngs.learning.metrics import Reading, scores_of
 from ngs.parsing.independent import Independent
-from ngs.reasoning.operation import Value
+from ngs.parsing.sentence import find_tree
+from ngs.reasoning.operation import UNDEFINED, Value
+from ngs.reasoning.semantics import Meaning, evaluate, interpret
+from ngs.search.back_search import back_search
+from ngs.search.correction import Correction, Evaluated
+from ngs.search.edits import Substitute
+from ngs.search.one_step import one_step
 from ngs.search.reasoner import Reasoner
 
 
@@ -63,10 +70,10 @@ class Readings:
     """how many examples the part has that can be read"""
     chosen: Sequence[int]
     """[example]: which of the part"""
-    show: Callable[[int], str] | None = field(default=None, kw_only=True)
-    """what the network saw of one of `chosen`: text or markup"""
-    evaluate: Callable[[int, Sentence], Value] | None = field(default=None, kw_only=True)
-    """what a sentence comes to in one of `chosen`; by default only the judge knows"""
+    semantics: Meaning | None = None
+    """by which sentences are evaluated; None: only the judge knows what they mean"""
+    show: Callable[[Any], str] | None = None
+    """what is shown of the inputs of an example, [time, ...] or whole: text or markup"""
 
     def __len__(self) -> int:
         return len(self.reading.right)
@@ -89,8 +96,7 @@ class Readings:
     @cached_property
     def wrong(self) -> list[int]:
         """Examples with a wrong answer."""
-        numbers: list[int] = (~self.reading.right).nonzero()[:, 0].tolist()
-        return numbers
+        return (~self.reading.right).nonzero()[:, 0].tolist()
 
     @cached_property
     def lucky(self) -> list[int]:
@@ -110,8 +116,7 @@ class Readings:
         """Whether sentences [number, time] mean what the true ones mean; None where nobody knows."""
         if not self.labelled:
             return [None] * len(numbers)
-        same: list[bool] = (z == self.labels[numbers]).all(1).tolist()
-        return same
+        return (z == self.labels[numbers]).all(1).tolist()
 
     def turn(self, number: int) -> tuple[Any, ...]:
         """What examples are told apart by where some of each kind are shown: longest first."""
@@ -129,11 +134,33 @@ class Readings:
 
     def picture(self, number: int) -> str:
         """What the network saw, as text or markup; empty where nothing is shown."""
-        return "" if self.show is None else self.show(self.chosen[number])
+        inputs = self.examples.inputs
+        seen = inputs.batch(np.array([number]))
+        return "" if self.show is None else self.show(seen if isinstance(inputs, Pool) else seen[0])
 
-    def value(self, number: int, read: Sentence) -> Value | None:
-        """What a sentence comes to in an example; None where only its judge knows."""
-        return None if self.evaluate is None else self.evaluate(self.chosen[number], read)
+    def value(self, read: Sentence) -> Value | None:
+        """What a sentence comes to; None where only its judge knows."""
+        if self.semantics is None:
+            return None
+        tree = find_tree(self.grammar, read)
+        return UNDEFINED if tree is None else evaluate(tree, self.semantics)
+
+    def correction(self, number: int) -> Correction:
+        """1-BS by Algorithm 1 where symbols are replaced one by one, else by the search of training."""
+        assert self.semantics is not None, "asked only of tasks with one semantics for all examples"
+        z, target = self.reading.symbols[number], self.examples.answers[number]
+        read, edits = self.sentence(z), self.reasoner.edits
+        if self.reading.log_probs is not None and isinstance(edits, Substitute):
+            log_probs = self.distribution(torch.tensor([number])).log_probs[0, : len(read)]
+            return one_step(self.grammar, self.semantics, log_probs, target, read)
+        numbers = torch.tensor([number])
+        judge = self.reasoner.judge_of(self.examples.batch(numbers.numpy()))
+        with torch.inference_mode():
+            found = back_search(z[None], self.distribution(numbers).score, edits, judge)
+        algebra = interpret(self.grammar, self.semantics)
+        first = Evaluated.of(self.grammar, algebra, read)
+        fixed = Evaluated.of(self.grammar, algebra, self.sentence(found.z[0])) if found.found[0] else None
+        return Correction(first, target, first if fixed == first else fixed)
 
     def shown(self, number: int) -> Any:
         """An example with what was read in it, to be shown."""
@@ -144,7 +171,7 @@ class Readings:
             partial(self.picture, number),
             self.examples.answers[number],
             read,
-            self.value(number, read),
+            self.value(read),
             None if true is None else self.sentence(true),
             self.p(number, z),
             () if true is None else self.p(number, true),

@@ -10,37 +10,61 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
-from ngs.learning.metrics import SHARES
+import torch
+
 from ngs.tasks.report.searches import Fate, Searches
 from ngs.tasks.report.sections import Section, render
 from ngs.tasks.report.shares import Shares
+from ngs.tasks.run_folder import BEST, EARLY, step_of
+from ngs.tasks.trainable import Trainable
 
 TEST, VALIDATION = "test part", "validation part"
+PRACTICE = 300
+"""Training examples that are corrected, at most."""
 Names = Mapping[str, str]
 
 
 class Report(ABC):
     """What a task says about one run; what is about a network is asked only where there is one."""
 
-    examples: ClassVar[str]
-    """what is learned from"""
-    right: ClassVar[str] = "answers right"
-    labels: ClassVar[Names]
-    """shares in the headline, and what is right in each"""
-    curves: ClassVar[Names]
-    """shares that are drawn over time, and what is right in each"""
     folder: ClassVar[str] = "tasks/report"
     """of its own templates"""
 
-    def __init__(self, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
-        """`shown` is what the networks of the run make of the data, read anew; None if there are none.
+    def __init__(self, task: Trainable, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
+        """`shown` is what `read` made of the run; None if it has no network.
 
         `parts` has the scores of the TEST part, and of the VALIDATION part where the run is finished.
         """
-        self.config, self.shown, self.parts = config, shown, parts
+        self.view, self.config, self.shown, self.parts = task.metrics, config, shown, parts
         self.data: str = config.data if shown is None else shown.data
+
+    @classmethod
+    @abstractmethod
+    def read(cls, task: Trainable, folder: Path, settings: Any) -> Any:
+        """What the networks of a run make of its data, read anew on the CPU."""
+
+    @property
+    def examples(self) -> str:
+        """What is learned from."""
+        return self.view.examples
+
+    @property
+    def right(self) -> str:
+        """What is right in the share by which networks are compared."""
+        return self.view.shares[self.view.answers]
+
+    @property
+    def labels(self) -> Names:
+        """The other shares of the headline, and what is right in each."""
+        return {name: what for name, what in self.view.shares.items() if name != self.view.answers}
+
+    @property
+    def curves(self) -> Names:
+        """Shares that are drawn over time, and what is right in each."""
+        return {name: what.removesuffix(" right") for name, what in self.view.shares.items()}
 
     @property
     def planned(self) -> str:
@@ -103,15 +127,10 @@ class AnswersReport(Report):
     """Accuracy, mistakes and corrections of any task that is learned from answers."""
 
     shown: Gallery
-    examples: ClassVar[str] = "examples"
     sentence: ClassVar[str] = "sentence"
     """what is hidden in an example"""
     true: ClassVar[str] = "true"
     """what a true sentence is called in a card"""
-    labels: ClassVar[Names] = {"sentences": "whole sentences right", "symbols": "symbols right"}
-    curves: ClassVar[Names] = {name: name for name in SHARES}
-    groups: ClassVar[Names] = {"by_length": "length"}
-    """what examples are told apart by, and the head of its column"""
     cards: ClassVar[str] = "cards"
     """the class of a list of cards"""
     examined: ClassVar[int | None] = 5_000
@@ -120,7 +139,25 @@ class AnswersReport(Report):
     """mistakes that are shown, at most; and places among them for right answers"""
     few: ClassVar[int] = 6
     """corrections that are shown for each fate, at most"""
-    searches: ClassVar[type[Searches[Any]]] = Searches
+    searches: ClassVar[type[Searches]] = Searches
+
+    @classmethod
+    def read(cls, task: Trainable, folder: Path, settings: Any) -> Gallery:
+        """What the networks of a run misread, and what back-search makes of it.
+
+        Training examples by the network of the first validation; by the best if that has nothing to learn.
+        """
+        prepared: Any = task.prepare(settings, torch.device("cpu"))  # `PreparedAnswers`
+        prepared.check(folder)
+        exam = prepared.readings(folder, BEST, "test", cls.examined)
+        for name in [EARLY] * (folder / EARLY).exists() + [BEST]:
+            practice = prepared.readings(folder, name, "train", PRACTICE)
+            if practice.wrong:
+                break
+        found = cls.searches.of(practice, settings.chain, settings.seed) if practice.wrong else None
+        best, early = (step_of(folder / each, task.name) for each in (BEST, name))
+        wrong, lucky = exam.mistakes(*cls.places)
+        return Gallery(prepared.parts.data.name, best, exam, wrong, lucky, early, practice, found)
 
     @property
     def counted(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -42,8 +42,6 @@ OF_MEANING = {True: Fate.TRUE, False: Fate.SPURIOUS, None: Fate.UNJUDGED}
 MORE_STEPS = "more steps"
 """The kind of a wrong answer for which 1-BS finds nothing and m-BS something."""
 
-R = TypeVar("R", bound=Readings)
-
 
 @dataclass(frozen=True)
 class Corrected:
@@ -59,14 +57,14 @@ class Corrected:
 
 
 @dataclass(frozen=True, eq=False)
-class Searches(Generic[R]):
+class Searches:
     """The wrong answers of some readings after both searches; `k` counts them."""
 
     kinds: ClassVar[Sequence[str]] = ("true", MORE_STEPS, "none", "spurious", "unjudged")
     """what `kind` tells apart"""
     possible: ClassVar[Sequence[Fate]] = tuple(Fate)
 
-    readings: R
+    readings: Readings
     one: Corrections
     several: Corrections
     """[wrong]: what 1-BS and m-BS ended in"""
@@ -74,7 +72,7 @@ class Searches(Generic[R]):
     """[state, wrong, time]: where m-BS was, from the first state to the last"""
 
     @classmethod
-    def of(cls, readings: R, chain: ChainSettings, seed: int) -> Self:
+    def of(cls, readings: Readings, chain: ChainSettings, seed: int) -> Self:
         generator = torch.Generator().manual_seed(seed)
         wrong, none = torch.tensor(readings.wrong, dtype=torch.int64), readings.reading.symbols[:0]
         nothing = Corrections(none, readings.reading.right[:0])
@@ -137,20 +135,16 @@ class Searches(Generic[R]):
         return Corrected(self.readings.shown(self.readings.wrong[k]), self.fates[ONE_STEP][k], fixed)
 
 
+@torch.inference_mode()
 def _searched(
     readings: Readings, numbers: Tensor, chain: ChainSettings, generator: torch.Generator
 ) -> tuple[Corrections, Corrections, Tensor]:
     reasoner, z, p = readings.reasoner, readings.reading.symbols[numbers], readings.distribution(numbers)
     judge = reasoner.judge_of(reasoner.examples.batch(numbers.numpy()))
-    states: list[Tensor] = []
-
-    def visit(state: State) -> None:
-        states.append(state.z)
-
-    with torch.inference_mode():
-        one = back_search(z, p.score, reasoner.edits, judge)
-        several = sample_corrections(z, p.score, reasoner.edits, judge, chain, generator, visit)
-        return one, several, torch.stack(states)
+    states: list[State] = []
+    one = back_search(z, p.score, reasoner.edits, judge)
+    several = sample_corrections(z, p.score, reasoner.edits, judge, chain, generator, states.append)
+    return one, several, torch.stack([state.z for state in states])
 
 
 def _joined(parts: Sequence[Corrections]) -> Corrections:

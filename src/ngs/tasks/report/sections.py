@@ -88,7 +88,7 @@ def as_picture(inputs: Any) -> str:
     if not isinstance(inputs, Tensor) or inputs.dim() != 4 or inputs.shape[1] != 1:
         return ""
     strip = torch.cat(list(inputs[:, 0].float()), 1)
-    pixels = (255 * (1 - strip.clamp(0, 1))).to(torch.uint8).cpu().numpy()
+    pixels = (255 * (1 - strip.clamp(0, 1))).round().to(torch.uint8).cpu().numpy()
     address = address_of(Image.fromarray(pixels).quantize(16), "png", optimize=True, bits=4)
     return Markup('<img class="handwriting" alt="" src="{}">').format(address)
 

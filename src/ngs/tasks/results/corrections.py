@@ -18,7 +18,7 @@ from ngs.errors import NGSError
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.finding import find
-from ngs.tasks.report.gallery import ReadAgain
+from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import Searches
 from ngs.tasks.results.experiment import Cell, Experiment, Means
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
@@ -26,6 +26,7 @@ from ngs.tasks.results.outcome import Outcome
 from ngs.tasks.results.tables import Section, rows_of
 from ngs.tasks.run_folder import EARLY, step_of
 from ngs.tasks.settings import RunSettings
+from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Source
 
 
@@ -55,13 +56,6 @@ class Corrections(Measurement):
         return find(self.run.task).metrics.examples
 
     @property
-    def again(self) -> ReadAgain:
-        """How its run is read again."""
-        again = find(self.run.task).page().read
-        assert isinstance(again, ReadAgain), "a job is about a task that is learned from answers"
-        return again
-
-    @property
     def facts(self) -> dict[str, Any]:
         own = {self.noun: self.number, "walk_steps": self.walk_steps, "examples": self.examples}
         return {"job": "corrections", "version": 1, "run": self.run.facts, **own}
@@ -79,27 +73,27 @@ class Corrections(Measurement):
         (run,) = needed
         yield Progress(0, 1, {})
         found = self.corrected(run)
-        readings = found.readings
-        possible = [fate.value for fate in found.possible]
+        readings, possible = found.readings, [fate.value for fate in found.possible]
+        worth = {name: [fate.value for fate in fates] for name, fates in found.fates.items()}
         return {
             "step": step_of(run / EARLY, self.run.task),
             self.noun: len(readings),
             "wrong": len(readings.wrong),
             "lucky": len(readings.lucky),
             "kinds": counted(found.kinds, kinds_of(found)),
-            "searches": {
-                name: counted(possible, [fate.value for fate in fates]) for name, fates in found.fates.items()
-            },
+            "searches": {name: counted(possible, fates) for name, fates in worth.items()},
             "examples": list(examples_of(found, self.examples, folder)),
         }
 
-    def corrected(self, run: Path) -> Searches[Any]:
-        parts = find(self.run.task).prepare(self.run.settings, torch.device("cpu")).parts
-        readings = self.again.readings(run, EARLY, self.run.settings, parts, "train", self.number)
-        return self.again.report.searches.of(readings, self.chain, self.run.settings.seed)
+    def corrected(self, run: Path) -> Searches:
+        task, settings = find(self.run.task), self.run.settings
+        prepared, report = task.prepare(settings, torch.device("cpu")), task.report()
+        assert isinstance(prepared, PreparedAnswers) and issubclass(report, AnswersReport)
+        readings = prepared.readings(run, EARLY, "train", self.number)
+        return report.searches.of(readings, self.chain, settings.seed)
 
 
-def kinds_of(found: Searches[Any]) -> list[str]:
+def kinds_of(found: Searches) -> list[str]:
     """[wrong]"""
     return list(map(found.kind, range(len(found.readings.wrong))))
 
@@ -139,17 +133,11 @@ def corrections(
     A quick run reads only this `number` of examples.
     """
 
-    def cells(settings: RunSettings, **options: Any) -> list[Cell]:
-        return [Cell(*PLACE, (Corrections(Trained(task, settings), **options),))]
+    def full(means: Means) -> list[Cell]:
+        return [Cell(*PLACE, (Corrections(Trained(task, early(means))),))]
 
-    return Experiment(
-        f"{task}-examples",
-        title,
-        needs,
-        lambda means: cells(early(means)),
-        lambda means: cells(quick, number=number),
-        show,
-    )
+    fewer = [Cell(*PLACE, (Corrections(Trained(task, quick), number),))]
+    return Experiment(f"{task}-examples", title, needs, full, lambda means: fewer, show)
 
 
 def show(outcome: Outcome) -> Section:
@@ -161,13 +149,12 @@ def show(outcome: Outcome) -> Section:
         [kind, str(found["count"]), "" if found["share"] is None else f"{100 * found['share']:.1f}%"]
         for kind, found in counted.items()
     ]
+    first = {each["kind"]: each for each in reversed(result["examples"])}
     shown, drawings = [], {}
-    for kind in counted:
-        example = next((each for each in result["examples"] if each["kind"] == kind), None)
-        if example is not None:
-            stem = example["drawing"].removesuffix(".svg")
-            drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
-            shown.append(f"**{kind}**: {_told(example)}\n\n![{kind}]({{{name}-{stem}}})")
+    for kind in filter(first.__contains__, counted):
+        stem = first[kind]["drawing"].removesuffix(".svg")
+        drawings[f"{name}-{stem}"] = (run.drawings or {})[stem]
+        shown.append(f"**{kind}**: {_told(first[kind])}\n\n![{kind}]({{{name}-{stem}}})")
     noun = find(run.facts["run"]["task"]).metrics.examples
     wrong = f"{result['wrong']} were wrong"
     head = f"Of {result[noun]} {noun} read by the network of step {result['step']}, {wrong}."

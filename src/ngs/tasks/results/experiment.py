@@ -106,5 +106,4 @@ def addresses_of(cells: Sequence[Cell]) -> set[str]:
 
 def jobs_of(cells: Sequence[Cell], *, instead: bool = False) -> Iterator[Job]:
     """What has to be done; with `instead`, what may be shown for it."""
-    for cell in cells:
-        yield from cell.instead if instead else cell.jobs
+    return (job for cell in cells for job in (cell.instead if instead else cell.jobs))

@@ -139,11 +139,8 @@ def _place(facts: dict[str, Any]) -> Place:
 
 def commits(runs: Sequence[Run]) -> list[str]:
     """In short, with `+` where the code differed from its commit."""
-
-    def short(commit: str | None) -> str:
-        return "unknown" if commit is None else commit[:7] + ("+" if commit.endswith("+") else "")
-
-    return sorted({short(attempt["commit"]) for attempt in _attempts(runs)})
+    found = [attempt["commit"] for attempt in _attempts(runs)]
+    return sorted({"unknown" if each is None else each[:7] + "+" * each.endswith("+") for each in found})
 
 
 def devices(runs: Sequence[Run]) -> list[str]:

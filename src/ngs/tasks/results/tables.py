@@ -78,11 +78,9 @@ def titled_tables(outcome: Outcome, titles: Mapping[str, str | Published]) -> Se
     """A table for each share of the test part, under a title or beside what was published."""
     parts = []
     for name, title in titles.items():
-        if isinstance(title, str):
-            parts.append(f"**{title}**\n\n{table(outcome, name)}")
-        else:
-            shown = table(outcome, name, title)
-            parts.append(f"**{title.caption}** (`{title.label}`)\n\n{shown}")
+        known = None if isinstance(title, str) else title
+        parts.append(f"**{title}**" if known is None else f"**{known.caption}** (`{known.label}`)")
+        parts.append(table(outcome, name, known))
     return Section("\n\n".join(parts))
 
 
@@ -143,13 +141,10 @@ def provenance(outcome: Outcome) -> str:
 
 def _commits_by_row(outcome: Outcome) -> str:
     """Each commit, or several, with the rows that were run with it; without them if all rows were."""
-    rows_of_commits: dict[str, list[str]] = {}
+    rows: dict[str, list[str]] = {}
     for row in outcome.rows:
-        runs = [run for place in outcome.places if place.row == row for run in place.runs]
-        if runs:
-            rows_of_commits.setdefault(", ".join(commits(runs)), []).append(row)
-    if len(rows_of_commits) == 1:
-        return next(iter(rows_of_commits))
+        if runs := [run for place in outcome.places if place.row == row for run in place.runs]:
+            rows.setdefault(", ".join(commits(runs)), []).append(f"*{row}*")
     return "; ".join(
-        f"{each} ({', '.join(f'*{row}*' for row in rows)})" for each, rows in rows_of_commits.items()
+        f"{made_by} ({', '.join(each)})" if len(rows) > 1 else made_by for made_by, each in rows.items()
     )

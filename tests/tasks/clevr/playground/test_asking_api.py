@@ -15,7 +15,7 @@ from PIL import Image
 from ngs.grammar.constraint import AnyOrder
 from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.execution import execute, spoken
-from ngs.tasks.clevr.playground.asked_scenes import SCENES, asked_scenes
+from ngs.tasks.clevr.playground.asked_scenes import SCENES, asked_scenes, misread
 from ngs.tasks.clevr.program import MODULES, kind_of
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.reading import QuestionReader, understand
@@ -41,7 +41,7 @@ def wrong_reader() -> tuple[QuestionReader, int, str, str]:
     for seed in range(50):
         reader = random_reader(seed)
         for number, asked in enumerate(asked_scenes()):
-            example = asked.misread(reader)
+            example = misread(asked, reader)
             if example is not None:
                 given = {"scene": number, "question": example.question, "answer": example.answer}
                 if client_of(reader).post("/api/ask/correct", json=given).json()["corrected"]:

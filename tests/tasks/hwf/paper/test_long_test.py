@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from ngs.errors import NGSError
-from ngs.experiments.sweep.attempt import do
+from ngs.experiments.sweep.driver import do
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.paper.long import LongTest
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import ENVIRONMENT, RESULT
-from tests.experiments.finished_runs import finished
-from tests.experiments.training import trained
+from tests.experiments.training import finished, trained
 
 LENGTHS = (1, 7, 15)
 
@@ -75,9 +73,3 @@ def test_its_address_tells_what_it_depends_on(job: LongTest) -> None:
     assert len({address(other) for other in (job, *others)}) == 4
     json.dumps(job.facts)
     assert job.run.settings.data not in json.dumps(job.facts)
-
-
-@pytest.mark.parametrize("options", [{"lengths": ()}, {"formulas": 0}])
-def test_no_formulas_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(NGSError, match="ask for at least one formula and one length"):
-        LongTest(trained(TrainHWF()), **options)

@@ -16,9 +16,8 @@ from ngs.networks.lenet import LeNet
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.formula_reading import Seen
+from ngs.tasks.hwf.formula_reading import Box, Seen
 from ngs.tasks.hwf.handwriting import chances, outlines, writer, written
-from ngs.tasks.hwf.segmentation import Box, Symbols
 
 Strokes = list[list[tuple[float, float]]]
 
@@ -70,7 +69,7 @@ def seen_as(sentence: str, sure: float = 0.9) -> Seen:
     probs[range(len(sentence)), [GRAMMAR.symbol_id(symbol) for symbol in sentence]] = sure
     images = torch.full((len(sentence), SIDE, SIDE), 255, dtype=torch.uint8)
     boxes = tuple(Box(50 * k, 0, 50 * k + 40, 45) for k in range(len(sentence)))
-    return Seen(Symbols(images, boxes), probs.log())
+    return Seen(images, probs.log(), boxes)
 
 
 @cache

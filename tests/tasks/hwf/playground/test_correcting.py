@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
@@ -36,7 +37,7 @@ def misread(sentence: str, read_as: str, sure: float = 0.5) -> Seen:
     for k, (true, false) in enumerate(zip(sentence, read_as, strict=True)):
         if true != false:
             scores[k, GRAMMAR.symbol_id(true)] = scores[k, GRAMMAR.symbol_id(false)] - 0.5
-    return Seen(seen.symbols, scores.log_softmax(-1))
+    return replace(seen, log_probs=scores.log_softmax(-1))
 
 
 @pytest.fixture(scope="module")
@@ -147,5 +148,5 @@ def test_long_formulas_have_no_posterior() -> None:
 
 
 def test_what_is_no_formula_cannot_be_corrected() -> None:
-    with pytest.raises(NGSError, match="2 symbols are there"):
+    with pytest.raises(NGSError, match="2 symbols are in it"):
         correct(seen_as("34"), Fraction(7))

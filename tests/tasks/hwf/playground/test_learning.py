@@ -110,7 +110,7 @@ def test_what_cannot_be_learned_from_is_refused(sentence, why) -> None:
 
 
 def test_the_same_drawing_is_known_again() -> None:
-    one = Drawn(seen_as("3+4").symbols.images, Fraction(7), True)
+    one = Drawn(seen_as("3+4").images, Fraction(7), True)
     assert one.same_as(Drawn(one.images.clone(), Fraction(7), False))
     assert not one.same_as(Drawn(one.images, Fraction(8), True))
     assert not one.same_as(Drawn(one.images[:1], Fraction(7), True))

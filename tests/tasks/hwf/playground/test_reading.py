@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from io import BytesIO
 
@@ -17,7 +18,6 @@ from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.formula_reading import Seen
 from ngs.tasks.hwf.playground.reading import Node, reading_of
 from ngs.tasks.hwf.playground.strokes import seen_in
 from tests.tasks.hwf.playground.drawings import seen_as, strokes_of
@@ -53,7 +53,7 @@ def test_the_picture_is_what_the_network_saw(network) -> None:
     (symbol,) = reading_of(seen).symbols
     kind, _, data = symbol.picture.partition(",")
     assert kind == "data:image/png;base64"
-    assert (np.asarray(Image.open(BytesIO(b64decode(data)))) == seen.symbols.images[0].numpy()).all()
+    assert (np.asarray(Image.open(BytesIO(b64decode(data)))) == seen.images[0].numpy()).all()
 
 
 def test_alternatives_are_formulas_with_their_values() -> None:
@@ -105,6 +105,6 @@ def test_what_is_no_formula_is_shown_with_a_reason(network) -> None:
 def test_the_grammar_corrects_single_symbols() -> None:
     seen = seen_as("345", sure=0.5)
     seen.log_probs[1, GRAMMAR.symbol_id("+")] = seen.log_probs[1, GRAMMAR.symbol_id("4")] - 0.1
-    scores = Seen(seen.symbols, seen.log_probs.log_softmax(-1))
+    scores = replace(seen, log_probs=seen.log_probs.log_softmax(-1))
     reading = reading_of(scores)
     assert (reading.by_symbol, reading.by_symbol_is_formula, reading.formula) == ("345", False, "3+5")

@@ -39,7 +39,7 @@ def test_what_is_drawn_is_read(sentence, network) -> None:
 
 def test_the_scores_are_those_of_the_images(network) -> None:
     seen = seen_in(strokes_of("5/1-0*2"), network)
-    assert torch.allclose(seen.log_probs, log_probs_of(network, seen.symbols.images), atol=1e-4)
+    assert torch.allclose(seen.log_probs, log_probs_of(network, seen.images), atol=1e-4)
 
 
 @pytest.mark.parametrize("sentence", BY_HAND)
@@ -66,7 +66,7 @@ def test_the_order_of_the_strokes_does_not_matter(network) -> None:
 @pytest.mark.parametrize("scale", [0.5, 1, 8])
 def test_boxes_are_where_the_ink_is(scale, network) -> None:
     strokes = moved(strokes_of("9-4"), scale, 500, 70)
-    symbols = seen_in(strokes, network).symbols
+    symbols = seen_in(strokes, network)
     assert len(symbols.boxes) == 3
     points = np.concatenate([np.array(stroke) for stroke in strokes])
     sides = np.array(symbols.boxes)
@@ -78,27 +78,27 @@ def test_boxes_are_where_the_ink_is(scale, network) -> None:
 
 def test_a_click_is_a_dot() -> None:
     bar, dot = [(0.0, 50.0), (60.0, 50.0)], [(30.0, 20.0)]
-    alone = [len(connected(inked(strokes).mask)) for strokes in ([bar], [bar, dot], [bar, dot * 5])]
+    alone = [len(connected(inked(strokes)[0])) for strokes in ([bar], [bar, dot], [bar, dot * 5])]
     assert alone == [1, 2, 2]
-    (small, _) = sorted(connected(inked([bar, dot]).mask), key=len)
+    (small, _) = sorted(connected(inked([bar, dot])[0]), key=len)
     assert np.ptp(small, axis=0).max() + 1 == pytest.approx(DOT, abs=1)
 
 
 def test_strokes_near_each_other_do_not_touch() -> None:
     gap = 8.0  # pixels of the canvas, where symbols have 100
-    apart = inked([[(0, 0), (0, 100)], [(gap, 0), (gap, 100)]])
-    assert len(connected(apart.mask)) == 2
-    crossing = inked([[(0, 0), (100, 100)], [(100, 0), (0, 100)]])
-    assert len(connected(crossing.mask)) == 1
+    apart, _, _ = inked([[(0, 0), (0, 100)], [(gap, 0), (gap, 100)]])
+    assert len(connected(apart)) == 2
+    crossing, _, _ = inked([[(0, 0), (100, 100)], [(100, 0), (0, 100)]])
+    assert len(connected(crossing)) == 1
 
 
 def test_a_large_canvas_costs_nothing() -> None:
-    small = inked(strokes_of("6/2"))
-    large = inked(moved(strokes_of("6/2"), 10, 0, 0))
-    assert small.mask.shape == pytest.approx(large.mask.shape, abs=1)
-    assert UNIT <= small.mask.shape[0] <= 2 * UNIT
-    far = inked([[(0, 0), (9, 9)], [(4096, 4096), (4090, 4090)]])
-    assert far.mask.size <= 1.2 * MOST_PIXELS
+    small, _, _ = inked(strokes_of("6/2"))
+    large, _, _ = inked(moved(strokes_of("6/2"), 10, 0, 0))
+    assert small.shape == pytest.approx(large.shape, abs=1)
+    assert UNIT <= small.shape[0] <= 2 * UNIT
+    far, _, _ = inked([[(0, 0), (9, 9)], [(4096, 4096), (4090, 4090)]])
+    assert far.size <= 1.2 * MOST_PIXELS
 
 
 @pytest.mark.parametrize("strokes", [[], [[]]])
@@ -121,7 +121,7 @@ def test_any_strokes_are_read_or_refused(strokes) -> None:
         return torch.zeros(len(ink), len(GRAMMAR.symbols))
 
     try:
-        symbols = seen_in(strokes, one_for_all).symbols
+        symbols = seen_in(strokes, one_for_all)
     except DataError as error:
         assert len(str(error)) > 20
     else:
@@ -131,5 +131,5 @@ def test_any_strokes_are_read_or_refused(strokes) -> None:
 def test_a_scribble_is_no_more_work_than_a_long_formula() -> None:
     chance = np.random.default_rng(0)
     strokes = [[(x, y) for x, y in line] for line in chance.uniform(0, 4096, (200, 100, 2)).tolist()]
-    assert inked(strokes).mask.size < 1.1 * MOST_PIXELS
-    assert len(seen_in(strokes, trained()).symbols.images) == 1
+    assert inked(strokes)[0].size < 1.1 * MOST_PIXELS
+    assert len(seen_in(strokes, trained()).images) == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from functools import cache
 from typing import Any
 
@@ -14,18 +12,14 @@ from PIL import Image
 
 from ngs.errors import NGSError
 from ngs.tasks.clevr import scene_sampling
-from ngs.tasks.clevr.official_scene import as_scene
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
 from ngs.tasks.pictures.camera import drawn_cameras, project
 from ngs.tasks.pictures.rendering.renderer import boxes, developed, instances, render
 from tests.tasks.clevr.official_files import published
-from tests.tasks.pictures.rendering.still_lifes import ONE_CAMERA, still_life, thing
+from tests.tasks.pictures.picture_folders import released
+from tests.tasks.pictures.rendering.still_lifes import ONE_CAMERA, seeded, still_life, thing
 
 SMALL: Any = {"height": 80, "width": 120}
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 @cache
@@ -78,17 +72,14 @@ def test_a_smaller_picture_shows_the_same(seed: int) -> None:
 
 def test_released_masks_are_met() -> None:
     """Theirs are sharp-edged: cubes lose up to three pixels at their corners."""
-    folder, count = published(), 12
-    scenes = json.loads(gzip.decompress((folder / "scenes_train.json.gz").read_bytes()))["scenes"][:count]
-    known = json.loads(gzip.decompress((folder / "objects_train.json.gz").read_bytes()))[:count]
-    cameras = torch.tensor([each["camera_location"] for each in known])
-    shown = instances([as_scene(scene) for scene in scenes], cameras)
+    scenes, known = zip(*released()[:12], strict=True)
+    shown = instances(scenes, torch.tensor([each["camera_location"] for each in known]))
     overlaps: dict[str, list[float]] = {shape: [] for shape in ATTRIBUTES["shape"]}
     for scene, picture in zip(scenes, shown, strict=True):
-        mask = torch.from_numpy(np.array(Image.open(folder / "masks" / scene["image_filename"])))
-        for k, each in enumerate(scene["objects"], 1):
+        mask = torch.from_numpy(np.array(Image.open(published() / "masks" / scene.name)))
+        for k, each in enumerate(scene.things, 1):
             both, either = ((mask == k) & (picture == k)).sum(), ((mask == k) | (picture == k)).sum()
-            overlaps[each["shape"]].append((both / either).item())
+            overlaps[each.shape].append((both / either).item())
     assert np.mean(overlaps["sphere"]) > 0.98
     assert np.mean(overlaps["cylinder"]) > 0.96
     assert np.mean(overlaps["cube"]) > 0.92
@@ -117,13 +108,10 @@ def test_every_colour_looks_like_itself(material: str) -> None:
     made = render(scenes, ONE_CAMERA.expand(8, 3), seeded(), **SMALL)
     pixels = [made.images[k][:, made.instances[k] == 1].float() for k in range(8)]
     hues = torch.stack([each.mean(1) / each.mean() for each in pixels])
-    assert hues[names.index("red")].argmax() == 0
-    assert hues[names.index("green")].argmax() == 1
-    assert hues[names.index("blue")].argmax() == 2
+    assert [hues[names.index(name)].argmax() for name in ("red", "green", "blue")] == [0, 1, 2]
     assert (hues[names.index("gray")] - 1).abs().max() < 0.1
-    apart = torch.cdist(
-        torch.stack([each.mean(1) for each in pixels]), torch.stack([each.mean(1) for each in pixels])
-    )
+    means = torch.stack([each.mean(1) for each in pixels])
+    apart = torch.cdist(means, means)
     assert (apart + 1e3 * torch.eye(8)).min() > 15
 
 
@@ -160,11 +148,8 @@ def test_pictures_have_the_colours_of_released_ones() -> None:
     wanted = sorted((folder / "images" / "real").glob("*.png"))[:4]
     if not wanted:
         pytest.skip(f"needs images/real, which is not in {folder}")
-    numbers = [int(path.stem[-6:]) for path in wanted]
-    listed = json.loads(gzip.decompress((folder / "scenes_train.json.gz").read_bytes()))["scenes"]
-    known = json.loads(gzip.decompress((folder / "objects_train.json.gz").read_bytes()))
-    scenes = [as_scene(listed[k]) for k in numbers]
-    made = render(scenes, torch.tensor([known[k]["camera_location"] for k in numbers]), seeded())
+    scenes, known = zip(*(released()[int(path.stem[-6:])] for path in wanted), strict=True)
+    made = render(scenes, torch.tensor([each["camera_location"] for each in known]), seeded())
     real = np.stack([np.array(Image.open(path).convert("RGB")) for path in wanted])
     apart = (torch.from_numpy(real).permute(0, 3, 1, 2).float() - made.images.float()).abs().mean(1)
     assert apart[made.instances == 0].mean() < 10, "grey levels on the ground"

@@ -1,13 +1,12 @@
 """The paper's table and figures of questions (Li et al. 2020, Sec. 4.2), and experiments beside them.
 
-settings.py     the settings that experiments share
-tables.py       methods, shares of the data, learning curves and learning rates
+tables.py       settings that experiments share; methods, shares of the data, curves and learning rates
 workloads.py    what a step costs as programs grow
 published.toml  what the paper has
 """
 
 from ngs.tasks.clevr.paper import tables
-from ngs.tasks.clevr.paper.settings import small
+from ngs.tasks.clevr.paper.tables import small
 from ngs.tasks.results.corrections import corrections
 
 EARLY = small(method="m-bs", steps=60, validate_every=60)

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ngs.tasks.clevr.paper.settings import ROWS, ours, paper, small
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.clevr.trainable import QUESTIONS
 from ngs.tasks.results.curves import curves_figure
-from ngs.tasks.results.experiment import FRACTIONS, WHOLE, Cell, Experiment, Means, Rows, grid
+from ngs.tasks.results.experiment import FRACTIONS, TEST_GROWTH, WHOLE, Cell, Experiment, Means, Rows, grid
 from ngs.tasks.results.outcome import Outcome
 from ngs.tasks.results.tables import Section, published, rows_of, share, titled_tables
+
+ROWS: Rows = {
+    "NS-RL": {"method": "reinforce", "grammar": "none"},
+    "NGS-RL": {"method": "reinforce"},
+    "NGS-1-BS": {"method": "1-bs"},
+    "NGS-m-BS": {"method": "m-bs", "walk_steps": 10},
+}
+"""The methods of the paper's table and curves of questions."""
+
+paper = partial(
+    TrainCLEVR,
+    network="paper",
+    steps=30_000,
+    batch_size=64,
+    learning_rate=1e-5,
+    schedule="constant",
+    copies=False,
+    moves=False,
+    grammar="free",
+    samples=1,
+    validate_every=1000,
+    test_curve=True,
+    test_growth=TEST_GROWTH,
+)
+"""The paper's grammar, network, batch, optimiser and iterations, and its plain back-search."""
+
+ours = partial(TrainCLEVR, network="paper", batch_size=256, steps=900, test_curve=True)
+"""Tidy grammar, copy score, large batches: docs/clevr.md."""
+
+
+def small(**changes: Any) -> TrainCLEVR:
+    """Embedded questions, a small network, and no more steps of m-bs than by default."""
+    few = {**changes, "walk_steps": TrainCLEVR.walk_steps}
+    return replace(TrainCLEVR(steps=100, validate_every=25, test_curve=True), **few)
+
 
 PAPER_ROWS = {row: ROWS[row] for row in ("NS-RL", "NGS-RL", "NGS-m-BS")}
 OUR_ROWS: Rows = {
@@ -83,16 +118,5 @@ def _experiment(name: str, title: str, rows: Rows, by: str) -> Experiment:
     )
 
 
-CURVES = _experiment(
-    "clevr-curves",
-    "CLEVR: learning curves",
-    ROWS,
-    "method",
-)
-
-LEARNING_RATES = _experiment(
-    "clevr-rates",
-    "CLEVR: learning rates",
-    RATES,
-    "learning rate",
-)
+CURVES = _experiment("clevr-curves", "CLEVR: learning curves", ROWS, "method")
+LEARNING_RATES = _experiment("clevr-rates", "CLEVR: learning rates", RATES, "learning rate")

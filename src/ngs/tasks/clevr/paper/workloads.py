@@ -11,9 +11,10 @@ import torch
 
 from ngs.errors import NGSError
 from ngs.networks.pointer import SIZES, PointerNetwork
-from ngs.tasks.clevr.batched_execution import SceneTables
+from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.language import LANGUAGES
 from ngs.tasks.clevr.packed import load
-from ngs.tasks.clevr.preparation import part_of
+from ngs.tasks.clevr.preparation import tables_of
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.costs.step_cost import StepCost
@@ -36,8 +37,8 @@ class ProgramLength(Workload):
         config = TrainCLEVR(network=self.network, batch_size=self.batch_size, learning_rate=STILL)
         data = load(config.data)
         numbers = (data.train.modules.lengths == value).nonzero().flatten()[: BATCHES * self.batch_size]
-        tables = SceneTables.of(data.scenes).to(device)
-        part = part_of(config, data.train.select(numbers), tables, device)
+        tables = tables_of(config, data, device)
+        part = Part.of(data.train.select(numbers), tables, LANGUAGES[config.grammar]())
         if len(part.examples) < self.batch_size:
             raise NGSError(
                 f"{len(part.examples)} of the {data.name} questions have programs of {value} modules, and a "

@@ -18,7 +18,7 @@ from ngs.tasks.clevr.question_sampling import questions
 from ngs.tasks.clevr.reading import QuestionReader, understand
 from ngs.tasks.clevr.scene_drawing import drawing
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
-from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
+from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.pictures.camera import fitted_camera
 from ngs.tasks.pictures.rendering.renderer import boxes, render
 from ngs.tasks.playground.messages import Message, Share, part
@@ -87,7 +87,7 @@ class PictureBox(Message):
     height: Share = part("As a share of the picture's height.", 0.2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AskedScene:
     """A scene, and what one may ask about it."""
 
@@ -102,22 +102,10 @@ class AskedScene:
         by_kind = {kind_of(each.program): each for each in reversed(shortest)}
         return sorted(by_kind.values(), key=shortest.index)[:SHOWN]
 
-    def misread(self, reader: QuestionReader) -> Example | None:
-        """The shortest whose answer a reader gets wrong: there, a correction has something to correct."""
-        for each in sorted(self.made_up, key=lambda each: len(each.program)):
-            program = reader.read(each.question).programs[0].program
-            if Executed.of(program, self.scene, reader.unique).answer != each.answer:
-                return each
-        return None
-
     def view(self, reader: QuestionReader | None) -> SceneView:
         """What the page shows to who asks this reader."""
         objects = [
-            SceneObject(
-                number=k,
-                **{name: getattr(thing, name) for name in ATTRIBUTES},
-                text=description(thing),
-            )
+            SceneObject(number=k, text=description(thing), **thing.attributes)
             for k, thing in enumerate(self.scene.things)
         ]
         return SceneView(
@@ -125,14 +113,14 @@ class AskedScene:
             objects=objects,
             examples=[each.question for each in self.examples],
             answers=[each.answer for each in self.examples],
-            misread=_misread(self.number, reader),
+            misread=None if reader is None else misread(self, reader),
             above=drawing(self.scene, {}),
         )
 
     def picture(self) -> tuple[bytes, list[PictureBox | None]]:
         """A PNG as a camera would take it, and where each object is in it; None where others hide it."""
         with _RENDERING:
-            return _rendered(self.number)
+            return _rendered(self)
 
 
 @cache
@@ -147,20 +135,24 @@ def asked_scenes() -> tuple[AskedScene, ...]:
 
 
 @lru_cache(maxsize=2 * SCENES)
-def _misread(number: int, reader: QuestionReader | None) -> Example | None:
-    return None if reader is None else asked_scenes()[number].misread(reader)
+def misread(asked: AskedScene, reader: QuestionReader) -> Example | None:
+    """The shortest whose answer a reader gets wrong: there, a correction has something to correct."""
+    for each in sorted(asked.made_up, key=lambda each: len(each.program)):
+        program = reader.read(each.question).programs[0].program
+        if Executed.of(program, asked.scene, reader.unique).answer != each.answer:
+            return each
+    return None
 
 
-@lru_cache(maxsize=SCENES)
-def _rendered(number: int) -> tuple[bytes, list[PictureBox | None]]:
+@cache
+def _rendered(asked: AskedScene) -> tuple[bytes, list[PictureBox | None]]:
     """From where the scene was looked at."""
-    scene = asked_scenes()[number].scene
-    camera = torch.tensor([fitted_camera(scene)])
-    rendering = render([scene], camera, torch.Generator().manual_seed(number))
-    edges, seen = boxes(rendering.instances, len(scene.things))
+    camera = torch.tensor([fitted_camera(asked.scene)])
+    rendering = render([asked.scene], camera, torch.Generator().manual_seed(asked.number))
+    edges, seen = (each[0, : len(asked.scene.things)] for each in boxes(rendering.instances))
     file = BytesIO()
     Image.fromarray(rendering.images[0].permute(1, 2, 0).contiguous().numpy()).save(file, "PNG")
-    shown = zip((edges[0] / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen[0].tolist(), strict=True)
+    shown = zip((edges / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen.tolist(), strict=True)
     return file.getvalue(), [
         None if pixels < LEAST_SEEN else PictureBox(left=x, top=y, width=right - x, height=bottom - y)
         for (x, y, right, bottom), pixels in shown

@@ -22,7 +22,7 @@ from ngs.tasks.clevr.scene_drawing import drawing
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.scores import ProgramScores, outcomes, same_meaning, scores_of
 from ngs.tasks.report.readings import Readings, in_turn
-from ngs.tasks.report.report import AnswersReport, Names
+from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import ONE_STEP, Fate, Searches
 
 
@@ -81,7 +81,7 @@ class CorrectedQuestion(Answered):
         return [read, Working("1-BS", "fixed", self.correction, changed, self.p_correction), *true]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class QuestionReadings(Readings):
     """What a network makes of some questions."""
 
@@ -141,8 +141,10 @@ class QuestionReadings(Readings):
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionSearches(Searches[QuestionReadings]):
+class QuestionSearches(Searches):
     """The wrongly answered questions after both searches."""
+
+    readings: QuestionReadings
 
     def corrected(self, k: int) -> CorrectedQuestion:
         number, fate, z = self.readings.wrong[k], self.fates[ONE_STEP][k], self.one.z[k]
@@ -196,15 +198,8 @@ class QuestionReport(AnswersReport):
     """Shows the scenes of questions from above, and programs with what each module gives."""
 
     folder: ClassVar[str] = "tasks/clevr/report"
-    examples: ClassVar[str] = "questions"
     sentence: ClassVar[str] = "program"
-    labels: ClassVar[Names] = {
-        "programs": "programs identical to the true ones",
-        "equivalent": "programs equivalent to them",
-    }
-    curves: ClassVar[Names] = {"answers": "answers", "programs": "programs", "equivalent": "equivalent"}
-    groups: ClassVar[Names] = {"by_kind": "kind of question", "by_length": "modules"}
     cards: ClassVar[str] = "questions"
     places: ClassVar[tuple[int, int]] = (12, 4)
     few: ClassVar[int] = 3
-    searches: ClassVar[type[Searches[Any]]] = QuestionSearches
+    searches: ClassVar[type[Searches]] = QuestionSearches

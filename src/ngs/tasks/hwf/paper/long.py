@@ -18,19 +18,18 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from ngs.errors import NGSError
 from ngs.learning.metrics import measure
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.reasoner import reasoner
 from ngs.tasks.hwf.composition import written
 from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
-from ngs.tasks.hwf.modular_arithmetic import modular_judge
+from ngs.tasks.hwf.integer_judge import integer_judge
 from ngs.tasks.hwf.packed import load
 from ngs.tasks.hwf.paper.settings import ours, small
 from ngs.tasks.hwf.preparation import load_network
 from ngs.tasks.hwf.settings import SHARES, TrainHWF
 from ngs.tasks.hwf.trainable import FORMULAS
-from ngs.tasks.results.experiment import Cell, Experiment, Means, Rows, seeds
+from ngs.tasks.results.experiment import Cell, Experiment, Rows, seeds
 from ngs.tasks.results.job import Job, Measurement, Measuring, Progress, Trained
 from ngs.tasks.results.outcome import Outcome, Place, Spread
 from ngs.tasks.results.tables import Section, in_percent, plain, rows_of, share
@@ -42,16 +41,9 @@ class LongTest(Measurement):
 
     run: Trained
     """of handwritten formulas"""
-    lengths: tuple[int, ...] = (7, 11, 15, 19, 23, 27, 31)
-    formulas: int = 500
+    lengths: tuple[int, ...]
+    formulas: int
     """of each length"""
-
-    def __post_init__(self) -> None:
-        if not self.lengths or self.formulas < 1:
-            raise NGSError(
-                f"{self.formulas} formulas of each of the lengths {self.lengths} were asked for; ask for at "
-                f"least one formula and one length"
-            )
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -81,7 +73,7 @@ class LongTest(Measurement):
     ) -> dict[str, Any]:
         formulas = written(data, data.test, {length: 1}, self.formulas, f"long test {length}")
         examples = data.examples(formulas).to(device)
-        score = measure(network, reasoner(GRAMMAR, Arithmetic, examples, judge=modular_judge)).total
+        score = measure(network, reasoner(GRAMMAR, Arithmetic, examples, judge=integer_judge)).total
         assert score.symbol is not None  # the formulas were written here: the labels are known
         return {**score.as_facts(SHARES), "predicted": score.symbol**length}
 
@@ -102,18 +94,9 @@ def cells(config: Callable[..., TrainHWF], number: int, formulas: int) -> list[C
     both = []
     for row, settings in ROWS.items():
         runs = seeds("hwf", config(**settings), number)
-        both.append(Cell(row, TRAINED, runs))
-        tests = (LongTest(run, LENGTHS, formulas) for run in runs)
-        both.append(Cell(row, READ, tuple(tests)))
+        tests = tuple(LongTest(run, LENGTHS, formulas) for run in runs)
+        both += [Cell(row, TRAINED, runs), Cell(row, READ, tests)]
     return both
-
-
-def full(means: Means) -> list[Cell]:
-    return cells(partial(ours, data=means.path(FORMULAS), steps=1000), means.seeds, formulas=1000)
-
-
-def quick(means: Means) -> list[Cell]:
-    return cells(small, means.seeds, formulas=50)
 
 
 def show(outcome: Outcome) -> Section:
@@ -154,8 +137,8 @@ EXPERIMENT = Experiment(
     "hwf-long",
     "Handwritten formulas: beyond length 7",
     (FORMULAS,),
-    full,
-    quick,
+    lambda means: cells(partial(ours, data=means.path(FORMULAS), steps=1000), means.seeds, formulas=1000),
+    lambda means: cells(small, means.seeds, formulas=50),
     show,
     in_paper=False,
 )

@@ -32,18 +32,13 @@ def cells(config: Callable[..., TrainHWF], columns: Rows, means: Means, cost: St
     return [*runs, Cell("milliseconds a step", COST, (replace(cost, device=means.device),))]
 
 
-def full(means: Means) -> list[Cell]:
-    columns = {
-        BEGINNING: {"steps": 1500, "validate_every": 100},
-        WHOLE: {"steps": 100_000, "validate_every": 2500},  # m = 5: a line of hwf-curves
-    }
-    cost = StepCost(WalkSteps(network="paper"), STEPS, ("m-bs",))
-    return cells(partial(paper, data=means.path(FORMULAS)), columns, means, cost)
-
-
-def quick(means: Means) -> list[Cell]:
-    cost = StepCost(WalkSteps(), STEPS, ("m-bs",), rounds=3, warm_up=1)
-    return cells(small, {BEGINNING: {"validate_every": 25}, WHOLE: {}}, means, cost)
+FULL: Rows = {
+    BEGINNING: {"steps": 1500, "validate_every": 100},
+    WHOLE: {"steps": 100_000, "validate_every": 2500},  # m = 5: a line of hwf-curves
+}
+QUICK: Rows = {BEGINNING: {"validate_every": 25}, WHOLE: {}}
+COSTS = StepCost(WalkSteps(network="paper"), STEPS, ("m-bs",))
+QUICK_COSTS = StepCost(WalkSteps(), STEPS, ("m-bs",), rounds=3, warm_up=1)
 
 
 def show(outcome: Outcome) -> Section:
@@ -90,7 +85,7 @@ EXPERIMENT = Experiment(
     "hwf-steps",
     "Handwritten formulas: steps of back-search",
     (FORMULAS,),
-    full,
-    quick,
+    lambda means: cells(partial(paper, data=means.path(FORMULAS)), FULL, means, COSTS),
+    lambda means: cells(small, QUICK, means, QUICK_COSTS),
     show,
 )

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 import torch
 
-from ngs.learning.loop import Settings
-from ngs.learning.methods import METHODS, MakeMethod, multi_step
 from ngs.networks.lenet import NETWORKS
-from ngs.search.back_search import ChainSettings
 from ngs.tasks.costs.step_cost import StepCost
 from ngs.tasks.costs.timed_steps import training_steps
 from ngs.tasks.costs.workloads import BATCHES, STILL, Work, Workload
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.preparation import reasoner_of
+from ngs.tasks.hwf.settings import TrainHWF
 
 LEARNING = ("supervised", "m-bs", "posterior")
 WALKING = ("supervised", "m-bs")
@@ -27,27 +25,19 @@ WALKING = ("supervised", "m-bs")
 class OnFormulas(Workload):
     """Training steps on formulas that all have one length."""
 
-    grows: ClassVar[str]
-    """the setting whose value is the size; the others are fields"""
-
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        given = {**vars(self), self.grows: value}
-        batch_size = given["batch_size"]
-        data = embedded(train=BATCHES * batch_size, test=1, lengths={given["length"]: 1})
+        given = self.settings(value)
+        length = given.pop("length")
+        config = TrainHWF(learning_rate=STILL, **given)
+        data = embedded(train=BATCHES * config.batch_size, test=1, lengths={length: 1})
         reasoner = reasoner_of(data.examples(data.train).to(device))
-        make = partial(NETWORKS[given["network"]], len(GRAMMAR.symbols))
-        settings = Settings(batch_size, learning_rate=STILL)
-        makers = {name: self.method(name, value) for name in methods}
-        return value, training_steps(makers, reasoner, make, settings, steps)
-
-    def method(self, name: str, value: int) -> MakeMethod:
-        return METHODS[name]
+        makers = {method: replace(config, method=method).make_method() for method in methods}
+        make = partial(NETWORKS[config.network], len(GRAMMAR.symbols))
+        return value, training_steps(makers, reasoner, make, config.settings, steps)
 
 
 @dataclass(frozen=True)
 class FormulaLength(OnFormulas):
-    """Longer formulas."""
-
     unit: ClassVar[str] = "symbols of a formula"
     grows: ClassVar[str] = "length"
 
@@ -57,8 +47,6 @@ class FormulaLength(OnFormulas):
 
 @dataclass(frozen=True)
 class BatchSize(OnFormulas):
-    """More formulas."""
-
     unit: ClassVar[str] = "formulas in a step"
     grows: ClassVar[str] = "batch_size"
 
@@ -68,8 +56,6 @@ class BatchSize(OnFormulas):
 
 @dataclass(frozen=True)
 class WalkSteps(OnFormulas):
-    """More steps of back-search, by m-BS."""
-
     unit: ClassVar[str] = "steps of back-search"
     grows: ClassVar[str] = "walk_steps"
     known_methods: ClassVar[Sequence[str]] = ("m-bs",)
@@ -77,9 +63,6 @@ class WalkSteps(OnFormulas):
     batch_size: int = 64
     length: int = 7
     network: str = "small"
-
-    def method(self, name: str, value: int) -> MakeMethod:
-        return multi_step(ChainSettings(steps=value))
 
 
 FULL = {

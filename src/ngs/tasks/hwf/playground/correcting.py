@@ -8,24 +8,24 @@ from math import exp
 from typing import Literal
 
 from ngs.errors import NGSError
-from ngs.explanations.text import reasoning_nodes, shown_expected, shown_ratio
-from ngs.grammar.tree import Leaf, Sentence, Tree, sentence_of
+from ngs.explanations.text import shown_expected, shown_ratio
+from ngs.grammar.tree import Sentence, Tree, sentence_of
 from ngs.parsing.sentence import parse
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.correction import Action, Correction, Edit, Event, Path, reasoning_parts
+from ngs.search.correction import Action, Correction, Edit, Event, Path
 from ngs.search.one_step import one_step
 from ngs.search.support import posterior
-from ngs.tasks.hwf.dataset import GRAMMAR
-from ngs.tasks.hwf.formula_reading import Seen, likeliest, ranked, value_of
+from ngs.tasks.hwf.dataset import GRAMMAR, value_of
+from ngs.tasks.hwf.formula_reading import Seen, likeliest, ranked
 from ngs.tasks.hwf.playground.reading import (
     SHOWN,
     Alternative,
     Node,
     Reading,
-    no_formula,
     node_of,
     plain_value,
     reading_of,
+    symbol_of,
 )
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
@@ -47,9 +47,7 @@ class Waiting(Message):
 
     path: list[int] = part("The node of the tree.", [0, 2])
     position: int = part("Of its symbol in the formula, from 0.", 2)
-    expected: str | None = part(
-        "The value that makes the answer right: `12`, `-2 or 2`, `any`; null of an operator.", "12"
-    )
+    expected: str | None = part("What makes the answer right: `-2 or 2`, `any`; null of an operator.", "12")
     priority: float = part("(1 - p) / p of a part of the formula, p(new) / p(old) of a change.", 0.3)
     symbol: str | None = part("The symbol to put there; null of a part that is yet to be looked into.", "9")
 
@@ -58,9 +56,9 @@ class Step(Waiting):
     """Something that happened to the queue of back-search (Li et al. 2020, Algorithm 1)."""
 
     kind: Kind = part(
-        "`push`: a part of the formula, or a change of one symbol, enters the queue. `pop`: the "
-        "best entry, a part, is looked into. `try`: the best entry, a change, is tried. `discard`: no symbol "
-        "has the value that is expected. `accept`, `reject`: whether the changed formula gives the answer."
+        "`push`: a part of the formula, or a change of one symbol, enters the queue. `pop`, `try`: the best "
+        "entry, a part or a change, is looked into or tried. `discard`: no symbol has the value that is "
+        "expected. `accept`, `reject`: whether the changed formula gives the answer."
     )
     text: str = part("What happened, in a sentence.", "Try 9 in place of 4: 3×9 instead of 3×4.")
     queue: list[Waiting] = part(f"After the step, the best {WAITING_SHOWN}, best first.")
@@ -77,9 +75,7 @@ class RightFormula(Alternative):
 class RightFormulas(Message):
     """The formulas that give an answer."""
 
-    posterior: list[RightFormula] = part(
-        "The likeliest formulas that give the answer, best first; the corrected one among them."
-    )
+    posterior: list[RightFormula] = part("The likeliest ones, best first; the corrected one among them.")
     evidence: float | None = part("p(y | x), summed over all formulas; null where that was not done.", 0.4)
     exact: bool = part("Whether the sum was made, which is exact.")
     message: str | None = part("Why there is no posterior.")
@@ -93,7 +89,7 @@ class Corrected(RightFormulas):
     right: bool = part("Whether the reading gives it already.")
     steps: list[Step] = part("Of one-step back-search; none where the reading is right.")
     corrected: str | None = part(
-        "The formula with one symbol changed, or none where it is right; null where none helps.", "3*4"
+        "The formula, with at most one symbol changed; null where none helps.", "3*4"
     )
     position: int | None = part("Of the changed symbol, from 0.", 1)
     corrected_tree: Node | None = part("Of the corrected formula.")
@@ -101,9 +97,8 @@ class Corrected(RightFormulas):
 
 def correct(seen: Seen, target: Fraction) -> Corrected:
     """The reading, its correction towards the answer, and the posterior."""
-    message = no_formula(seen)
-    if message:
-        raise NGSError(f"there is no formula to correct: {message}")
+    if seen.no_formula:
+        raise NGSError(f"there is no formula to correct: {seen.no_formula}")
     first = likeliest(seen.log_probs, 1)[0]
     correction = one_step(GRAMMAR, Arithmetic, seen.log_probs, target, first.sentence)
     found = correction.sentence
@@ -149,7 +144,7 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
 
 def steps_of(correction: Correction) -> Iterator[Step]:
     """The events of the queue in order, each with a sentence about it and the queue after it."""
-    places = _places(correction.tree)
+    places = dict(_places(correction.tree))
     queue: dict[tuple[Path, Edit | None], Waiting] = {}
     for event in correction.trace:
         (tree, path, position), edit = places[event.path], event.edit
@@ -173,19 +168,13 @@ def steps_of(correction: Correction) -> Iterator[Step]:
         )
 
 
-def _places(tree: Tree) -> Mapping[Path, tuple[Tree, Path, int]]:
-    """By path: the node, the path of the one that shows it, since an operator is shown by its operation, and
-    the position of its symbol."""
-    places: dict[Path, tuple[Tree, Path, int]] = {}
-    for path, each in reasoning_nodes(tree):
-        if isinstance(each, Leaf):
-            places.setdefault(path, (each, path, each.position))
-            continue
-        for below in reasoning_parts(each, path):
-            if not below.is_argument and isinstance(below.tree, Leaf):
-                places[path] = each, path, below.tree.position
-                places[below.path] = below.tree, path, below.tree.position
-    return places
+def _places(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, tuple[Tree, Path, int]]]:
+    """Each path with its node, the path of the step that shows it, and the position of its symbol."""
+    symbol, below, arguments = symbol_of(tree, path)
+    yield path, (tree, path, symbol.position)
+    yield below, (symbol, path, symbol.position)
+    for each in arguments:
+        yield from _places(each.tree, each.path)
 
 
 def _order(entry: Waiting) -> tuple[float, bool, int, int]:
@@ -195,7 +184,6 @@ def _order(entry: Waiting) -> tuple[float, bool, int, int]:
 
 
 def _about(event: Event, tree: Tree, correction: Correction) -> str:
-    """What happened, in a sentence."""
     if event.edit is not None:
         return _about_change(event, tree, event.edit, correction)
     part, wanted = written(sentence_of(tree)), shown_expected(event.expected)

@@ -57,17 +57,14 @@ class Drawing(Message):
 
     # The first fault is enough: a body of nothing but faults would be gone through while everyone waits.
     strokes: Annotated[list[Annotated[list[Point], Field(min_length=1), FailFast()]], FailFast()] = part(
-        f"Where the pen went, stroke by stroke: [x, y] in pixels of the canvas, y downwards; at "
-        f"most {MOST_POINTS:,} points in all.",
+        f"Strokes of the pen: [x, y] in pixels, y downwards; at most {MOST_POINTS:,} points in all.",
         EXAMPLE,
         max_length=MOST_STROKES,
     )
     width: Side = part("Of the canvas, in pixels.", 600)
     height: Side = part("Of the canvas, in pixels.", 200)
     network: Literal["trained", "weak", "mine"] = part(
-        "Who reads: the trained network, a weakened copy of it, or the visitor's own (the trained one before "
-        "anything was learned).",
-        default="trained",
+        "Who reads: the trained network, a weakened copy of it, or the visitor's own.", default="trained"
     )
 
     @field_validator("strokes")
@@ -83,7 +80,7 @@ class AnsweredDrawing(Drawing):
     """A drawing with its true answer."""
 
     answer: Annotated[str, Field(min_length=1, max_length=LONGEST_ANSWER)] = part(
-        "What the formula comes to: a whole number, a decimal or a fraction.", "8", "-3", "0.75", "7/3"
+        "A whole number, a decimal or a fraction.", "8", "-3", "0.75", "7/3"
     )
 
 
@@ -101,11 +98,7 @@ class Learned(Message):
     probabilities: list[tuple[float, float]] = part(
         "p(answer | drawing) before and after each step.", [(0.1, 0.4), (0.4, 0.8)]
     )
-    losses: list[float] = part(
-        "-log p(answer | drawing) in each step, the mean over slightly changed views of this "
-        "drawing and some earlier ones.",
-        [2.3, 0.9],
-    )
+    losses: list[float] = part("-log p(answer | drawing), the mean over what a step sees.", [2.3, 0.9])
     found: bool = part("Whether a formula of this length gives the answer; otherwise nothing was learned.")
     score: Score = part("After learning.")
 

@@ -27,10 +27,9 @@ from ngs.networks.augmentation import Handwriting
 from ngs.parsing.independent import independent
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
-from ngs.tasks.hwf.dataset import GRAMMAR, as_ink
-from ngs.tasks.hwf.formula_reading import Seen, likeliest, value_of
+from ngs.tasks.hwf.dataset import GRAMMAR, as_ink, value_of
+from ngs.tasks.hwf.formula_reading import Seen, likeliest
 from ngs.tasks.hwf.handwriting import chances, write, writer
-from ngs.tasks.hwf.playground.reading import no_formula
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 
@@ -104,14 +103,14 @@ class Taken:
 
 def drawn_of(seen: Seen, answer: Fraction) -> Drawn:
     """What is to be learned from; an error where nothing can be."""
-    count, message = len(seen.log_probs), no_formula(seen)
-    if message:
-        raise NGSError(f"there is no formula to learn from: {message}")
+    count = len(seen.log_probs)
+    if seen.no_formula:
+        raise NGSError(f"there is no formula to learn from: {seen.no_formula}")
     if count > LONGEST_TABLED:
         raise NGSError(
             f"{count} symbols are too many to learn from here; draw a formula of at most {LONGEST_TABLED}"
         )
-    return Drawn(seen.symbols.images, answer, likeliest(seen.log_probs, 1)[0].value == answer)
+    return Drawn(seen.images, answer, likeliest(seen.log_probs, 1)[0].value == answer)
 
 
 def own_copy(network: nn.Module) -> nn.Module:

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from fractions import Fraction
 from io import BytesIO
+from typing import Any
 
 from PIL import Image
 
@@ -14,10 +15,9 @@ from ngs.parsing.sentence import parse, recognises
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
-from ngs.search.correction import Path, reasoning_parts
+from ngs.search.correction import Part, Path, reasoning_parts
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import Seen, likeliest
-from ngs.tasks.hwf.pictures import MOST_SYMBOLS
 from ngs.tasks.playground.messages import Message, part
 
 SHOWN = 5
@@ -44,14 +44,12 @@ class SeenSymbol(Message):
     """One symbol of a drawing."""
 
     box: Rectangle = part("Where it is on the canvas.")
-    picture: str = part(
-        "As the network sees it: a PNG of 45 x 45 pixels as a data URL.", "data:image/png;base64,iVBORw0KGgo="
-    )
+    picture: str = part("As the network sees it: a PNG as a data URL.", "data:image/png;base64,iVBORw0KGgo=")
     likeliest: list[Choice] = part("The five likeliest symbols, best first.")
 
 
 class Node(Message):
-    """A step of reasoning, or a digit. Each stands at a position of its own, by which it can be named."""
+    """A step of reasoning, or a digit, each at a position of its own."""
 
     path: list[int] = part("The way from the root: the number of the child at each step.", [0, 2])
     label: str = part("The operator, or the digit.", "*")
@@ -75,72 +73,56 @@ class Reading(Message):
     symbols: list[SeenSymbol] = part("From left to right.")
     by_symbol: str = part("The likeliest symbols, each by itself.", "3*4")
     by_symbol_is_formula: bool = part("Whether the grammar allows `by_symbol`.")
-    formula: str | None = part("The likeliest formula; null where there is none.")
-    probability: float | None = part("Of the formula, among all with as many symbols.")
-    value: str | None = part(
-        "What it comes to: `12`, `7/3`, `undefined`; null where there is no formula.", "12", "7/3"
-    )
-    decimal: float | None = part("The value as a decimal, where there is one.", 12.0)
-    tree: Node | None = part("How the value comes about; null where there is no formula.")
+    formula: str | None = part("The likeliest formula; null where there is none.", default=None)
+    probability: float | None = part("Of the formula, among all with as many symbols.", default=None)
+    value: str | None = part("Its value: `12`, `7/3`, `undefined`; or null.", "12", "7/3", default=None)
+    decimal: float | None = part("The value as a decimal, where there is one.", 12.0, default=None)
+    tree: Node | None = part("How the value comes about; null where there is no formula.", default=None)
     alternatives: list[Alternative] = part("The five likeliest formulas, best first.")
     message: str | None = part("Why there is no formula; null where there is one.")
 
 
-def no_formula(seen: Seen) -> str | None:
-    """Why the symbols are no formula, if they are not."""
-    count = len(seen.log_probs)
-    if count > MOST_SYMBOLS:
-        return f"{count} symbols are there, and a formula may have at most {MOST_SYMBOLS}"
-    if not seen.is_long_as_a_formula:
-        return (
-            f"{count} symbols are there, and a formula has an odd number: "
-            f"digits with an operator between each two"
-        )
-    return None
-
-
 def reading_of(seen: Seen) -> Reading:
     """The likeliest formula of what is seen, or why there is none."""
-    message = no_formula(seen)
-    formulas = [] if message else likeliest(seen.log_probs, SHOWN)
-    first = formulas[0] if formulas else None
-    value = first.value if first else None
+    formulas = [] if seen.no_formula else likeliest(seen.log_probs, SHOWN)
+    alternatives = [
+        Alternative(formula="".join(z), value=plain_value(value), probability=p) for z, value, p in formulas
+    ]
+    found: dict[str, Any] = {}
+    if formulas:
+        decimal, tree = formulas[0].as_facts()["decimal"], parse(GRAMMAR, formulas[0].sentence)
+        found = {**dict(alternatives[0]), "decimal": decimal, "tree": node_of(tree)}
     return Reading(
         symbols=list(_symbols(seen)),
         by_symbol="".join(seen.symbol_by_symbol),
-        by_symbol_is_formula=not message and recognises(GRAMMAR, seen.symbol_by_symbol),
-        formula="".join(first.sentence) if first else None,
-        probability=first.probability if first else None,
-        value=plain_value(value) if first else None,
-        decimal=float(value) if isinstance(value, Fraction) else None,
-        tree=node_of(parse(GRAMMAR, first.sentence)) if first else None,
-        alternatives=[
-            Alternative(
-                formula="".join(each.sentence),
-                value=plain_value(each.value),
-                probability=each.probability,
-            )
-            for each in formulas
-        ],
-        message=message,
+        by_symbol_is_formula=not seen.no_formula and recognises(GRAMMAR, seen.symbol_by_symbol),
+        alternatives=alternatives,
+        message=seen.no_formula,
+        **found,
     )
 
 
 def node_of(tree: Tree, path: Path = ()) -> Node:
     """A reasoning tree with the value of each node."""
-    text, value = "".join(sentence_of(tree)), plain_value(evaluate(tree, Arithmetic))
-    parts = [] if isinstance(tree, Leaf) else list(reasoning_parts(tree, path))
-    symbols = [tree, *(each.tree for each in parts if not each.is_argument)]
-    (symbol,) = (each for each in symbols if isinstance(each, Leaf))
-    children = [node_of(each.tree, each.path) for each in parts if each.is_argument]
+    symbol, _, arguments = symbol_of(tree, path)
     return Node(
         path=list(path),
         label=symbol.symbol,
-        text=text,
-        value=value,
+        text="".join(sentence_of(tree)),
+        value=plain_value(evaluate(tree, Arithmetic)),
         position=symbol.position,
-        children=children,
+        children=[node_of(each.tree, each.path) for each in arguments],
     )
+
+
+def symbol_of(tree: Tree, path: Path) -> tuple[Leaf, Path, list[Part]]:
+    """The symbol that a step of reasoning is shown by, its path, and what it works on."""
+    if isinstance(tree, Leaf):
+        return tree, path, []
+    parts = list(reasoning_parts(tree, path))
+    (operator,) = (each for each in parts if not each.is_argument)
+    assert isinstance(operator.tree, Leaf)
+    return operator.tree, operator.path, [each for each in parts if each.is_argument]
 
 
 def plain_value(value: Value) -> str:
@@ -150,7 +132,7 @@ def plain_value(value: Value) -> str:
 
 def _symbols(seen: Seen) -> Iterator[SeenSymbol]:
     ranked = seen.log_probs.exp().topk(SHOWN)
-    rows = zip(seen.symbols.boxes, seen.symbols.images, ranked.indices, ranked.values, strict=True)
+    rows = zip(seen.boxes, seen.images, ranked.indices, ranked.values, strict=True)
     for (left, top, right, bottom), image, columns, probs in rows:
         file = BytesIO()
         Image.fromarray(image.numpy()).save(file, "PNG")

@@ -8,7 +8,6 @@ by a thin pen, in one size whatever the canvas, and cropped to the ink, so that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from PIL import Image, ImageDraw
 from ngs.errors import DataError
 from ngs.tasks.hwf.formula_reading import Seen
 from ngs.tasks.hwf.handwriting import neat
-from ngs.tasks.hwf.segmentation import LEAST_SIZE, Box, Mask, Network, Points, page_of, read_page
+from ngs.tasks.hwf.segmentation import LEAST_SIZE, Mask, Network, Points, page_of, read_page
 
 Stroke = Sequence[Sequence[float]]
 """Where the pen went between touching the canvas and leaving it: x and y in its pixels, y downwards."""
@@ -55,28 +54,14 @@ def written(formula: Sequence[str], width: float, height: float) -> list[list[li
     return strokes
 
 
-@dataclass(frozen=True, eq=False)
-class Inked:
-    """The ink of some strokes, and where it is on the canvas."""
-
-    mask: Mask
-    scale: float
-    """pixels of the mask for each of the canvas"""
-    corner: tuple[int, int]
-    """where the mask begins on the canvas: x and y in its pixels"""
-
-
 def seen_in(strokes: Sequence[Stroke], network: Network) -> Seen:
     """The likeliest symbols of a drawing, and their scores; the boxes are in pixels of the canvas."""
-    drawing = inked(strokes)
-    symbols, log_probs = read_page(page_of(drawing.mask, drawing.scale), network)
-    x, y = drawing.corner
-    boxes = (Box(x + left, y + top, x + right, y + bottom) for left, top, right, bottom in symbols.boxes)
-    return Seen(replace(symbols, boxes=tuple(boxes)), log_probs)
+    return read_page(page_of(*inked(strokes)), network)
 
 
-def inked(strokes: Sequence[Stroke]) -> Inked:
-    """The strokes drawn anew, so large that a symbol has UNIT pixels."""
+def inked(strokes: Sequence[Stroke]) -> tuple[Mask, float, tuple[int, int]]:
+    """The strokes drawn anew, so large that a symbol has UNIT pixels; how many these are for each of the
+    canvas, and where they begin there: x and y."""
     lines = [np.array(stroke, dtype=np.float64) for stroke in strokes if len(stroke)]
     if not lines:
         raise DataError("nothing is drawn yet; write a formula of digits and + - × ÷")
@@ -96,7 +81,7 @@ def inked(strokes: Sequence[Stroke]) -> Inked:
     for line, size in zip(lines, sizes, strict=True):
         _draw(pen, (line - low) * scale + DOT, size * scale)
     left, top = np.rint(low - DOT / scale).astype(int).tolist()
-    return Inked(np.asarray(image) > 0, scale, (left, top))
+    return np.asarray(image) > 0, scale, (left, top)
 
 
 def _draw(pen: ImageDraw.ImageDraw, line: Points, size: float) -> None:

@@ -19,19 +19,17 @@ class NetworkStatus(Message):
 
     ready: bool = part("Whether it can be read with.", True)
     accuracy: float | None = part(
-        "The share of formulas it gives the right answer for, where that was measured.", 0.98
+        "The share of formulas it answers rightly, where it was measured.", 0.98, default=None
     )
     symbols: float | None = part(
-        "The share of made-up handwritten symbols it reads rightly; null while it is not ready.", 1.0
+        "The share of made-up symbols it reads rightly; null while not ready.", 1.0, default=None
     )
 
 
 class Readers(Message):
     """Who can read."""
 
-    networks: dict[str, NetworkStatus] = part(
-        "By name: `trained`, and `weak`, the same with noise on its weights."
-    )
+    networks: dict[str, NetworkStatus] = part("`trained`, and `weak`, the same with noise on its weights.")
     training: Progress | None = part("The first training, while it is going on.")
     failure: str | None = part("Why the last training left no network.", None)
 
@@ -42,6 +40,11 @@ class Started(Message):
     started: bool = part("Always true; otherwise the request is refused.", True)
 
 
+def _status(shared: Shared | None) -> NetworkStatus:
+    known = {} if shared is None else {"accuracy": shared.accuracy, "symbols": shared.symbols}
+    return NetworkStatus(ready=bool(known), **known)
+
+
 class DrawingView(View):
     """Read, correct and learn drawings; train a first network where there is none."""
 
@@ -49,9 +52,9 @@ class DrawingView(View):
     otherwise = "the page offers to train one"
 
     def __init__(self, task: Trainable, server: Server) -> None:
-        super().__init__(server)
+        super().__init__(task, server)
         self.networks = Networks()
-        self.training = FirstTraining(task, self)
+        self.training = FirstTraining(self)
 
     @property
     def ready(self) -> bool:
@@ -66,7 +69,7 @@ class DrawingView(View):
         @router.get("/networks", summary="Who can read drawings, and how far a training is")
         def readers() -> Readers:
             return Readers(
-                networks={name: _network(shared) for name, shared in self.networks.items()},
+                networks={name: _status(shared) for name, shared in self.networks.items()},
                 training=self.training.progress(),
                 failure=self.training.failure,
             )
@@ -88,8 +91,3 @@ class DrawingView(View):
 
     def stop(self) -> None:
         self.training.stop()
-
-
-def _network(shared: Shared | None) -> NetworkStatus:
-    accuracy, symbols = (shared.accuracy, shared.symbols) if shared else (None, None)
-    return NetworkStatus(ready=shared is not None, accuracy=accuracy, symbols=symbols)

@@ -8,41 +8,30 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from markupsafe import Markup
-from PIL import Image
 from torch import Tensor
 
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import shown as text_of
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
-from ngs.learning.examples import Pool
 from ngs.learning.metrics import Scores, scores_of
 from ngs.parsing.independent import Independent
-from ngs.parsing.sentence import parse
 from ngs.parsing.sentences import Sentences
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.operation import Value
-from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import Corrections
-from ngs.search.correction import Correction
-from ngs.search.one_step import one_step
 from ngs.search.support import posterior
 from ngs.tasks.hwf.dataset import GRAMMAR, PRETRAIN_STEPS
 from ngs.tasks.hwf.settings import SHARES
 from ngs.tasks.report.readings import Readings
-from ngs.tasks.report.report import AnswersReport, Names
+from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import MORE_STEPS, Corrected, Fate, Searches
-from ngs.tasks.report.sections import Section, address_of, confusion_table, sign
+from ngs.tasks.report.sections import Section, confusion_table, sign
 
 ALTERNATIVES = 3
 """Formulas of the posterior that are shown."""
 POSTERIOR = "posterior"
-GRAYS = 16
-"""Shades of handwriting: half a byte each, and no eye sees the difference."""
-IMAGE = Markup('<img class="handwriting" alt="" src="{}">')
 DRAWN = 5
 """Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
 MOST = 5
@@ -72,23 +61,6 @@ class FormulaReadings(Readings):
     def name(self, number: int) -> str:
         return self.names[number] if self.names else ""
 
-    def picture(self, number: int) -> str:
-        """The images of the symbols side by side."""
-        assert isinstance(self.examples.inputs, Pool), "a formula's symbols are seen one by one"
-        rows = self.examples.inputs.where[number]
-        images = self.examples.inputs.inputs[rows[rows != PAD]]
-        strip = Image.fromarray(np.hstack(list(images.numpy()))).quantize(GRAYS)
-        return IMAGE.format(address_of(strip, "png", optimize=True, bits=4))
-
-    def value(self, number: int, read: Sentence) -> Value:
-        return evaluate(parse(GRAMMAR, read), Arithmetic)
-
-    def one_step(self, number: int) -> Correction:
-        """1-BS with its trace."""
-        log_probs = self.distribution(torch.tensor([number])).log_probs[0, : self.examples.lengths[number]]
-        read = self.sentence(self.reading.symbols[number])
-        return one_step(GRAMMAR, Arithmetic, log_probs, self.examples.answers[number], read)
-
 
 @dataclass(frozen=True)
 class CorrectedFormula(Corrected):
@@ -113,7 +85,7 @@ class CorrectedFormula(Corrected):
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaSearches(Searches[FormulaReadings]):
+class FormulaSearches(Searches):
     """The misread formulas after both searches, and by the posterior."""
 
     kinds: ClassVar[Sequence[str]] = ("digit", "operator", MORE_STEPS, "none", "spurious")
@@ -170,13 +142,13 @@ class FormulaSearches(Searches[FormulaReadings]):
             **vars(super().corrected(k)),
             alternatives=tuple((self.likeliest[k, rank], p) for rank, p in enumerate(shares) if p > 0),
             p_written=float(self.p_written[k]),
-            drawing=lambda: Markup(as_svg(self.readings.one_step(self.readings.wrong[k]))),
+            drawing=lambda: Markup(as_svg(self.readings.correction(self.readings.wrong[k]))),
         )
 
     def example(self, k: int) -> tuple[dict[str, Any], str]:
         """The same with that by m-BS, for JSON, and how 1-BS goes as a drawing (SVG)."""
         number = self.readings.wrong[k]
-        misread, correction = self.readings.shown(number), self.readings.one_step(number)
+        misread, correction = self.readings.shown(number), self.readings.correction(number)
         states = ["".join(self.readings.sentence(z)) for z in self.states[:, k]]
         facts = {
             "formula": self.readings.chosen[number],
@@ -195,14 +167,11 @@ class FormulaReport(AnswersReport):
     """Adds images, which symbols are confused, the posterior, and one correction step by step."""
 
     folder: ClassVar[str] = "tasks/hwf/report"
-    examples: ClassVar[str] = "formulas"
     sentence: ClassVar[str] = "formula"
     true: ClassVar[str] = "written"
-    labels: ClassVar[Names] = {"formula": "whole formulas right", "symbol": "symbols right"}
-    curves: ClassVar[Names] = {"calculation": "answers", "formula": "formulas", "symbol": "symbols"}
     examined: ClassVar[int | None] = None
     pretrain_steps: ClassVar[int] = PRETRAIN_STEPS
-    searches: ClassVar[type[Searches[Any]]] = FormulaSearches
+    searches: ClassVar[type[Searches]] = FormulaSearches
 
     @property
     def planned(self) -> str:

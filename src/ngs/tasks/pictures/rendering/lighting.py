@@ -6,14 +6,26 @@ that are kept aside for testing, with lamps that are moved for each image as the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS
-from ngs.tasks.pictures.rendering.solids import TINY, Solids, between_walls, constant, in_frame_of, length
+from ngs.tasks.pictures.rendering.solids import (
+    TINY,
+    WALLS,
+    Rays,
+    Solids,
+    by_shape,
+    constant,
+    crossings,
+    length,
+    near_rays,
+    unit,
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +53,14 @@ LAMP_RADIUS = 0.35
 class Light(NamedTuple):
     """What a lamp does at points."""
 
+    color: Tensor
+    """float [3, 1]: its `strength`"""
     toward: Tensor
     """float [3, m]: unit vectors to the lamp"""
     strengths: Tensor
-    """float [m]: of what falls on a surface that faces the lamp, times the lamp's `strength`"""
+    """float [m]: of what falls on a surface that faces the lamp: cosine at the lamp / squared distance"""
+    seen: Tensor
+    """float [m]: the share of the lamp that no solid hides"""
 
 
 def drawn_lamps(number: int, generator: torch.Generator, device: torch.device) -> Tensor:
@@ -54,89 +70,51 @@ def drawn_lamps(number: int, generator: torch.Generator, device: torch.device) -
     return places + LAMP_JITTER * shifts.permute(1, 2, 0).to(device)
 
 
-def light(lamp: Lamp, places: Tensor, points: Tensor) -> Light:
-    """That of a lamp at `places` [3, m]: cosine at the lamp / squared distance."""
-    toward = places - points
-    squares = toward.square().sum(0)
-    toward = toward / squares.sqrt()
-    along = constant(lamp.aim, points.device) @ toward
-    return Light(toward, -along.clamp(max=0) / squares)
+def lights(
+    solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor, standing_on: Tensor | int
+) -> Iterator[Light]:
+    """What each of the lamps [lamp, 3, scene] does at points [3, m]; see `seen_share`."""
+    for lamp, places in zip(LAMPS, lamps, strict=True):
+        rays = Rays(scenes, points, places[:, scenes] - points)
+        squares = rays.directions.square().sum(0)
+        toward = rays.directions / squares.sqrt()
+        along = constant(lamp.aim, points.device) @ toward
+        color = constant(lamp.strength, points.device)[:, None]
+        yield Light(color, toward, -along.clamp(max=0) / squares, seen_share(solids, rays, standing_on))
 
 
-def seen_share(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor, standing_on: Tensor) -> Tensor:
-    """float [m]: the share of a lamp at `lamps` [3, m] that no solid hides from points [3, m].
+def seen_share(solids: Solids, to_lamp: Rays, standing_on: Tensor | int) -> Tensor:
+    """float [m]: the share of a lamp, at the depth of one on each ray, that no solid hides.
 
-    A solid as seen from the point covers the share of the lamp's disc that a straight edge does which is as
-    far from the disc's centre as the solid's outline is. A point's own solid, `standing_on` (-1 for none),
-    hides nothing: what faces away from the lamp is dark anyway.
+    A solid covers the share of the lamp's disc that a straight edge does which is as far from the disc's
+    centre as the solid's outline is. The solid that a ray is `standing_on` (NOTHING for none) hides nothing:
+    what faces away from the lamp is dark anyway.
     """
-    to_lamp = lamps - points
-    distances = length(to_lamp)
-    directions = to_lamp / distances
-    numbers = scenes * MOST_OBJECTS + torch.arange(MOST_OBJECTS, device=points.device)[:, None]
-    ahead = solids.centers[:, numbers] - points[:, None]
-    along = (ahead * directions[:, None]).sum(0)
-    apart = ahead.square().sum(0) - along.square()
-    reach = solids.reaches[numbers]
-    widths = along * (LAMP_RADIUS / distances)
-    near = (apart < (reach + widths).square()) & (along > 0) & (reach > 0) & (numbers != standing_on)
-    slots, chosen = near.nonzero().unbind(1)
-    covered = _covered(
-        solids, numbers[slots, chosen], points[:, chosen], directions[:, chosen], widths[slots, chosen]
-    )
-    shares = torch.ones_like(distances)
-    return shares.scatter_reduce_(0, chosen, 1 - covered, "prod")
+    chosen, numbers, widths = near_rays(solids, to_lamp, standing_on, LAMP_RADIUS)
+    rays, depths = to_lamp.at(chosen), torch.empty_like(widths)
+    for some, found in by_shape(inside_outline, solids, numbers, rays.origins, rays.directions):
+        depths[some] = found
+    depths = (depths * solids.radii[numbers] / widths.clamp(min=TINY)).clamp(-1, 1)
+    covered = ((depths + 1) / 2).square() * (2 - depths)
+    return torch.ones_like(to_lamp.origins[0]).scatter_reduce_(0, chosen, 1 - covered, "prod")
 
 
-def _covered(solids: Solids, numbers: Tensor, points: Tensor, directions: Tensor, widths: Tensor) -> Tensor:
-    """Share of a disc of radius `widths` around each ray that the outline of its solid covers."""
-    covered = torch.zeros_like(widths)
-    shapes = solids.shapes[numbers]
-    for shape, name in enumerate(ATTRIBUTES["shape"]):
-        chosen = (shapes == shape).nonzero()[:, 0]
-        which = numbers[chosen]
-        place, direction = in_frame_of(solids, which, points[:, chosen], directions[:, chosen])
-        direction = direction * solids.radii[which]
-        depth = OUTLINES[name](place, direction) * solids.radii[which] / widths[chosen].clamp(min=TINY)
-        covered[chosen] = ((depth.clamp(-1, 1) + 1) / 2).square() * (2 - depth.clamp(-1, 1))
-    return covered
+def inside_outline(shape: str, origins: Tensor, directions: Tensor) -> Tensor:
+    """float [m]: how far rays are inside the outline of a solid of radius one; negative outside.
 
-
-# How far a ray is inside the outline of a solid of radius one that it looks at; negative outside.
-
-
-def _inside_sphere(origins: Tensor, directions: Tensor) -> Tensor:
-    along = (origins * directions).sum(0)
-    return 1 - (origins.square().sum(0) - along.square()).clamp(min=0).sqrt()
-
-
-def _inside_cube(origins: Tensor, directions: Tensor) -> Tensor:
-    """The least distance to the six edges that make the outline.
-
-    The edge between a wall across axis i, entered at t_i, and one across axis j, left at t_j, is
-    (t_j - t_i) |d_i d_j| / |(d_i, d_j)| away.
+    That is the least distance to a round wall, or to an edge of the outline. The edge between a wall that is
+    entered at t_i and one that is left at t_j, where the ray has the speeds d_i and d_j across them, is
+    (t_j - t_i) |d_i d_j| / |(d_i, d_j)| away. Rims of a cylinder are taken for straight.
     """
-    enters, leaves = between_walls(origins, directions)
+    enters, leaves = crossings(shape, origins, directions)
+    parts = list(zip(*(torch.split(each, WALLS[shape]) for each in (origins, directions)), strict=True))
     least = torch.full_like(enters[0], torch.inf)
-    for i, j in ((0, 1), (1, 2), (2, 0)):
-        across = (directions[i] * directions[j]).abs() / torch.hypot(directions[i], directions[j]).clamp(
-            min=TINY
-        )
+    for place, across in parts:
+        if len(place) > 1:
+            apart = place.square().sum(0) - (place * unit(across)).sum(0).square()
+            least = torch.minimum(least, 1 - apart.clamp(min=0).sqrt())
+    for i, j in combinations(range(len(parts)), 2):
+        one, other = length(parts[i][1]), length(parts[j][1])
         overlap = torch.minimum(leaves[j] - enters[i], leaves[i] - enters[j])
-        least = torch.minimum(least, overlap * across)
+        least = torch.minimum(least, overlap * one * other / torch.hypot(one, other).clamp(min=TINY))
     return least
-
-
-def _inside_cylinder(origins: Tensor, directions: Tensor) -> Tensor:
-    """As for the cube, with the round wall in place of two flat ones; its rims are taken for straight."""
-    x, y, z = directions
-    level = torch.hypot(x, y).clamp(min=TINY)
-    beside = (origins[0] * y - origins[1] * x).abs() / level
-    middle = -(origins[0] * x + origins[1] * y) / level.square()
-    half = (1 - beside.square()).clamp(min=0).sqrt() / level
-    above, below = between_walls(origins[2], z)
-    overlap = torch.minimum(middle + half - above, below - middle + half)
-    return torch.minimum(1 - beside, overlap * level * z.abs())
-
-
-OUTLINES = {"cube": _inside_cube, "sphere": _inside_sphere, "cylinder": _inside_cylinder}

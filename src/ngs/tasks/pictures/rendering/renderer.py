@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import torch
@@ -13,9 +14,17 @@ from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
 from ngs.tasks.pictures import camera
 from ngs.tasks.pictures.rendering.lighting import drawn_lamps
-from ngs.tasks.pictures.rendering.solids import TINY, Solids
-from ngs.tasks.pictures.rendering.surfaces import ground_light, solid_light, surface
-from ngs.tasks.pictures.rendering.tracing import NOTHING, Found, Pairs, Rays, near_rays, nearest
+from ngs.tasks.pictures.rendering.solids import (
+    NOTHING,
+    TINY,
+    Found,
+    Rays,
+    Solids,
+    near_rays,
+    nearest,
+    turned,
+)
+from ngs.tasks.pictures.rendering.surfaces import ground_light, seen_light
 
 ON_CPU = 2
 """Images that are worked on together: they fit a processor's cache."""
@@ -66,27 +75,19 @@ def instances(
     return shown
 
 
-def boxes(instances: Tensor, objects: int = MOST_OBJECTS) -> tuple[Tensor, Tensor]:
-    """float32 [n, objects, 4] and int32 [n, objects]: box and number of visible pixels of each object.
+def boxes(instances: Tensor) -> tuple[Tensor, Tensor]:
+    """float32 [n, object, 4] and int32 [n, object]: box and number of visible pixels of each object.
 
     A box is left, upper, right and lower edge, in pixels from the image's upper left corner; it is all zero
     for an object that does not show.
     """
-    found, visible = [], []
-    for k in range(1, objects + 1):
-        shows = instances == k
-        edges = [_edges(shows.any(1)), _edges(shows.any(2))]
-        found.append(torch.stack([edges[0][0], edges[1][0], edges[0][1], edges[1][1]], -1))
-        visible.append(shows.sum((1, 2), dtype=torch.int32))
-    return torch.stack(found, 1).float(), torch.stack(visible, 1)
-
-
-def _edges(shows: Tensor) -> tuple[Tensor, Tensor]:
-    """First, and one after the last, place at which bool [n, m] holds; 0 and 0 if nowhere."""
-    places = torch.arange(1, shows.shape[1] + 1, device=shows.device)
-    after = (shows * places).amax(1)
-    first = (shows * places.flip(0)).amax(1)
-    return torch.where(first > 0, shows.shape[1] - first, 0), after
+    numbers = torch.arange(1, MOST_OBJECTS + 1, dtype=torch.uint8, device=instances.device)
+    shows = instances[:, None] == numbers[:, None, None]
+    visible = shows.sum((2, 3), dtype=torch.int32)
+    sides = [shows.any(2), shows.any(3)]  # [n, object, column] and [n, object, row]
+    first = [side.byte().argmax(2) for side in sides]
+    after = [side.shape[2] - side.byte().flip(2).argmax(2) for side in sides]
+    return torch.stack(first + after, 2).float() * (visible > 0)[..., None], visible
 
 
 class _View(NamedTuple):
@@ -117,39 +118,33 @@ def _views(
         part = slice(first, min(first + at_once, len(scenes)))
         there = cameras[part].float()
         solids, rays = Solids.of(scenes[part], cameras.device), _pixel_rays(there, height, width)
-        found = nearest(solids, rays, _looking_at(solids, there, height, width))
+        found = nearest(solids, rays, *_looking_at(solids, there, height, width))
         yield part, _View(solids, there, rays, found, (len(there), height, width))
 
 
 def _pixel_rays(cameras: Tensor, height: int, width: int) -> Rays:
     """One through the centre of each pixel, image by image and row by row."""
+    columns, rows = camera.pixel_centers(height, width, cameras.device)
+    looking = camera.rays(cameras, columns.repeat(height)[None], rows.repeat_interleave(width)[None])
     numbers = torch.arange(len(cameras), device=cameras.device).repeat_interleave(height * width)
-    directions = camera.rays(cameras, height, width).permute(3, 0, 1, 2).reshape(3, -1)
-    return Rays(numbers, cameras.T[:, numbers], directions)
+    return Rays(numbers, cameras.T[:, numbers], looking.permute(2, 0, 1).flatten(1))
 
 
-def _looking_at(solids: Solids, cameras: Tensor, height: int, width: int) -> Pairs:
-    """The pixels in the rectangle around each solid's corners."""
-    signs = torch.tensor([[x, y, z] for x in (-1.0, 1) for y in (-1.0, 1) for z in (-1.0, 1)]).to(cameras)
-    cosine, sine = solids.turns[:, :, None]
-    x, y, z = signs.T
-    corners = torch.stack([x * cosine - y * sine, x * sine + y * cosine, z.expand(len(cosine), -1)], -1)
-    places = solids.centers.T[:, None] + solids.radii[:, None, None] * corners
-    seen = camera.project(cameras, places.view(len(cameras), -1, 3)).view(-1, 8, 3) * (width / WIDTH)
-    seen = seen[..., :2] + torch.tensor([0, (height - HEIGHT * width / WIDTH) / 2]).to(seen)
-    low, high = seen.amin(1).floor(), seen.amax(1).ceil()
-    most = torch.tensor([width, height]).to(seen)
-    low, high = low.clamp(min=0).minimum(most), high.clamp(min=0).minimum(most)
-    high = torch.where(solids.shapes[:, None] < 0, low, high)
-    # One copy to the host: afterwards all sizes are known there.
-    sizes = (high - low).long()
-    counts = sizes.prod(1)
-    total = int(counts.sum())
-    numbers = torch.repeat_interleave(counts, output_size=total)
-    inside = torch.arange(total, device=counts.device) - (counts.cumsum(0) - counts)[numbers]
-    columns = low[numbers, 0].long() + inside % sizes[numbers, 0]
-    rows = low[numbers, 1].long() + inside // sizes[numbers, 0]
-    return Pairs((numbers // MOST_OBJECTS * height + rows) * width + columns, numbers)
+def _looking_at(solids: Solids, cameras: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Pixels in the rectangle around a solid's corners, and which solid: the numbers of both, each [p]."""
+    signs = solids.centers.new_tensor(list(product((-1, 1), repeat=3))).T[:, None]
+    corners = turned(signs.expand(-1, len(solids.radii), -1), solids.turns[:, :, None])
+    places = solids.centers[:, :, None] + solids.radii[:, None] * corners
+    seen = camera.project(cameras, places.permute(1, 2, 0).reshape(len(cameras), -1, 3))
+    seen = seen.view(len(solids.radii), -1, 3)
+    there = (solids.shapes != NOTHING)[:, None]
+    across, down = (
+        (seen[..., axis].amin(1, keepdim=True) <= centers)
+        & (centers <= seen[..., axis].amax(1, keepdim=True))
+        for axis, centers in enumerate(camera.pixel_centers(height, width, cameras.device))
+    )
+    numbers, rows, columns = (down[:, :, None] & (across & there)[:, None]).nonzero().unbind(1)
+    return (numbers // MOST_OBJECTS * height + rows) * width + columns, numbers
 
 
 def _numbers(view: _View) -> Tensor:
@@ -168,9 +163,8 @@ def _light(view: _View, lamps: Tensor) -> Tensor:
     """
     total = _ground(view, lamps).view(3, -1)
     edges = _edge_pixels(view)
-    inner = (view.found.solids != NOTHING) & ~edges
-    chosen = inner.nonzero()[:, 0]
-    total[:, chosen] = solid_light(view.solids, surface(view.rays.at(chosen), view.found.at(chosen)), lamps)
+    inner = view.found._replace(solids=torch.where(edges, NOTHING, view.found.solids))
+    total = seen_light(view.solids, view.rays, inner, lamps, total)
     chosen = edges.nonzero()[:, 0]
     total[:, chosen] = _smoothed(view, chosen, total[:, chosen], lamps)
     return total.view(3, *view.shape)
@@ -213,10 +207,8 @@ def _smoothed(view: _View, chosen: Tensor, ground: Tensor, lamps: Tensor) -> Ten
     across, below = rays.origins.new_tensor(CORNERS).T.repeat_interleave(len(chosen), 1)
     pixel = WIDTH / FOCAL / view.shape[2]
     rays = rays._replace(directions=rays.directions + pixel * (across * right + below * down))
-    found = nearest(view.solids, rays, near_rays(view.solids, rays))
-    hit = (found.solids != NOTHING).nonzero()[:, 0]
-    seen = ground.repeat(1, len(CORNERS))
-    seen[:, hit] = solid_light(view.solids, surface(rays.at(hit), found.at(hit)), lamps)
+    found = nearest(view.solids, rays, *near_rays(view.solids, rays)[:2])
+    seen = seen_light(view.solids, rays, found, lamps, ground.repeat(1, len(CORNERS)))
     return seen.clamp(max=1).view(3, len(CORNERS), -1).mean(1)
 
 

@@ -1,39 +1,44 @@
-"""Objects as solids that rays meet: spheres, and cubes and cylinders with rounded edges.
+"""Spheres, and cubes and cylinders with rounded edges, as solids; and which of them a ray meets first.
 
 Vectors are float [3, m]: one component after the other, which PyTorch adds up faster than [m, 3].
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import cos, sin
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from ngs.tasks.clevr.scene_sampling import RADIUS
-from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene
+from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 
-ROUNDING = {"cube": 0.17, "cylinder": 0.07}
+WALLS = {"cube": [1, 1, 1], "sphere": [3], "cylinder": [2, 1]}
+"""Which axes belong together: the sharp-edged solid of radius one is where each of these parts of a point is
+shorter than one."""
+ROUNDING = {"cube": 0.17, "sphere": 1.0, "cylinder": 0.07}
 """Radius of the rounded edges, as a share of the object's."""
-REACHES = {"cube": 3**0.5, "sphere": 1.0, "cylinder": 2**0.5}
-"""How far the solid reaches from its centre at most, as a share of the object's radius."""
+REACHES = {shape: 1.01 * len(walls) ** 0.5 for shape, walls in WALLS.items()}
+"""How far the solid reaches from its centre at most, as a share of the object's radius; a little more, so
+that rounding leaves out no ray."""
 STEPS = 7
 """of sphere tracing after the sharp-edged solid is entered: faces need none, rounded edges two or three"""
 NEAR = 0.005
 """How near the surface, as a share of the radius, a ray has come that counts as meeting it."""
 TINY = 1e-9
 """Less than any length that matters; keeps quotients finite."""
-NO_SOLID = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, -1.0, 0.0, 0.0)
+NOTHING = -1
+NO_SOLID = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, NOTHING, 0.0, 0.0)
 """A row of the table for an object that a scene lacks: nowhere, and reaching nowhere."""
 
 
 @dataclass(frozen=True)
 class Solids:
-    """The objects of n scenes, MOST_OBJECTS for each; those that a scene lacks have the shape -1."""
+    """The objects of n scenes, MOST_OBJECTS for each; those that a scene lacks have the shape NOTHING."""
 
     centers: Tensor
     """float [3, n * k]"""
@@ -42,7 +47,7 @@ class Solids:
     turns: Tensor
     """float [2, n * k]: cosine and sine of the turn around the vertical axis"""
     reaches: Tensor
-    """float [n * k]: radius of the smallest ball around the centre that holds the solid, 0 for none"""
+    """float [n * k]: radius of a ball around the centre that holds the solid, 0 for none"""
     shapes: Tensor
     """int [n * k]: number in ATTRIBUTES; likewise"""
     colors: Tensor
@@ -51,53 +56,115 @@ class Solids:
     @classmethod
     def of(cls, scenes: Sequence[Scene], device: torch.device) -> Solids:
         """The solids of scenes, whose stored `rotation` is taken for radians as the release did."""
-        rows, columns = [], []
-        for n, scene in enumerate(scenes):
-            for k, thing in enumerate(scene.things):
-                columns.append(n * MOST_OBJECTS + k)
-                words = (
-                    ATTRIBUTES[name].index(getattr(thing, name)) for name in ("shape", "color", "material")
-                )
-                radius = RADIUS[thing.size]
-                reach = radius * REACHES[thing.shape]
-                rows.append(
-                    (*thing.position, radius, cos(thing.rotation), sin(thing.rotation), reach, *words)
-                )
-        table = torch.tensor(NO_SOLID).expand(len(scenes) * MOST_OBJECTS, -1).clone()
-        table[columns] = torch.tensor(rows).reshape(len(rows), len(NO_SOLID))
-        table = table.T.to(device)
+
+        def row(thing: Thing) -> Sequence[float]:
+            words = (ATTRIBUTES[name].index(getattr(thing, name)) for name in ("shape", "color", "material"))
+            radius, turn = RADIUS[thing.size], thing.rotation
+            return *thing.position, radius, cos(turn), sin(turn), radius * REACHES[thing.shape], *words
+
+        table = table_of(scenes, row, NO_SOLID).flatten(0, 1).float().T.to(device)
         return cls(table[:3], table[3], table[4:6], table[6], *table[7:].long())
 
 
-class Hits(NamedTuple):
-    """Where rays first meet solids."""
+def table_of(
+    scenes: Sequence[Scene], row: Callable[[Thing], Sequence[float]], missing: Sequence[float]
+) -> Tensor:
+    """float64 [scene, MOST_OBJECTS, column]: a row for each object, `missing` for what a scene lacks."""
+    rows = [[*map(row, scene.things)] + [missing] * (MOST_OBJECTS - len(scene.things)) for scene in scenes]
+    return torch.tensor(rows, dtype=torch.float64).reshape(len(scenes), MOST_OBJECTS, len(missing))
 
+
+# Which solid a ray meets first
+
+
+class Rays(NamedTuple):
+    """Rays in several scenes."""
+
+    scenes: Tensor
+    """int [m]: the scene each ray is in"""
+    origins: Tensor
+    """float [3, m]"""
+    directions: Tensor
+    """float [3, m], of any length"""
+
+    def at(self, chosen: Tensor) -> Rays:
+        return Rays(self.scenes[chosen], self.origins[:, chosen], self.directions[:, chosen])
+
+
+class Found(NamedTuple):
+    """What each ray meets first."""
+
+    solids: Tensor
+    """int [m], NOTHING if it meets none"""
     depths: Tensor
-    """float [m], inf where the ray misses; a point is origin + depth * direction"""
+    """float [m], inf if it meets none; a point is origin + depth * direction"""
     normals: Tensor
-    """float [3, m], outwards; anything where the ray misses"""
+    """float [3, m], outwards"""
 
 
-def meet(solids: Solids, numbers: Tensor, origins: Tensor, directions: Tensor) -> Hits:
-    """Ray m with solid `numbers[m]` alone."""
+def nearest(solids: Solids, rays: Rays, chosen: Tensor, numbers: Tensor) -> Found:
+    """The first meeting of each ray, where ray `chosen[p]` may meet solid `numbers[p]` and no others."""
+    found, outwards = meet(solids, numbers, rays.origins[:, chosen], rays.directions[:, chosen])
+    depths = torch.full_like(rays.origins[0], torch.inf).scatter_reduce_(0, chosen, found, "amin")
+    first = (found.isfinite() & (found == depths[chosen])).nonzero()[:, 0]
+    met = torch.full_like(rays.scenes, NOTHING)
+    met[chosen[first]] = numbers[first]
+    # Two solids at the very same depth: the normal must be that of the solid that was kept.
+    first = first[met[chosen[first]] == numbers[first]]
+    normals = torch.zeros_like(rays.origins)
+    normals[:, chosen[first]] = outwards[:, first]
+    return Found(met, depths, normals)
+
+
+def near_rays(
+    solids: Solids, rays: Rays, leave_out: Tensor | int = NOTHING, spread: float = 0.0
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Numbers [p] of rays, and of solids that may be in their way; not a ray's own solid in `leave_out`.
+
+    Rays are cones of radius `spread` at a depth of one; also the radius [p] of the cone beside the solid.
+    """
+    numbers = rays.scenes * MOST_OBJECTS + torch.arange(MOST_OBJECTS, device=rays.scenes.device)[:, None]
+    ahead = solids.centers[:, numbers] - rays.origins[:, None]
+    along = (ahead * rays.directions[:, None]).sum(0)
+    depths = along / rays.directions.square().sum(0)
+    apart = ahead.square().sum(0) - along * depths
+    reaches, widths = solids.reaches[numbers], spread * depths
+    near = (apart < (reaches + widths).square()) & (along > 0) & (reaches > 0) & (numbers != leave_out)
+    slots, chosen = near.nonzero().unbind(1)
+    return chosen, numbers[slots, chosen], widths[slots, chosen]
+
+
+def meet(solids: Solids, numbers: Tensor, origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Depth [m] and normal [3, m] where ray m meets solid `numbers[m]`; see `meet_shape`."""
     depths = torch.full_like(origins[0], torch.inf)
     normals = torch.zeros_like(origins)
-    shapes = solids.shapes[numbers]
+    for chosen, (found, outwards) in by_shape(meet_shape, solids, numbers, origins, directions):
+        depths[chosen] = found
+        normals[:, chosen] = turned(outwards, solids.turns[:, numbers[chosen]])
+    return depths, normals
+
+
+T = TypeVar("T")
+
+
+def by_shape(
+    function: Callable[[str, Tensor, Tensor], T],
+    solids: Solids,
+    numbers: Tensor,
+    origins: Tensor,
+    directions: Tensor,
+) -> Iterator[tuple[Tensor, T]]:
+    """For each shape, which rays are about such a solid, and what the function says of them.
+
+    It is given the shape, and the rays as seen from a solid of radius one at the origin that is not turned.
+    """
     for shape, name in enumerate(ATTRIBUTES["shape"]):
-        chosen = (shapes == shape).nonzero()[:, 0]
+        chosen = (solids.shapes[numbers] == shape).nonzero()[:, 0]
         which = numbers[chosen]
-        found = MEETINGS[name](*in_frame_of(solids, which, origins[:, chosen], directions[:, chosen]))
-        depths[chosen] = found.depths
-        normals[:, chosen] = turned(found.normals, solids.turns[:, which])
-    return Hits(depths, normals)
-
-
-def in_frame_of(solids: Solids, numbers: Tensor, points: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Points and vectors [3, m] seen from a solid that stands straight at the origin and has radius one."""
-    cosine, sine = solids.turns[:, numbers]
-    back = torch.stack([cosine, -sine])
-    radii = solids.radii[numbers]
-    return turned(points - solids.centers[:, numbers], back) / radii, turned(vectors, back) / radii
+        back = solids.turns[:, which] * solids.turns.new_tensor([[1], [-1]])
+        away = origins[:, chosen] - solids.centers[:, which]
+        own = (turned(vectors, back) / solids.radii[which] for vectors in (away, directions[:, chosen]))
+        yield chosen, function(name, *own)
 
 
 def turned(vectors: Tensor, turns: Tensor) -> Tensor:
@@ -110,84 +177,48 @@ def turned(vectors: Tensor, turns: Tensor) -> Tensor:
 # Solids of radius one around the origin
 
 
-def meet_sphere(origins: Tensor, directions: Tensor) -> Hits:
-    """|o + t d| = 1: the smaller root t of a quadratic equation."""
-    depths, leaves = inside_ball(origins, directions)
-    depths = torch.where((depths < leaves) & (depths > 0), depths, torch.inf)
-    return Hits(depths, origins + torch.where(depths.isfinite(), depths, 0) * directions)
+def meet_shape(shape: str, origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Depth [m], inf for none, and normal [3, m] where rays meet a solid of radius one around the origin.
+
+    They enter the sharp-edged solid; the rounded one is what is within its rounding r of a core of radius
+    1 - r. With |p_w| the length of a point over the axes of wall w, its distance
+
+        |max(|p_w| - core, 0)| - r
+
+    is a step along the ray that never goes too far (sphere tracing, Hart 1996).
+    """
+    core = 1 - ROUNDING[shape]
+    enters, leaves = crossings(shape, origins, directions)
+    enters, leaves = enters.amax(0), leaves.amin(0)
+    entered = (enters < leaves) & (enters > 0)
+    depths, speeds = torch.where(entered, enters, 0), length(directions)
+    for _ in range(STEPS):
+        parts = torch.split(origins + depths * directions, WALLS[shape])
+        squares = [(length(part) - core).clamp(min=0).square() for part in parts]
+        distances = torch.stack(squares).sum(0).sqrt() - ROUNDING[shape]
+        depths = depths + distances / speeds
+    parts = torch.split(origins + depths * directions, WALLS[shape])
+    outside = [part * (1 - core / length(part).clamp(min=core + TINY)) for part in parts]
+    return torch.where(entered & (distances < NEAR), depths, torch.inf), unit(torch.cat(outside))
 
 
-def meet_cube(origins: Tensor, directions: Tensor) -> Hits:
-    """The cube [-1, 1]^3 with rounded edges."""
-    core = 1 - ROUNDING["cube"]
-    enters, leaves = between_walls(origins, directions)
-    depths, points = _traced(
-        origins, directions, enters.amax(0), leaves.amin(0), ROUNDING["cube"], lambda p: p.abs() - core
-    )
-    return Hits(depths, unit((points.abs() - core).clamp(min=0) * points.sign()))
+def crossings(shape: str, origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """[wall, m]: the depths between which a ray is inside of each wall of the sharp-edged solid."""
+    parts = zip(*(torch.split(vectors, WALLS[shape]) for vectors in (origins, directions)), strict=True)
+    enters, leaves = zip(*(inside(*part) for part in parts), strict=True)
+    return torch.stack(enters), torch.stack(leaves)
 
 
-def meet_cylinder(origins: Tensor, directions: Tensor) -> Hits:
-    """The upright cylinder of radius 1 and height 2, with rounded rims."""
-    core = 1 - ROUNDING["cylinder"]
-    enters, leaves = inside_ball(origins[:2], directions[:2])
-    above, below = between_walls(origins[2], directions[2])
-    enters, leaves = torch.maximum(enters, above), torch.minimum(leaves, below)
-
-    def beyond(points: Tensor) -> Tensor:
-        return torch.stack([length(points[:2]) - core, points[2].abs() - core])
-
-    depths, points = _traced(origins, directions, enters, leaves, ROUNDING["cylinder"], beyond)
-    around, along = beyond(points).clamp(min=0)
-    sideways = points[:2] * (around / length(points[:2]).clamp(min=core))
-    return Hits(depths, unit(torch.cat([sideways, (along * points[2].sign())[None]])))
-
-
-MEETINGS: Mapping[str, Callable[[Tensor, Tensor], Hits]] = {
-    "cube": meet_cube,
-    "sphere": meet_sphere,
-    "cylinder": meet_cylinder,
-}
-
-
-def inside_ball(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """From where to where |o + t d| < 1, in as many dimensions as there are; (inf, -inf) for nowhere."""
+def inside(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Depths [m] between which |o + t d| < 1, of vectors of any dimension; twice the same for nowhere."""
+    if len(origins) == 1:
+        inverses = 1 / torch.where(directions[0].abs() < TINY, TINY, directions[0])
+        middles, halves = -origins[0] * inverses, inverses.abs()
+        return middles - halves, middles + halves
     a = directions.square().sum(0).clamp(min=TINY)
     b = (origins * directions).sum(0)
-    rest = b.square() - a * (origins.square().sum(0) - 1)
-    half = torch.where(rest > 0, rest.abs().sqrt(), -torch.inf)
+    half = (b.square() - a * (origins.square().sum(0) - 1)).clamp(min=0).sqrt()
     return (-b - half) / a, (-b + half) / a
-
-
-def between_walls(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """From where to where |o + t d| < 1, for each component by itself."""
-    inverses = 1 / torch.where(directions.abs() < TINY, TINY, directions)
-    middles, halves = -origins * inverses, inverses.abs()
-    return middles - halves, middles + halves
-
-
-def _traced(
-    origins: Tensor,
-    directions: Tensor,
-    enters: Tensor,
-    leaves: Tensor,
-    rounding: float,
-    beyond: Callable[[Tensor], Tensor],
-) -> tuple[Tensor, Tensor]:
-    """Depth (inf for none) and point at which rays that enter the sharp-edged solid meet the rounded one.
-
-    The rounded solid is what is within `rounding` of a core, and `beyond` says how far a point is outside
-    the core along each axis. Its distance |max(beyond, 0)| - rounding is a step that never goes too far
-    (sphere tracing, Hart 1996).
-    """
-    entered = (enters < leaves) & (enters > 0)
-    depths = torch.where(entered, enters, 0)
-    speeds = length(directions)
-    for _ in range(STEPS):
-        distances = length(beyond(origins + depths * directions).clamp(min=0)) - rounding
-        depths = depths + distances / speeds
-    points = origins + depths * directions
-    return torch.where(entered & (distances < NEAR), depths, torch.inf), points
 
 
 @cache
@@ -202,4 +233,4 @@ def unit(vectors: Tensor) -> Tensor:
 
 def length(vectors: Tensor) -> Tensor:
     """float [m], of vectors [k, m]: `norm` takes several times as long along the first axis."""
-    return vectors.square().sum(0).sqrt()
+    return vectors[0].abs() if len(vectors) == 1 else vectors.square().sum(0).sqrt()

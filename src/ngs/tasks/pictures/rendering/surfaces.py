@@ -15,9 +15,18 @@ import torch
 from torch import Tensor
 
 from ngs.tasks.clevr.scenes import ATTRIBUTES, COLORS, MOST_OBJECTS
-from ngs.tasks.pictures.rendering.lighting import LAMPS, Light, light, seen_share
-from ngs.tasks.pictures.rendering.solids import TINY, Solids, constant, unit
-from ngs.tasks.pictures.rendering.tracing import NOTHING, Found, Rays, near_rays, nearest
+from ngs.tasks.pictures.rendering.lighting import Light, lights
+from ngs.tasks.pictures.rendering.solids import (
+    NOTHING,
+    TINY,
+    Found,
+    Rays,
+    Solids,
+    constant,
+    near_rays,
+    nearest,
+    unit,
+)
 
 
 def color_of(name: str) -> tuple[float, float, float]:
@@ -77,22 +86,23 @@ class Surface(NamedTuple):
     """float [3, m]: unit vectors from the eye to the point"""
 
 
-def surface(rays: Rays, found: Found) -> Surface:
-    """What rays meet, all of which meet a solid."""
-    points = rays.origins + found.depths * rays.directions
-    return Surface(rays.scenes, found.solids, points, found.normals, unit(rays.directions))
+def seen_light(
+    solids: Solids, rays: Rays, found: Found, lamps: Tensor, behind: Tensor, *, mirroring: bool = True
+) -> Tensor:
+    """float [3, m]: the light of what each ray found; where that is nothing, what is `behind` [3, m]."""
+    hit = (found.solids != NOTHING).nonzero()[:, 0]
+    rays, normals = rays.at(hit), found.normals[:, hit]
+    points = rays.origins + found.depths[hit] * rays.directions
+    seen = Surface(rays.scenes, found.solids[hit], points, normals, unit(rays.directions))
+    return behind.index_copy(1, hit, solid_light(solids, seen, lamps, mirroring=mirroring))
 
 
 def ground_light(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor) -> Tensor:
     """The ground at points [3, m], lit by lamps [lamp, 3, scene] as far as solids let them."""
     total = _ambient_on_ground(solids, scenes, points)
-    nowhere = torch.full_like(scenes, NOTHING)
-    for lamp, places in zip(LAMPS, lamps, strict=True):
-        there = places[:, scenes]
-        falling = light(lamp, there, points)
-        left = 1 - SHADOW * (1 - seen_share(solids, scenes, points, there, nowhere))
-        strength = constant(lamp.strength, points.device)[:, None]
-        total += strength * (falling.strengths * falling.toward[2] * left)
+    for light in lights(solids, scenes, points, lamps, NOTHING):
+        left = 1 - SHADOW * (1 - light.seen)
+        total += light.color * (light.strengths * light.toward[2] * left)
     return total
 
 
@@ -138,26 +148,15 @@ def _facing(seen: Surface) -> Tensor:
 def _rubber(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
     """color * (diffuse * lamps + ambient + sun) + sheen."""
     diffuse, sheen = torch.zeros_like(seen.points), torch.zeros_like(seen.points)
-    for strength, falling in _lit(solids, seen, lamps):
-        cosine = (falling.toward * seen.normals).sum(0).clamp(min=0)
-        diffuse += strength * (falling.strengths * cosine)
-        sheen += strength * (falling.strengths * (cosine > 0))
+    for light in lights(solids, seen.scenes, seen.points, lamps, seen.solids):
+        cosine = (light.toward * seen.normals).sum(0).clamp(min=0)
+        falling = light.strengths * light.seen
+        diffuse += light.color * (falling * cosine)
+        sheen += light.color * (falling * (cosine > 0))
     up = seen.normals[2]
     sun = (constant(SUN, seen.points.device) @ seen.normals).clamp(min=0)
     ambient = RUBBER_AMBIENT + RUBBER_AMBIENT_UP * up + RUBBER_SUN * sun
     return _colors(solids, seen) * (RUBBER_DIFFUSE * diffuse + ambient) + RUBBER_SHEEN * sheen / _facing(seen)
-
-
-def _lit(solids: Solids, seen: Surface, lamps: Tensor) -> list[tuple[Tensor, Light]]:
-    """Each lamp's strength [3, 1], and its light at the points."""
-    found = []
-    for lamp, places in zip(LAMPS, lamps, strict=True):
-        there = places[:, seen.scenes]
-        falling = light(lamp, there, seen.points)
-        share = seen_share(solids, seen.scenes, seen.points, there, seen.solids)
-        strength = constant(lamp.strength, seen.points.device)[:, None]
-        found.append((strength, Light(falling.toward, falling.strengths * share)))
-    return found
 
 
 def _metal(solids: Solids, seen: Surface, lamps: Tensor, *, mirroring: bool) -> Tensor:
@@ -178,11 +177,8 @@ def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) 
     sky = torch.sigmoid((-down - HORIZON) / HORIZON_WIDTH)
     total = ground_light(solids, seen.scenes, ground, lamps) * (1 - sky) + SKY * sky
     rays = Rays(seen.scenes, seen.points, directions)
-    found = nearest(solids, rays, near_rays(solids, rays, leave_out=seen.solids))
-    hit = (found.solids != NOTHING).nonzero()[:, 0]
-    other = surface(rays.at(hit), found.at(hit))
-    total[:, hit] = solid_light(solids, other, lamps, mirroring=False)
-    return total
+    found = nearest(solids, rays, *near_rays(solids, rays, leave_out=seen.solids)[:2])
+    return seen_light(solids, rays, found, lamps, total, mirroring=False)
 
 
 def _highlights(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
@@ -193,16 +189,18 @@ def _highlights(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
     """
     along = _brush(solids, seen)
     across = torch.linalg.cross(seen.normals, along, dim=0)
-    lights = [(color, *falling, SHARP, BRUSHED) for color, falling in _lit(solids, seen, lamps)]
-    sun = constant(SUN, seen.points.device)[:, None]
-    lights.append((torch.ones_like(sun), sun, torch.ones_like(seen.points[0]), SUN_SHARP, SUN_BRUSHED))
+    sun, everywhere = constant(SUN, seen.points.device)[:, None], torch.ones_like(seen.points[0])
     total = torch.zeros_like(seen.points)
-    for strength, toward, strengths, sharp, brushed in lights:
-        half = unit(toward - seen.views)
+    for sharp, brushed, light in (
+        *((SHARP, BRUSHED, lamp) for lamp in lights(solids, seen.scenes, seen.points, lamps, seen.solids)),
+        (SUN_SHARP, SUN_BRUSHED, Light(torch.ones_like(sun), sun, everywhere, everywhere)),
+    ):
+        half = unit(light.toward - seen.views)
         t, b, n = ((half * axis).sum(0) for axis in (along, across, seen.normals))
         lobes = sharp * _lobe(t, b, n, SHARP_WIDTH, SHARP_WIDTH)
         lobes += brushed * _lobe(t, b, n, BRUSHED_ALONG, BRUSHED_ACROSS)
-        total += strength * (strengths * lobes * ((toward * seen.normals).sum(0) > 0))
+        facing = (light.toward * seen.normals).sum(0) > 0
+        total += light.color * (light.strengths * light.seen * lobes * facing)
     return (total / _facing(seen)).clamp(max=BRIGHTEST)
 
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.preparation import load_scene_reader, test_part
 from ngs.tasks.pictures.rendered_pictures import RENDERED
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics, outcomes, see_all
-from ngs.tasks.pictures.seen_scene import values_of
 from ngs.tasks.report.report import Names, Report
 from ngs.tasks.report.sections import Section, address_of, confusion_table
+from ngs.tasks.run_folder import BEST, step_of
+from ngs.tasks.trainable import Trainable
 
 SHOWN_MISTAKES = 12
 """At most."""
@@ -86,7 +89,7 @@ class Mistaken:
 
     def taken_for(self, k: int) -> str:
         """What object k of those seen is in words."""
-        values = values_of(self.outcome.seen)
+        values = self.outcome.seen.values
         return " ".join(values[attribute][k] for attribute in ATTRIBUTES)
 
 
@@ -103,22 +106,6 @@ class SceneGallery:
     """how many pictures are not wholly right"""
     shown: tuple[Mistaken, ...]
 
-    @classmethod
-    def of(cls, data: str, step: int, network: nn.Module, pictures: Pictures) -> SceneGallery:
-        """What a network of some step sees in pictures of a data set, on the CPU."""
-        examples = PictureExamples.of(pictures, torch.device("cpu"))
-        found = outcomes(examples, see_all(network, examples))
-        wrong = [k for k, each in enumerate(found) if not each.all_right]
-        wrong.sort(key=lambda k: -faults(found[k]))
-        return cls(
-            data,
-            step,
-            SceneMetrics.of(found),
-            {attribute: confusion(found, attribute) for attribute in ATTRIBUTES},
-            len(wrong),
-            tuple(_mistaken(pictures, found[k], k) for k in wrong[:SHOWN_MISTAKES]),
-        )
-
 
 def faults(outcome: PictureOutcome) -> int:
     """How many objects were missed, made up, or are not what they were taken for."""
@@ -130,7 +117,7 @@ def confusion(found: Sequence[PictureOutcome], attribute: str) -> Tensor:
     values = ATTRIBUTES[attribute]
     counts = torch.zeros((len(values), len(values)), dtype=torch.int64)
     for outcome in found:
-        seen = values_of(outcome.seen)[attribute]
+        seen = outcome.seen.values[attribute]
         for true, each in outcome.matches.items():
             own = getattr(outcome.scene.things[true], attribute)
             counts[values.index(own), values.index(seen[each])] += 1
@@ -147,8 +134,8 @@ class SceneReport(Report):
 
     shown: SceneGallery
     folder: ClassVar[str] = "tasks/pictures/report"
-    examples: ClassVar[str] = "pictures"
-    right: ClassVar[str] = "objects found with all four attributes right"
+    examples = "pictures"
+    right = "objects found with all four attributes right"
     labels: ClassVar[Names] = {
         "precision": "of the objects seen are there",
         "relations": "pairwise relations right",
@@ -159,6 +146,23 @@ class SceneReport(Report):
         "relations": "relations",
         "pictures_right": "pictures",
     }
+
+    @classmethod
+    def read(cls, task: Trainable, folder: Path, settings: Any) -> SceneGallery:
+        """Look at the test part anew, with the best network of a run."""
+        data, pictures = test_part(folder, None, torch.device("cpu"))
+        examples = PictureExamples.of(pictures, torch.device("cpu"))
+        found = outcomes(examples, see_all(load_scene_reader(folder).network, examples))
+        wrong = [k for k, each in enumerate(found) if not each.all_right]
+        wrong.sort(key=lambda k: -faults(found[k]))
+        return SceneGallery(
+            data,
+            step_of(folder / BEST, task.name),
+            SceneMetrics.of(found),
+            {attribute: confusion(found, attribute) for attribute in ATTRIBUTES},
+            len(wrong),
+            tuple(_mistaken(pictures, found[k], k) for k in wrong[:SHOWN_MISTAKES]),
+        )
 
     @property
     def planned(self) -> str:
