@@ -9,7 +9,7 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench gpu-check lint format clean
+.PHONY: install demo test bench gpu-check lint format clean
 
 # Learns to read handwritten formulas from their answers alone, twice: as in the paper, and by exact posteriors.
 demo: $(VENV)/.installed
@@ -18,6 +18,8 @@ demo: $(VENV)/.installed
 	$(BIN)/ngs compare runs/demo-m-bs runs/demo-posterior
 	$(BIN)/ngs report runs/demo-m-bs
 	$(BIN)/ngs report runs/demo-posterior
+
+install: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadgroup # tests of one group share what they train

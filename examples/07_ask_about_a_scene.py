@@ -17,7 +17,7 @@ from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.explanation import program_tree
 from ngs.tasks.clevr.language import Programs, TidyPrograms
 from ngs.tasks.clevr.program import clevr, clevr_tidy
-from ngs.tasks.clevr.program_text import Executed, description, shown_answer
+from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.semantics import strict
 
@@ -48,9 +48,9 @@ print(f"\norders of these modules: {factorial(len(understood.modules)):,}, of wh
 print(f"programs that name the filters of a noun phrase in one order: {len(tidy)}\n")
 
 for program in tidy:
-    answer = spoken(execute(program, scene))
-    mark = "*" if answer == ANSWER else " "
-    print(f"{mark} {shown_answer(answer):11}{' '.join(program)}")
+    executed = Executed.of(program, scene, strict)
+    mark = "*" if executed.answer == ANSWER else " "
+    print(f"{mark} {executed.shown:11}{' '.join(program)}")
 
 right = [program for program in tidy if spoken(execute(program, scene)) == ANSWER]
 print(f"\n{len(right)} of them give the answer, {ANSWER}; one of these is meant:")

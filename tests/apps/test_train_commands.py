@@ -186,8 +186,13 @@ def test_a_report_is_written(made_runs: Runs) -> None:
 
 def test_a_run_is_not_written_over_unasked(hwf: Runs) -> None:
     shutil.copytree(hwf.both[0], "run")
-    again = "run already holds a run; go on with: ngs train hwf --resume run; or give --overwrite"
+    again = "run already holds a finished run; give --overwrite, or another --out"
     assert again in refused(*hwf.train, "--out", "run")
+    assert "this run is finished; to train longer" in done("train", "hwf", "--resume", "run").stdout
+    Path("run/result.json").unlink()
+    again = "run already holds a run; go on with: ngs train hwf --resume run; give --overwrite"
+    assert again in refused(*hwf.train, "--out", "run")
+    assert "give: ngs train TASK --resume run" in refused("train", "--resume", "run")
     Path("run/notes.txt").write_text("mine")
     done(*hwf.train, "--out", "run", "--overwrite")
     assert Path("run/notes.txt").read_text() == "mine"

@@ -162,6 +162,17 @@ def test_each_configuration_has_its_line(tmp_path: Path) -> None:
     assert both.startswith("<?xml") and len(both) > len(one)
 
 
+def test_configurations_in_folders_of_the_same_name_have_a_line_each(tmp_path: Path) -> None:
+    runs = []
+    for method in ("posterior", "m-bs"):
+        (tmp_path / method).mkdir()
+        runs.append(with_curve(tmp_path / method / "run", TrainCLEVR(method=method)))
+    draw_curves(runs, tmp_path / "both.svg")
+    draw_curves(runs[:1], tmp_path / "one.svg")
+    both, one = ((tmp_path / name).read_text().count("<path") for name in ("both.svg", "one.svg"))
+    assert both > one
+
+
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
 def test_the_same_runs_make_the_same_file(suffix: str, tmp_path: Path) -> None:
     runs = [with_curve(tmp_path / f"run-{seed}", TrainCLEVR(seed=seed)) for seed in range(2)]

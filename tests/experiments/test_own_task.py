@@ -132,6 +132,31 @@ def test_a_changed_file_is_resumed_only_if_that_is_meant(file: Path, tmp_path: P
     assert json.loads((run / "config.json").read_text())["task_file"]["name"] == "changed.py"
 
 
+def test_data_that_a_changed_file_makes_otherwise_are_told_from_those_of_the_run(
+    file: Path, tmp_path: Path
+) -> None:
+    run, other = begun(file, tmp_path / "run"), tmp_path / "other.py"
+    other.write_text(TASK.replace("words(40, seed=1)", "words(40, seed=2)"))
+    for command in (("train", other, "--changed-task", "--resume", run), ("evaluate", run, "--task", other)):
+        told = refused(*command)
+        assert "the task's function `data` now makes other examples than" in told
+        assert told.endswith("was trained on; undo that change, or train anew\n")
+
+
+def test_a_report_says_which_symbols_are_confused(file: Path, tmp_path: Path) -> None:
+    ngs.train(str(file), tmp_path / "run", **FEW)
+    done("report", tmp_path / "run", "--task", file)
+    text = (tmp_path / "run" / "report.html").read_text()
+    assert "Which symbols are confused" in text and "Most often: " in text
+
+
+def test_an_option_that_train_has_itself_is_no_field(tmp_path: Path) -> None:
+    own = "@dataclass(frozen=True)\nclass Own(ngs.TaskSettings):\n    out: str = ngs.setting('', 'Where.')\n"
+    text = TASK.replace("task = ", "from dataclasses import dataclass\n" + own + "\ntask = ")
+    (tmp_path / "taken.py").write_text(text.replace("    grammar=", "    settings=Own,\n    grammar="))
+    assert "have a field `out`" in refused("train", tmp_path / "taken.py", "--help")
+
+
 def test_the_same_file_elsewhere_is_the_same_task(file: Path, tmp_path: Path) -> None:
     run = begun(file, tmp_path / "run")
     (tmp_path / "elsewhere").mkdir()

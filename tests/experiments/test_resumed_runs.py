@@ -177,7 +177,7 @@ def test_other_data_in_the_same_place_is_noticed(short: Short, tmp_path: Path) -
     moved = short.but(data=str(path))
     moved.left(tmp_path / "run", 2)
     short.write_other(path)
-    with pytest.raises(DataError, match=r"x\.data is not what .*run was trained on so far"):
+    with pytest.raises(DataError, match=r"x\.data is not what .*run was trained on"):
         moved.finished(tmp_path / "run", resume=True)
 
 

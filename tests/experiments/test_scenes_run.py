@@ -85,7 +85,7 @@ def test_other_pictures_are_not_gone_on_with(done: Path, tmp_path: Path) -> None
     shutil.copytree(done, tmp_path / "run")
     path = tmp_path / "other.ngs"
     picture_packed.write(path, replace(small_data(tmp_path), digest="0" * 64))
-    with pytest.raises(DataError, match=r"is not what .* was trained on so far"):
+    with pytest.raises(DataError, match=r"is not what .* was trained on"):
         finished(short_config(path), tmp_path / "run", resume=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,12 @@ def test_nothing_that_a_run_names_is_imported(text: str, stranger: Path) -> None
     found, skipped = RunFolders(stranger.parent).all()
     assert not found and [each.name for each in skipped] == ["run"]
     assert set(sys.modules) == before
+
+
+def test_a_pipe_in_place_of_a_configuration_is_not_waited_for(stranger: Path) -> None:
+    os.mkfifo(stranger / CONFIG)
+    with pytest.raises(NGSError, match="is no file"):
+        load_config(stranger)
 
 
 @pytest.mark.usefixtures("nothing_new")

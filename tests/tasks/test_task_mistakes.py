@@ -71,6 +71,7 @@ TASK = ngs.Task(
             "network is a Linear; give a function of the settings that makes it",
         ),
         ({"data": one_by_one()}, "data is a Splits; give a function of the settings that makes it"),
+        ({"semantics": lambda settings: Traffic}, "semantics is a function; give the class or an instance"),
         ({"settings": ngs.TaskSettings()}, "give ngs.TaskSettings or a subclass, not an instance"),
     ],
 )

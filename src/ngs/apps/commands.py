@@ -38,8 +38,8 @@ class Commands(TyperGroup):
         return list(self._places())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """As it is listed."""
-        place = self._places().get(cmd_name)
+        """As it is listed; tasks are imported only where the table has no such command."""
+        place = self.table.get(cmd_name) or self._places().get(cmd_name)
         return None if place is None else TyperCommand(cmd_name, help=_about(place))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -62,7 +62,7 @@ class Commands(TyperGroup):
         """Where a command is, given these arguments."""
         task = self.task_of(arguments) if name in self.by_task else None
         own = {} if task is None else task.commands
-        return own.get(f"{self.group} {name}".strip(), self._places()[name])
+        return own.get(f"{self.group} {name}".strip()) or self.table.get(name) or self._places()[name]
 
 
 def given(arguments: Sequence[str]) -> list[str]:

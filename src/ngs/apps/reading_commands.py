@@ -34,10 +34,10 @@ def predict(
     task: TaskOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what a run reads, and what that comes to.
+    """Say what a run reads, and which answer that gives.
 
-    By default in test examples. Runs of some tasks read other things, such as pictures:
-    `ngs predict RUN --help` shows what can be given.
+    By default in test examples. The percentage is p(z|x), the product of the probabilities of the symbols.
+    Runs of some tasks read other things, such as pictures: `ngs predict RUN --help` shows what can be given.
     """
     readings = _test_part(run, task)
     numbers = [_number(each, readings) for each in example or range(1, min(FIRST, len(readings)) + 1)]

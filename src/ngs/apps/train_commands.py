@@ -43,6 +43,11 @@ class Tasks(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(names())
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in self.get_help_option_names(ctx):
+            raise NGSError(f"options come after the task; give: ngs train TASK {' '.join(args)}")
+        return super().parse_args(ctx, args)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         try:
             return _command_of(find(cmd_name), cmd_name)
@@ -97,7 +102,7 @@ def _train(
 
     from ngs.experiments.run import training
     from ngs.processes import destroy_process_group
-    from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG
+    from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, RESULT
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -108,15 +113,16 @@ def _train(
     again = f"ngs train {called} --resume"
     if resume is not None:
         settings, folder = _resumed(task, settings, resume, out is not None or overwrite), resume
-        if not (folder / CHECKPOINT).exists():
+        if (folder / RESULT).exists():
+            tell(console, "this run is finished; to train longer, train anew with more --steps")
+        elif not (folder / CHECKPOINT).exists():
             tell(console, "there is no checkpoint yet: from the beginning")
     else:
         folder = Path("runs") / f"{task.name}-{settings.method}-{settings.seed}" if out is None else out
         if not overwrite and (folder / CONFIG).exists():
-            raise NGSError(
-                f"{folder} already holds a run; go on with: {again} {folder}; or give --overwrite, "
-                f"or another --out"
-            )
+            finished = (folder / RESULT).exists()
+            held = "a finished run" if finished else f"a run; go on with: {again} {folder}"
+            raise NGSError(f"{folder} already holds {held}; give --overwrite, or another --out")
     try:
         events = training(
             task,

@@ -35,6 +35,11 @@ def with_options(command: Callable[..., None], configuration: type[Any]) -> Call
     `lengths: tuple[int, ...]` becomes an option that may be given several times.
     """
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    if taken := {each.name for each in own} & {field.name for field in fields(configuration)}:
+        raise NGSError(
+            f"the settings have a field `{min(taken)}`, and the command has such an option of its own; "
+            f"name the field otherwise"
+        )
     hints = get_type_hints(configuration)
     parameters = [*own, *(_parameter(field, hints[field.name]) for field in fields(configuration))]
 

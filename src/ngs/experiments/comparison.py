@@ -70,13 +70,16 @@ def curve(run: Run) -> dict[int, float]:
 def draw_curves(folders: Sequence[Path], path: Path, task: Trainable | None = None) -> None:
     """Write the figure: a line for each configuration, its seeds together.
 
-    A line is named after its first folder, less the seed at its end, and ends where the shortest run does.
+    A line ends where the shortest run does. It is named after its first folder, less the seed at its end;
+    where two are named the same, by the whole path.
     """
     if path.suffix not in (".svg", ".png"):
         raise NGSError(f"the figure is to be {path}; give a name that ends with .svg or .png")
+    groups = list(seeds_together(folders, task).values())
+    short = [runs[0].folder.name.removesuffix(f"-{runs[0].config.seed}") for runs in groups]
     curves = {
-        runs[0].folder.name.removesuffix(f"-{runs[0].config.seed}"): together([curve(run) for run in runs])
-        for runs in seeds_together(folders, task).values()
+        name if short.count(name) == 1 else str(runs[0].folder): together([curve(run) for run in runs])
+        for name, runs in zip(short, groups, strict=True)
     }
     save(curves_figure(curves, "right test answers"), path)
 

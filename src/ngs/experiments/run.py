@@ -36,6 +36,7 @@ from ngs.tasks.run_folder import (
     RESULT,
     TASK_FILE,
     Configured,
+    changed_data,
     check_there,
     load_config,
     read_facts,
@@ -207,10 +208,7 @@ class _Run:
                 f"restore {CONFIG}, or train anew"
             )
         if facts["data"] != self.prepared.parts.data.digest:
-            raise DataError(
-                f"{self.settings.data} is not what {self.folder} was trained on so far; put that back, "
-                f"or train anew"
-            )
+            raise changed_data(self.settings.data, self.folder, "train anew")
         kept = {name for name in tensors if name.startswith(BEST_PREFIX)}
         self.best_weights = {name.removeprefix(BEST_PREFIX): tensors.pop(name).clone() for name in kept}
         self.trainer.restore(tensors, facts["place"])

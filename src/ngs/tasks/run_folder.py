@@ -96,9 +96,10 @@ def configured(facts: Any, origin: Path, task: Trainable | None = None) -> Confi
         k: tuple(v) if isinstance(v, list) else v for k, v in facts.items() if k not in (TASK, TASK_FILE)
     }
     if unknown := values.keys() - {field.name for field in fields(found.settings)}:
+        made = "version" if found.file is None else found.called
         raise DataError(
-            f"{origin} has settings this program does not know: {', '.join(map(repr, sorted(unknown)))}; "
-            f"use the version it was made with, or train anew"
+            f"{origin} has settings that are unknown here: {', '.join(map(repr, sorted(unknown)))}; use the "
+            f"{made} it was made with, or train anew"
         )
     try:
         return Configured(found, found.settings(**values))
@@ -126,6 +127,8 @@ def _task_of(name: Any, file: Any, origin: Path) -> Trainable:
 def read_facts(path: Path) -> Any:
     """The JSON of a run's file; a DataError naming it where there is none."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            raise DataError(f"{path} is no file; give the folder of a run, as `ngs train` makes it")
         if path.is_file() and path.stat().st_size > MOST_BYTES:
             raise DataError(f"{path} has more than {MOST_BYTES:,} bytes, which no run writes; train anew")
         return json.loads(path.read_text(encoding="utf-8"))
@@ -181,10 +184,20 @@ def check_data(network: Path, source: str, digest: str) -> None:
     learned the test part of. Networks of earlier versions do not say."""
     _, facts = tensor_file.load(network, A_NETWORK, "train one with `ngs train`")
     if facts.get(DATA, digest) != digest:
-        raise DataError(
-            f"{source} is not what {network} was trained on; put that back, or say with "
-            f"`ngs evaluate --data` that other data are meant"
+        raise changed_data(source, network, "test on other data with `ngs evaluate --data`")
+
+
+def changed_data(source: str, learned: Path, other: str) -> DataError:
+    """What to say where the data at `source` (empty: those that the task makes) have changed since training.
+
+    `other` is what can be done where the change is meant.
+    """
+    if not source:
+        return DataError(
+            f"the task's function `data` now makes other examples than {learned} was trained on; undo that "
+            f"change, or train anew"
         )
+    return DataError(f"{source} is not what {learned} was trained on; put that back, or {other}")
 
 
 def step_of(path: Path, task: str) -> int:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class PreparedAnswers(Prepared):
     def check(self, run: Path) -> None:
         """A DataError where these are not the data that a run was trained on."""
         data = self.parts.data
-        check_data(run / BEST, self.settings.data or data.name, data.digest)
+        check_data(run / BEST, self.settings.data, data.digest)
 
     def lessons(self) -> list[Lesson]:
         settings, reasons = self.settings, self.reasoner
@@ -193,6 +194,10 @@ class Task(Trainable):
                     f"{name} is a {type(getattr(self, name)).__name__}; give a function of the settings that "
                     f"makes it: {name}=lambda settings: ..."
                 )
+        if isinstance(self.semantics, FunctionType):
+            raise NGSError(
+                "semantics is a function; give the class or an instance of it: it does not depend on settings"
+            )
         if tuple(self.metrics.shares) != SHARES:
             raise NGSError(
                 f"the metrics have the shares {', '.join(self.metrics.shares)}; a task has "
@@ -212,7 +217,7 @@ class Task(Trainable):
         splits = self.splits(settings if data is None else replace(settings, data=data))
         network, _ = self.trained(settings, run)
         if data is None:
-            check_data(run / BEST, splits.name, splits.digest)
+            check_data(run / BEST, settings.data, splits.digest)
         return splits.name, measure(network.to(device), self.reasoner(splits.test.to(device), settings))
 
     def report(self) -> type[AnswersReport]:

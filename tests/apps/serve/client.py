@@ -14,7 +14,7 @@ from ngs.apps.serve.app import endpoints
 from ngs.apps.serve.front import front
 from ngs.apps.serve.guard import names_of
 from ngs.apps.serve.playground import Playground
-from ngs.tasks.clevr.playground.view import AskingView
+from ngs.tasks.clevr.playground.asking_api import AskingView
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.hwf.playground.view import DrawingView
 

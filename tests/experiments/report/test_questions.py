@@ -10,8 +10,8 @@ import torch
 from ngs.experiments.report.outcome import read_run
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.dataset import VisualQuestions
-from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import spoken, trace
+from ngs.tasks.clevr.noun_phrases import equivalent
 from ngs.tasks.clevr.preparation import PreparedQuestions, load_reader
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.settings import TrainCLEVR

@@ -19,8 +19,8 @@ from ngs.tasks.clevr.program import clevr
 from ngs.tasks.clevr.scenes import ANSWERS, MOST_OBJECTS, RELATIONS, Scene, Thing
 from ngs.tasks.clevr.semantics import Objects, Unique, lenient, strict
 from tests.tasks.clevr.official_files import published_data
-from tests.tasks.clevr.programs import encoded
-from tests.tasks.clevr.test_execution import CASES, SCENE, random_program, random_scene, random_source
+from tests.tasks.clevr.programs import encoded, random_programs
+from tests.tasks.clevr.test_execution import CASES, SCENE, random_scene, random_source
 
 MODULES = clevr().symbols
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -81,7 +81,7 @@ def last(objects: Objects) -> int | Special:
 def test_engines_agree_on_programs_that_type_check(unique: Unique) -> None:
     rng = random_source()
     scenes = random_scenes(rng, 30)
-    programs = [random_program(rng, rng.randint(1, 25)) for _ in range(2_000)]
+    programs = random_programs(rng, 2_000, 25, tidy=False)
     of = [rng.randrange(len(scenes)) for _ in programs]
     answers = check_engines_agree(programs, scenes, of, unique)
     defined = sum(answer != UNDEFINED_ANSWER for answer in answers) / len(answers)
@@ -93,7 +93,7 @@ def test_engines_agree_on_what_does_not_type_check() -> None:
     """Permutations of programs, programs cut off or doubled, and modules in any order."""
     rng = random_source()
     scenes = random_scenes(rng, 10)
-    sound = [random_program(rng, rng.randint(1, 12)) for _ in range(700)]
+    sound = random_programs(rng, 700, 12, tidy=False)
     programs = [
         *(rng.sample(program, len(program)) for program in sound),
         *(program[: rng.randint(0, len(program))] for program in sound),
@@ -148,7 +148,7 @@ def test_the_smallest_and_the_largest_scene(size: int) -> None:
 def test_answers_come_in_the_order_of_the_programs() -> None:
     rng = random_source()
     scenes = random_scenes(rng, 5)
-    programs = [random_program(rng, rng.randint(1, 20)) for _ in range(300)]
+    programs = random_programs(rng, 300, 20, tidy=False)
     of = torch.tensor([rng.randrange(len(scenes)) for _ in programs])
     tables, columns = SceneTables.of(scenes), encoded(programs)
     backwards = execute_batch(tables, columns.flip(0), of.flip(0))
@@ -157,7 +157,7 @@ def test_answers_come_in_the_order_of_the_programs() -> None:
 
 def test_padding_changes_nothing() -> None:
     rng = random_source()
-    programs = [random_program(rng, rng.randint(1, 9)) for _ in range(100)]
+    programs = random_programs(rng, 100, 9, tidy=False)
     tables, of = SceneTables.of([SCENE]), torch.zeros(100, dtype=torch.int64)
     assert torch.equal(
         execute_batch(tables, encoded(programs, 9), of), execute_batch(tables, encoded(programs), of)

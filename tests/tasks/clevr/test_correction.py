@@ -19,11 +19,10 @@ from ngs.search.correction import Action
 from ngs.search.edits import Edits
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.correction import ProgramCorrection, RightPrograms, correct, tidy_edits
-from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.execution import execute, spoken, trace
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.language import Programs
-from ngs.tasks.clevr.noun_phrases import rearrangements, switches
+from ngs.tasks.clevr.noun_phrases import equivalent, rearrangements, switches
 from ngs.tasks.clevr.program import MODULES, Program
 from ngs.tasks.clevr.program_text import Executed, listed, noun_phrase, steps_of, why_undefined
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, program_of
@@ -192,7 +191,7 @@ def test_without_grammar_a_program_need_not_type_check() -> None:
     wrong = [each for each in found if each.first.steps is None]
     assert wrong
     for correction in wrong:
-        assert correction.first.answer is UNDEFINED and correction.first.fault is not None
+        assert correction.first.answer is None and correction.first.fault is not None
         assert correction.first.fault.startswith("the program does not type-check: position")
         assert all(module in as_text(correction) for module in correction.first.program)
         ElementTree.fromstring(drawn_correction(correction))

@@ -9,8 +9,8 @@ import pytest
 
 from ngs.errors import ParseError
 from ngs.reasoning.operation import UNDEFINED
-from ngs.tasks.clevr.equivalence import SYMMETRIC, equivalent, normal
 from ngs.tasks.clevr.execution import execute, modules
+from ngs.tasks.clevr.noun_phrases import SYMMETRIC, equivalent, normal
 from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.semantics import lenient, strict
 from tests.tasks.clevr.programs import SYMMETRIC as EXCHANGEABLE

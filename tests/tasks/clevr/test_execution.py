@@ -11,7 +11,7 @@ from ngs import UNDEFINED, NGSError, ParseError, evaluate, parse, recognises
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.multisets import symbol_classes
 from ngs.reasoning.semantics import interpret
-from ngs.tasks.clevr.execution import ANSWER_TYPES, Step, Type, execute, modules, spoken, trace
+from ngs.tasks.clevr.execution import Step, execute, modules, spoken, trace
 from ngs.tasks.clevr.program import clevr, clevr_tidy
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, lenient, strict
@@ -28,19 +28,6 @@ def random_scene(rng: random.Random, size: int | None = None) -> Scene:
         for name in RELATIONS
     }
     return Scene(tuple(things), relations, {})
-
-
-def random_program(rng: random.Random, size: int, gives: Type | None = None) -> tuple[str, ...]:
-    """A program that type-checks; once it has `size` modules it is brought to an end."""
-    gives = gives or rng.choice(ANSWER_TYPES)
-    choice = [name for name, module in modules().items() if module.gives == gives]
-    if gives is Type.OBJECTS and (size <= 0 or rng.random() < 0.1):
-        choice = ["scene"]
-    name = rng.choice(choice)
-    program: tuple[str, ...] = (name,)
-    for needed in modules()[name].takes:
-        program += random_program(rng, size - len(program), needed)
-    return program
 
 
 def random_source() -> random.Random:
@@ -226,8 +213,7 @@ def test_what_does_not_type_check_is_refused(program: str, message: str) -> None
 
 def test_programs_of_the_grammar_are_those_that_type_check() -> None:
     rng = random_source()
-    for _ in range(60):
-        program = random_program(rng, rng.randint(1, 12))
+    for program in random_programs(rng, 60, 12, tidy=False):
         shuffled = tuple(rng.sample(program, len(program)))
         assert recognises(clevr(), program)
         assert recognises(clevr(), shuffled) == type_checks(shuffled)

@@ -37,11 +37,6 @@ def test_reads_back_and_has_no_empty_parts(grammar: Grammar) -> None:
     assert grammar.start == Nonterminal("start")
 
 
-def test_each_is_read_once() -> None:
-    assert clevr() is clevr()
-    assert clevr_tidy() is clevr_tidy()
-
-
 SIGNATURES = {
     "filter": {f"filter_{name}[{value}]" for name, values in ATTRIBUTES.items() for value in values},
     "relation": {f"relate[{side}]" for side in ("left", "right", "front", "behind")}

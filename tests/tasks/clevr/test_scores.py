@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor, nn
 
-from ngs.errors import NGSError
 from ngs.grammar.constraint import AnyOrder, Counting
 from ngs.learning import metrics
 from ngs.learning.metrics import Score, read_all
@@ -69,9 +67,7 @@ def test_kinds_and_lengths_are_in_order() -> None:
 def test_facts_are_shares_for_json() -> None:
     facts = scores_of(OUTCOMES).as_facts()
     assert json.loads(json.dumps(facts)) == facts
-    assert {name: facts[name] for name in ("examples", "answers", "programs", "equivalent")} == {
-        **{"examples": 5, "answers": 0.6, "programs": 0.2, "equivalent": 0.4}
-    }
+    assert facts == {**facts, "examples": 5, "answers": 0.6, "programs": 0.2, "equivalent": 0.4}
     assert facts["by_kind"] == {
         "zero hops": {"examples": 3, "answers": 1.0, "programs": 1 / 3, "equivalent": 2 / 3},
         "or": {"examples": 1, "answers": 0.0, "programs": 0.0, "equivalent": 0.0},
@@ -149,33 +145,6 @@ def test_questions_are_read_as_one_by_one(language: Counting, monkeypatch: pytes
     monkeypatch.setattr(metrics, "AT_ONCE", 7 * part.examples.time)
     again = read_all(reader.network, part.reasoner())
     assert torch.equal(again.symbols, read.symbols) and torch.equal(again.right, read.right)
-
-
-class Noted(nn.Module):
-    """A network that says in which mode it was asked."""
-
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__()
-        self.network, self.modes = network, list[tuple[bool, bool]]()
-
-    def forward(self, asked: object) -> Tensor:
-        self.modes.append((self.training, torch.is_grad_enabled()))
-        found: Tensor = self.network(asked)
-        return found
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_a_network_is_read_in_evaluation_mode_and_left_as_it_was(training: bool) -> None:
-    network = Noted(random_reader(0).network).train(training)
-    read_all(network, validation(TidyPrograms()).reasoner())
-    assert set(network.modes) == {(False, False)} and network.training is training
-
-
-def test_without_questions_there_is_nothing_to_read() -> None:
-    data = some_questions()
-    none = Part.of(data.validation.select([]), SceneTables.of(data.scenes), TidyPrograms())
-    with pytest.raises(NGSError, match="there are no examples to read"):
-        measure(random_reader(0).network, none)
 
 
 # All of it

@@ -17,7 +17,6 @@ from ngs.tasks.hwf.handwriting import (
     CHUNK,
     POINTS,
     SHAPES,
-    Ink,
     Writer,
     chances,
     outlines,
@@ -129,7 +128,7 @@ def test_an_image_is_the_formula_pixel_by_pixel() -> None:
     centres = SIDE * torch.rand(3, 4, 2, generator=source)
     radii = 0.4 + 1.1 * torch.rand(3, 4, generator=source)
     darkness = torch.tensor([1.0, 0.8, 0.5])
-    images = render(Ink(centres, radii, darkness))
+    images = render(centres, radii, darkness)
     assert images.dtype == torch.uint8
     for k, image in enumerate(images.tolist()):
         dabs = list(zip(centres[k].tolist(), radii[k].tolist(), strict=True))
@@ -231,7 +230,7 @@ def test_a_symbol_has_the_same_bytes_alone_in_a_crowd_and_on_many_threads() -> N
         torch.set_num_threads(before)
     for k in (0, CHUNK, number - 1):
         assert torch.equal(write(hand, columns[k : k + 1], chance[k : k + 1])[0], images[k])
-    assert torch.equal(render(written(hand, columns, chance)), images)
+    assert torch.equal(render(*written(hand, columns, chance)), images)
 
 
 def test_another_seed_is_another_writer() -> None:

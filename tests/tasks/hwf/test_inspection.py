@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from hypothesis import given
 
-from ngs.grammar.padding import PAD
-from ngs.tasks.hwf.dataset import Formulas, HandwrittenFormulas
+from ngs.tasks.hwf.dataset import HandwrittenFormulas
 from ngs.tasks.hwf.inspection import Contradiction, LengthCount, SymbolCount, contents, inspect
 from tests.tasks.hwf.datasets import dataset, datasets
 
@@ -28,10 +27,6 @@ def test_what_a_small_data_set_holds() -> None:
     assert counts["-"] == SymbolCount("-", 0, 0, 0, 0, 0, 0)
 
 
-def used(formulas: Formulas) -> set[int]:
-    return {row for rows in formulas.where.tolist() for row in rows if row != PAD}
-
-
 def agree(data: HandwrittenFormulas, one: int, other: int) -> bool:
     return torch.equal(data.images[one], data.images[other])
 
@@ -39,7 +34,7 @@ def agree(data: HandwrittenFormulas, one: int, other: int) -> bool:
 @given(datasets())
 def test_leaks_and_contradictions_are_those_found_by_comparing_all_pairs(data) -> None:
     found = inspect(data)
-    train, test = used(data.train), used(data.test)
+    train, test = (set(part.images.tolist()) for part in (data.train, data.test))
     leaked = {row for row in test if any(agree(data, row, other) for other in train)}
     assert set(found.leaked) == {data.sources[row] for row in leaked} and len(found.leaked) == len(leaked)
     touched = [rows for rows in data.test.where.tolist() if leaked.intersection(rows)]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ngs.errors import DataError
 from ngs.tasks.hwf.dataset import value_of
-from ngs.tasks.hwf.listing import LONGEST, Entry, Place, Problem, as_entry, faults, label, objects
+from ngs.tasks.hwf.listing import LONGEST, Entry, as_entry, faults, label, objects
 
-HERE = Place("list.json", 3, 2)
+HERE = "list.json, line 3, entry 2"
 ENTRIES = st.dictionaries(st.text(max_size=4), st.none() | st.integers() | st.text(max_size=4), max_size=3)
 SPACES = st.sampled_from(["", " ", "\n", "\r\n", "\t\n\n "])
 INDENTS = st.none() | st.integers(0, 2)
@@ -29,7 +29,9 @@ def test_entries_come_in_order_with_the_lines_where_they_begin(parts, around) ->
         text += json.dumps(entry, indent=indent, ensure_ascii=False) + behind
     found = list(objects(f"{text}]{around}", "list.json"))
     assert [dict(value) for _, value in found] == [entry for _, entry, _, _ in parts]
-    assert [place for place, _ in found] == [Place("list.json", line, k) for k, line in enumerate(lines, 1)]
+    assert [place for place, _ in found] == [
+        f"list.json, line {n}, entry {k}" for k, n in enumerate(lines, 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -145,8 +147,3 @@ def test_the_longest_formula_is_read() -> None:
 )
 def test_the_folder_of_an_image_is_its_label(image, symbol) -> None:
     assert label(image) == symbol
-
-
-def test_a_problem_names_file_line_entry_and_formula() -> None:
-    assert str(Problem(HERE, "is wrong", "train_1")) == "list.json, line 3, entry 2 (train_1): is wrong"
-    assert str(Problem(HERE, "is wrong")) == "list.json, line 3, entry 2: is wrong"

@@ -13,19 +13,13 @@ import torch
 from PIL import Image
 
 from ngs.errors import DataError
-from ngs.parsing.independent import independent
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
-from ngs.tasks.hwf.formula_reading import MOST_SYMBOLS, Box, Seen
+from ngs.tasks.hwf.formula_reading import MOST_SYMBOLS, Box
 from ngs.tasks.hwf.pictures import load_picture, natural_order, read_formula
 from ngs.tasks.hwf.segmentation import Grey
-from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
+from tests.tasks.hwf.written_lines import formula_in, written_line, written_symbols
 
 SENTENCE = "5/1-2"
-
-
-@pytest.fixture(scope="module")
-def network() -> KnownHand:
-    return KnownHand()
 
 
 def knows_nothing(ink: torch.Tensor) -> torch.Tensor:
@@ -115,7 +109,7 @@ def test_a_larger_strip_is_read_if_it_is_called_one(tmp_path, network) -> None:
     symbols = read_formula(path, network, line=False)
     assert symbols.images.shape == (5, SIDE, SIDE)
     assert symbols.boxes[-1] == Box(360, 0, 450, 90)
-    assert formula(symbols) == SENTENCE
+    assert formula_in(symbols) == SENTENCE
 
 
 def test_a_line_of_the_size_of_a_strip_is_read_if_it_is_called_a_line(tmp_path, network) -> None:
@@ -123,11 +117,7 @@ def test_a_line_of_the_size_of_a_strip_is_read_if_it_is_called_a_line(tmp_path, 
     page = np.pad(page, ((0, 0), (0, -page.shape[1] % SIDE)), constant_values=255)
     path = saved(tmp_path / "x.png", page)
     assert "--line" in refusal(path)  # as a strip it has an empty square
-    assert formula(read_formula(path, network, line=True)) == "6-2"
-
-
-def formula(seen: Seen) -> str:
-    return "".join(independent(GRAMMAR, seen.log_probs[None]).best()[0])
+    assert formula_in(read_formula(path, network, line=True)) == "6-2"
 
 
 # Folders
@@ -156,7 +146,7 @@ def test_symbols_of_other_sizes_are_fitted_into_the_box(tmp_path, network) -> No
         page.paste(Image.fromarray(image).resize((30 + 40 * k, 30 + 40 * k)), (10 * k, 5))
         saved(path / f"{k}.png", page)
     symbols = read_formula(path, network)
-    assert formula(symbols) == SENTENCE
+    assert formula_in(symbols) == SENTENCE
     for image in symbols.images:
         low, high = (image < 128).nonzero().aminmax(dim=0)
         assert (high - low).max() >= SIDE - 3
@@ -172,7 +162,7 @@ def test_names_are_ordered_as_people_do() -> None:
 
 def test_any_other_picture_is_a_line(tmp_path, network) -> None:
     symbols = read_formula(saved(tmp_path / "x.jpg", written_line("9*4+1")), network)
-    assert formula(symbols) == "9*4+1"
+    assert formula_in(symbols) == "9*4+1"
     assert len(symbols.boxes) == 5
 
 

@@ -13,7 +13,6 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image
 
 from ngs.errors import DataError, ShapeError
-from ngs.parsing.independent import independent
 from ngs.parsing.sentence import recognises
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.formula_reading import Seen
@@ -31,14 +30,9 @@ from ngs.tasks.hwf.segmentation import (
     read_page,
     thinned,
 )
-from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
+from tests.tasks.hwf.written_lines import formula_in, written_line, written_symbols
 
 FORMULAS = ("7", "3/8", "6-2", "9*4+1", "5/1-0*2", "8+3-6/4*7")
-
-
-@pytest.fixture(scope="module")
-def network() -> KnownHand:
-    return KnownHand()
 
 
 def read_line(page: Grey, network) -> Seen:
@@ -46,7 +40,7 @@ def read_line(page: Grey, network) -> Seen:
 
 
 def read(page: Grey, network) -> str:
-    return "".join(independent(GRAMMAR, read_line(page, network).log_probs[None]).best()[0])
+    return formula_in(read_line(page, network))
 
 
 def page_with(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (100, 300)) -> Grey:
@@ -133,28 +127,25 @@ def test_wide_runs_have_no_advantage() -> None:
 # Refusals
 
 
-def test_paper_alone_is_refused(network) -> None:
-    grain = np.random.default_rng(0).normal(230, 6, (80, 200)).astype(np.uint8)
-    for page in (page_with(), np.zeros((50, 90), dtype=np.uint8), grain):
-        with pytest.raises(DataError, match="there is no ink in it"):
-            read_line(page, network)
+NO_INK, MANY_PIECES = "there is no ink in it", r"its ink falls into [0-9,]+ pieces"
+RANDOM = np.random.default_rng(0)
 
 
-def test_two_lines_are_refused(network) -> None:
-    page = np.concatenate([written_line("6-2*3"), written_line("4+8-1")])
-    with pytest.raises(DataError, match="it shows 2 lines of writing"):
+@pytest.mark.parametrize(
+    "page, why",
+    [
+        (page_with(), NO_INK),
+        (np.zeros((50, 90), dtype=np.uint8), NO_INK),
+        (RANDOM.normal(230, 6, (80, 200)).astype(np.uint8), NO_INK),
+        (RANDOM.integers(0, 256, (300, 300), dtype=np.uint8), MANY_PIECES),
+        (np.concatenate([written_line("6-2*3"), written_line("4+8-1")]), "it shows 2 lines of writing"),
+        (page_with((20, 40, 22, 44), (30, 41, 34, 43)), "its strokes are 4 pixels long, and at least 8"),
+    ],
+    ids=["white", "black", "paper", "noise", "two lines", "tiny"],
+)
+def test_what_is_no_line_of_symbols_is_refused(page, why, network) -> None:
+    with pytest.raises(DataError, match=why):
         read_line(page, network)
-
-
-def test_noise_is_refused(network) -> None:
-    noise = np.random.default_rng(0).integers(0, 256, (300, 300), dtype=np.uint8)
-    with pytest.raises(DataError, match=r"its ink falls into [0-9,]+ pieces"):
-        read_line(noise, network)
-
-
-def test_too_small_writing_is_refused(network) -> None:
-    with pytest.raises(DataError, match="its strokes are 4 pixels long, and at least 8 are needed"):
-        read_line(page_with((20, 40, 22, 44), (30, 41, 34, 43)), network)
 
 
 def test_a_network_that_gives_no_numbers_is_refused() -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
+from ngs.tasks.hwf.formula_reading import Seen, likeliest
 from ngs.tasks.hwf.handwriting import chances, write, writer
 from ngs.tasks.hwf.segmentation import Grey, as_symbol
 
@@ -32,6 +33,11 @@ def written_line(sentence: str, seed: int = 0) -> Grey:
         top, left = 10 + 5 * (k % 3), GAP + k * (SIDE + GAP)
         page[top : top + SIDE, left : left + SIDE] = symbol
     return page
+
+
+def formula_in(seen: Seen) -> str:
+    """What is read in it."""
+    return "".join(likeliest(seen.log_probs, 1)[0].sentence)
 
 
 class KnownHand:

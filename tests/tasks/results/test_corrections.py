@@ -22,7 +22,7 @@ from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.clevr import packed as packed_questions
 from ngs.tasks.clevr.embedded import synthetic
-from ngs.tasks.clevr.equivalence import equivalent
+from ngs.tasks.clevr.noun_phrases import equivalent
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf import packed
 from ngs.tasks.hwf.dataset import GRAMMAR

@@ -8,8 +8,7 @@ become examples.
     preparation.py        a run with its data and its network
     program.py            modules in prefix notation, their grammars, and the kinds of question
     language.py           which module may come next, for a batch with known modules
-    noun_phrases.py       which filters describe what, the edits, which programs mean the same
-    equivalence.py        a normal form of programs that mean the same
+    noun_phrases.py       which filters describe what, the edits, and which programs mean the same
     scenes.py             objects with attributes and positions
     semantics.py          what each module means for a scene
     execution.py          the value of one program on one scene: the reference

@@ -20,7 +20,7 @@ from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.preparation import load_reader
-from ngs.tasks.clevr.program_text import Executed, answer_facts, description
+from ngs.tasks.clevr.program_text import Executed, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
 from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
@@ -99,21 +99,21 @@ def ask(
         given = GivenScene(f"seen in {image}", seen.scene)
     reader = _reader(run, lenient)
     reading = reader.read(question, top)
-    answers = [Executed.of(each.program, given.scene, reader.unique) for each in reading.programs]
+    likeliest, *others = [Executed.of(each.program, given.scene, reader.unique) for each in reading.programs]
     if svg is not None:
-        write_drawing(svg, drawn_program(question, answers[0]))
+        write_drawing(svg, drawn_program(question, likeliest))
     if picture is not None and seen is not None:
-        write_annotated(picture, seen, about_objects(answers[0].steps))
+        write_annotated(picture, seen, about_objects(likeliest.steps))
     if as_json:
-        print_json(_facts(reading, given, answers))
+        print_json(_facts(reading, given, [likeliest, *others]))
         return
     console = plain_console()
     _tell_scene(console, given)
-    tell(console, f"answer: {answers[0].told}\n")
-    tell(console, f"program ({reading.programs[0].probability:.1%})\n{program_tree(answers[0])}")
-    if len(answers) > 1:
+    tell(console, f"answer: {likeliest.told}\n")
+    tell(console, f"program ({reading.programs[0].probability:.1%})\n{program_tree(likeliest)}")
+    if others:
         tell(console, "\nless likely programs")
-    for each, executed in zip(reading.programs[1:], answers[1:], strict=True):
+    for each, executed in zip(reading.programs[1:], others, strict=True):
         tell(console, f"  {each.probability:6.1%}  {' '.join(each.program)} = {executed.told}")
     _tell_unseen(console, reading)
     for path in (svg, picture):
@@ -175,9 +175,6 @@ def _reader(run: Path, is_lenient: bool) -> QuestionReader:
     return replace(reader, unique=lenient) if is_lenient else reader
 
 
-# The scene
-
-
 @dataclass(frozen=True)
 class GivenScene:
     """The scene that is spoken of."""
@@ -206,9 +203,6 @@ def _tell_scene(console: Console, given: GivenScene) -> None:
     tell(console, f"{given.title}{given.hint}:{things}\n")
 
 
-# What is told
-
-
 def _tell_unseen(console: Console, reading: QuestionReading) -> None:
     if reading.unseen:
         tell(
@@ -222,14 +216,14 @@ def _facts(reading: QuestionReading, given: GivenScene, answers: list[Executed])
         "question": reading.text,
         "scene": given.title,
         "objects": [description(thing) for thing in given.scene.things],
-        "answer": answer_facts(answers[0].answer),
+        "answer": answers[0].answer,
         "modules": [{"module": module, "phrase": phrase} for module, phrase in reading.understood.reading],
         "unseen": list(reading.unseen),
         "programs": [
             {
                 "program": list(each.program),
                 "probability": each.probability,
-                "answer": answer_facts(executed.answer),
+                "answer": executed.answer,
                 "fault": executed.fault,
                 "steps": executed.steps and step_facts(executed.steps),
             }
@@ -244,6 +238,6 @@ def step_facts(step: Step) -> dict[str, Any]:
     if value is not UNDEFINED and gives is Type.OBJECTS:
         value = sorted(value)
     elif gives is not Type.OBJECT:
-        value = answer_facts(spoken(value))
+        value = spoken(value)
     arguments = [step_facts(argument) for argument in step.arguments]
     return {"module": step.module, "value": None if value is UNDEFINED else value, "arguments": arguments}

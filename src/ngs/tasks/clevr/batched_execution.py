@@ -76,27 +76,20 @@ _OF_SCENE = (
 """Modules whose values depend on the scene: each has a row of MOST_OBJECTS values, by object."""
 
 
-@dataclass(frozen=True)
-class _Action:
-    """What a module does, as far as it is the same in every scene."""
-
-    word: int
-    """mask, keep, and the change in the number of values on the stack"""
-    join: int
-    values: tuple[int, ...]
-    """by payload; none where they depend on the scene"""
+# What a module does, as far as it is the same in every scene
 
 
-def _action(name: str, unique: Unique) -> _Action:
-    module = modules()[name]
-    first, second = (*module.takes, None, None)[:2]
-    mask = 0 if first is None else _others(first) | (_payloads(first) - 1)
+def _word(name: str) -> int:
+    """Mask, keep, and the change in the number of values on the stack."""
+    takes = modules()[name].takes
+    mask = _others(takes[0]) | (_payloads(takes[0]) - 1) if takes else 0
     keep = 0 if name == "intersect" else _PAYLOAD
-    return _Action(
-        word=mask | keep << _KEEP | (1 - len(module.takes)) << _CHANGE,
-        join=0 if second is None else _others(second) | (_PAYLOAD if name == "union" else 0),
-        values=() if name in _OF_SCENE else _values(module, ProgramSemantics(NO_OBJECTS, unique)),
-    )
+    return mask | keep << _KEEP | (1 - len(takes)) << _CHANGE
+
+
+def _join(name: str) -> int:
+    takes = modules()[name].takes
+    return _others(takes[1]) | (_PAYLOAD if name == "union" else 0) if len(takes) > 1 else 0
 
 
 def _others(taken: Type) -> int:
@@ -108,23 +101,30 @@ def _payloads(taken: Type) -> int:
     return _SETS if taken is Type.OBJECTS else _NUMBERS
 
 
-def _values(module: Module, semantics: ProgramSemantics) -> tuple[int, ...]:
-    """By the payload of the first argument, which filters, set operations and comparisons hand on."""
+def _values(name: str, unique: Unique) -> tuple[int, ...]:
+    """By the payload of the first argument, which filters, set operations and comparisons hand on.
+
+    Empty where they depend on the scene.
+    """
+    module = modules()[name]
     kind = _Kind[module.gives.name]
+    if name in _OF_SCENE:
+        return ()
     if module.takes != (Type.OBJECTS,) or module.gives is Type.OBJECTS:
         return tuple(kind | given for given in range(_payloads(module.takes[0])))
+    semantics = ProgramSemantics(NO_OBJECTS, unique)
     found = (module.apply(semantics, objects_in(bits)) for bits in range(_SETS))
     return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
 
 
-_PADDING = _Action(word=_PAYLOAD << _KEEP, join=0, values=(_Kind.NOTHING,))
-"""Makes nothing of whatever there was."""
+# By column + 1, so that PAD comes first: it makes nothing of whatever there was.
+_WORDS = np.array([_PAYLOAD << _KEEP, *map(_word, MODULES)], dtype=np.int32)
+_JOINS = [0, *map(_join, MODULES)]
 
 
 @cache
-def _actions(unique: Unique) -> tuple[_Action, ...]:
-    """By column + 1, so that PAD comes first."""
-    return (_PADDING, *(_action(name, unique) for name in MODULES))
+def _values_of_actions(unique: Unique) -> Sequence[tuple[int, ...]]:
+    return [(_Kind.NOTHING,), *(_values(name, unique) for name in MODULES)]
 
 
 class SceneTables(NamedTuple):
@@ -144,13 +144,13 @@ class SceneTables(NamedTuple):
     @classmethod
     def of(cls, scenes: Sequence[Scene], unique: Unique = strict) -> SceneTables:
         """`unique` says which object "the ..." means."""
-        concepts, relations, actions = _concepts(scenes), _relations(scenes), _actions(unique)
-        shared = [*dict.fromkeys(action.values for action in actions if action.values)]
+        concepts, relations, values = _concepts(scenes), _relations(scenes), _values_of_actions(unique)
+        shared = [*dict.fromkeys(filter(None, values))]
         tables = (
-            _words(actions, concepts),
-            _starts(actions, shared, len(scenes)),
+            _words(concepts),
+            _starts(values, shared, len(scenes)),
             np.concatenate([*shared, _values_of_scenes(concepts, relations).ravel(), _SPARE]),
-            [action.join for action in actions],
+            _JOINS,
             _answers(),
         )
         return cls(*(torch.from_numpy(np.asarray(table, dtype=np.int32)) for table in tables))
@@ -192,22 +192,22 @@ def _relations(scenes: Sequence[Scene]) -> _Numbers:
     return found
 
 
-def _words(actions: Sequence[_Action], concepts: _Numbers) -> _Numbers:
+def _words(concepts: _Numbers) -> _Numbers:
     """[scene, action]"""
-    words = np.repeat(np.array([[action.word for action in actions]], dtype=np.int32), len(concepts), 0)
+    words = np.repeat(_WORDS[None], len(concepts), 0)
     for module, (attribute, value) in FILTERS.items():
         having = (concepts[:, [*ATTRIBUTES].index(attribute)] == _CONCEPTS[value]) @ _BITS
         words[:, 1 + COLUMN[module]] ^= _PAYLOAD ^ having
     return words
 
 
-def _starts(actions: Sequence[_Action], shared: Sequence[tuple[int, ...]], scenes: int) -> _Numbers:
+def _starts(values: Sequence[tuple[int, ...]], shared: Sequence[tuple[int, ...]], scenes: int) -> _Numbers:
     """[scene, action]: first come the shared values, then for each scene those of _OF_SCENE."""
     *begins, size = accumulate(map(len, shared), initial=0)
     begin = dict(zip(shared, begins, strict=True))
     own = {1 + COLUMN[name]: size + MOST_OBJECTS * k for k, name in enumerate(_OF_SCENE)}
-    starts = [begin[action.values] if action.values else own[k] for k, action in enumerate(actions)]
-    steps = [MOST_OBJECTS * len(_OF_SCENE) * (k in own) for k in range(len(actions))]
+    starts = [begin[each] if each else own[k] for k, each in enumerate(values)]
+    steps = [MOST_OBJECTS * len(_OF_SCENE) * (k in own) for k in range(len(values))]
     return np.array(starts, np.int32) + np.array(steps, np.int32) * np.arange(scenes, dtype=np.int32)[:, None]
 
 

@@ -27,9 +27,9 @@ from ngs.reasoning.operation import Value
 from ngs.search import correction
 from ngs.search.correction import Action, Correction, Edit, Event
 from ngs.search.one_step import one_step_among
-from ngs.tasks.clevr.equivalence import Form, normal
 from ngs.tasks.clevr.execution import Type, modules, spoken
 from ngs.tasks.clevr.language import CLOSES, RANK, TidyPrograms
+from ngs.tasks.clevr.noun_phrases import Form, normal
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading
@@ -42,8 +42,6 @@ BEAM = 64
 """Likely programs that are looked at where there are more."""
 AT_ONCE = 256
 """Programs whose probabilities are computed together."""
-
-Edits = Callable[[Program], Iterator[Edit]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,8 @@ class RightPrograms:
     @property
     def shares(self) -> list[float]:
         """p(z|x,y) of each"""
-        return [exp(each.log_prob - self.log_evidence) for each in self.programs]
+        log_evidence = self.log_evidence
+        return [exp(each.log_prob - log_evidence) for each in self.programs]
 
     def place(self, program: Program) -> int:
         """Which of them means the same as a right program."""
@@ -151,7 +150,7 @@ def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
 # Edits
 
 
-def edits_of(reader: QuestionReader) -> Edits:
+def edits_of(reader: QuestionReader) -> Callable[[Program], Iterator[Edit]]:
     """What one step of back-search could change in training: in the tidy language more than the paper's."""
     tidy = isinstance(reader.language, TidyPrograms)
     return partial(tidy_edits, moves=reader.moves) if tidy else switches
@@ -218,7 +217,7 @@ def _turns(program: Program, phrases: _Phrases) -> Iterator[Edit]:
 
 
 def _arranged(program: Program, phrases: _Phrases, old: tuple[int, ...], text: str) -> Edit:
-    """The modules as noun phrases have them, filters in their order; `old` are those to be followed."""
+    """The program in the order of the phrases, filters sorted; `old` are the positions to follow."""
     tidied = ((*sorted(filters, key=lambda k: _RANK[program[k]]), end) for filters, end in phrases)
     origin = [k for phrase in tidied for k in phrase]
     return Edit(tuple(program[k] for k in origin), old, tuple(map(origin.index, old)), text)
@@ -235,9 +234,6 @@ _RANK = dict(zip(MODULES, RANK.tolist(), strict=True))
 _CLOSES = dict(zip(MODULES, CLOSES.tolist(), strict=True))
 """Whether a module ends a noun phrase."""
 _GROUP = dict(zip(MODULES, symbol_classes(GRAMMAR), strict=True))
-
-
-# All that give the answer
 
 
 def _right_programs(

@@ -199,8 +199,9 @@ class CuedQuestion:
         """The position of the last word of a cue that tells much."""
         return self.cues[k].tells[-1]
 
-    def text(self, first: int, behind: int) -> str:
-        return " ".join(self.words[self.cues[first].start : self.cues[behind - 1].stop])
+    def text(self, first: int, last: int | None = None) -> str:
+        """The words of one cue, or of those up to the last."""
+        return " ".join(self.words[self.cues[first].start : self.cues[first if last is None else last].stop])
 
     def attributes(self, cues: Iterable[int]) -> set[str]:
         return {self.cues[k].value for k in cues}

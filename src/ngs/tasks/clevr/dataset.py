@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.errors import DataError, NGSError
+from ngs.errors import NGSError
 from ngs.learning.packed_file import Ragged, flattened
 from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import Said, modules_of
-from ngs.tasks.clevr.program import COLUMN, MODULES, Kind, Program, kind_of, program_of
+from ngs.tasks.clevr.program import COLUMN, GRAMMAR, MODULES, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.source import dealt
 
@@ -31,7 +31,7 @@ UNKNOWN_WORD = "<unknown>"
 NO_ANSWER = -1
 """In place of an answer's number where the source gives none."""
 
-_ANSWER = {text: number for number, text in enumerate(ANSWERS)}
+_ANSWERS = {text: number for number, text in enumerate((None, *ANSWERS), NO_ANSWER)}
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class QuestionRecord:
     program: Program | None
     number: int
     """what the source calls it"""
+
+
+Records = Iterable[QuestionRecord]
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Questions:
     """int32 [question]: what its source calls it"""
 
     @classmethod
-    def of(cls, records: Iterable[QuestionRecord], vocabulary: Sequence[str] | None = None) -> Questions:
+    def of(cls, records: Records, vocabulary: Sequence[str] | None = None) -> Questions:
         """The records as arrays. Those that the dictionary refuses stay, without modules.
 
         The vocabulary is made of the records' own words where none is given.
@@ -98,11 +101,11 @@ class Questions:
             words = words_of(record.text)
             found, said = _understood(words)
             spelling.add(lexicon.setdefault(word, len(lexicon)) for word in words)
-            programs.add(_columns(record))
-            modules.add(COLUMN[module] for module in found)
+            programs.add(GRAMMAR.encode(record.program or ()))
+            modules.add(GRAMMAR.encode(found))
             keywords.add(n for word, module in said for n in (word, COLUMN[module]))
             scenes.append(record.scene)
-            answers.append(_answer_number(record))
+            answers.append(_ANSWERS[record.answer])
             numbers.append(record.number)
         rows = spelling.table(), _tensor(scenes), _tensor(answers), programs.table(), modules.table()
         known = (UNKNOWN_WORD, *sorted(lexicon)) if vocabulary is None else tuple(vocabulary)
@@ -192,13 +195,7 @@ class VisualQuestions:
     """its words are numbered by the vocabulary of `train`"""
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        scenes: Sequence[Scene],
-        train: Iterable[QuestionRecord],
-        validation: Iterable[QuestionRecord],
-    ) -> VisualQuestions:
+    def of(cls, name: str, scenes: Sequence[Scene], train: Records, validation: Records) -> VisualQuestions:
         learned = Questions.of(train)
         return cls(name, tuple(scenes), learned, Questions.of(validation, learned.vocabulary))
 
@@ -261,25 +258,6 @@ def _understood(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Said, ...]
     except NGSError:
         return (), ()
     return understood.modules, understood.keywords
-
-
-def _columns(record: QuestionRecord) -> list[int]:
-    try:
-        return [COLUMN[module] for module in record.program or ()]
-    except KeyError as unknown:
-        raise DataError(
-            f"question {record.number}: there is no module {unknown}; give one of {', '.join(MODULES)}"
-        ) from None
-
-
-def _answer_number(record: QuestionRecord) -> int:
-    if record.answer is None:
-        return NO_ANSWER
-    if record.answer not in _ANSWER:
-        raise DataError(
-            f"question {record.number}: the answer is {record.answer!r}; give one of {', '.join(ANSWERS)}"
-        )
-    return _ANSWER[record.answer]
 
 
 def _tensor(numbers: array[int]) -> Tensor:

@@ -88,10 +88,10 @@ def _check(question: CuedQuestion) -> None:
     if not question.words:
         raise ParseError("the question is empty; ask something, such as 'how many red cubes are there'")
     for k in question.all("refused"):
-        question.refuse(f"{question.text(k, k + 1)!r}: {question.cues[k].value}")
+        question.refuse(f"{question.text(k)!r}: {question.cues[k].value}")
     for k in question.all("that"):
         if question.kind(k + 1) in ("adjective", "noun", "nouns"):
-            shown = question.text(k, k + 2)
+            shown = question.text(k, k + 1)
             question.refuse(f"{shown!r} could mean the thing spoken of or a new one; say 'it' or 'the'")
     _check_ones(question)
     _check_pronouns(question)
@@ -102,10 +102,10 @@ def _check_ones(question: CuedQuestion) -> None:
     shape = None
     for k in sorted(question.all("noun", "nouns")):
         if question.cues[k].value in _FILTERS:
-            shape = question.text(k, k + 1)
+            shape = question.text(k)
         elif question.cues[k].value == "one" and shape:
             question.refuse(
-                f"{question.text(k, k + 1)!r} (word {question.word(k) + 1}) could mean any thing or "
+                f"{question.text(k)!r} (word {question.word(k) + 1}) could mean any thing or "
                 f"what {shape!r} means; say which"
             )
 
@@ -114,7 +114,7 @@ def _check_pronouns(question: CuedQuestion) -> None:
     """A program has the thing that "there is" once, so it can be spoken of once."""
     pronouns = question.all("it", "its")
     if pronouns and not question.introduced:
-        shown = question.text(pronouns[0], pronouns[0] + 1)
+        shown = question.text(pronouns[0])
         question.refuse(f"{shown!r} stands for nothing; begin with 'there is a ...;'")
     if question.introduced and len(pronouns) != 1:
         question.refuse(
@@ -242,9 +242,7 @@ def _landmark(question: CuedQuestion, k: int) -> NounPhrase:
     if behind is None and before and before[-1].definite and question.kind(k) not in _RELATIONS:
         return before[-1]  # "matches the X in color"
     if behind is None:
-        question.refuse(
-            f"no thing follows {question.text(k, k + 1)!r}; name it, such as 'the red cube' or 'it'"
-        )
+        question.refuse(f"no thing follows {question.text(k)!r}; name it, such as 'the red cube' or 'it'")
     return behind
 
 
@@ -266,8 +264,9 @@ def _subjects(question: CuedQuestion, root: _Root, landmarks: Sequence[NounPhras
     single += [phrase for phrase in rest if phrase not in single][: max(0, root.subjects - len(single))]
     if len(single) > root.subjects:
         extra = single[root.subjects]
+        shown = question.text(extra.first, extra.behind - 1)
         question.refuse(
-            f"{question.text(extra.first, extra.behind)!r} is one thing too many: nothing is asked of it and "
+            f"{shown!r} is one thing too many: nothing is asked of it and "
             f"no relation leads to it; repeat the relation before it, or use a plural"
         )
     if root.counts > sum(phrase not in landmarks for phrase in question.phrases.values()):

@@ -53,7 +53,7 @@ class QuestionInputs:
         longest = self.words.shape[1] if rows.is_cuda else int(self.counts[rows].max())
         word, module = self.keywords[rows].long().unbind(2)
         table = torch.zeros((len(rows), longest, len(MODULES) + 1), device=rows.device)
-        # The last place of a word and of a module is where PAD points; only its module lies outside.
+        # PAD is -1: it stands for the last module of the table, which is cut off.
         table[torch.arange(len(rows), device=rows.device)[:, None], word, module] = 1.0
         return Asked(self.words[rows, :longest].long(), table[..., : len(MODULES)])
 

@@ -7,7 +7,7 @@ functions of `ProgramSemantics` as the reasoning tree would, and says where type
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 
@@ -82,6 +82,8 @@ class Step:
     module: str
     value: Value
     arguments: tuple[Step, ...]
+    position: int = field(default=0, compare=False)
+    """of the module in the program"""
 
 
 def execute(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> bool | int | str | Special:
@@ -96,7 +98,7 @@ def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> S
     From right to left over the prefix notation: the steps that wait for a module are a stack.
     """
     known, semantics = modules(), ProgramSemantics(scene, unique)
-    waiting: list[tuple[int, Step]] = []  # with the position of each
+    waiting: list[Step] = []
     for position in reversed(range(len(program))):
         name = program[position]
         if name not in known:
@@ -104,12 +106,12 @@ def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> S
                 f"position {position}: {name!r} is no module; the modules are {', '.join(known)}"
             )
         module = known[name]
-        arguments = tuple(waiting.pop()[1] for _ in module.takes[: len(waiting)])
+        arguments = tuple(waiting.pop() for _ in module.takes[: len(waiting)])
         if tuple(known[step.module].gives for step in arguments) != module.takes:
             raise _type_error(position, name, arguments)
         value = module.apply(semantics, *(step.value for step in arguments))
-        waiting.append((position, Step(name, value, arguments)))
-    return _whole(program, waiting)
+        waiting.append(Step(name, value, arguments, position))
+    return _whole(waiting)
 
 
 def _type_error(position: int, name: str, arguments: Sequence[Step]) -> ParseError:
@@ -125,17 +127,16 @@ def _type_error(position: int, name: str, arguments: Sequence[Step]) -> ParseErr
     return ParseError(f"position {position}: {name} still needs {missing} where the program ends; add it")
 
 
-def _whole(program: Sequence[str], waiting: list[tuple[int, Step]]) -> Step:
+def _whole(waiting: list[Step]) -> Step:
     """The one step that is left, if it is one and gives an answer."""
     if not waiting:
         raise ParseError(
             'the program is empty; give its modules in prefix notation, as in ("count", "scene")'
         )
-    _, root = waiting.pop()
+    root = waiting.pop()
     if waiting:
-        end, _ = waiting.pop()
         raise ParseError(
-            f"position {end}: the program is complete before `{program[end]}`; "
+            f"position {waiting[-1].position}: the program is complete before `{waiting[-1].module}`; "
             f"leave that out, and what follows it"
         )
     gives = modules()[root.module].gives

@@ -7,6 +7,7 @@ keep their places in a row, and those that are not in it are pale.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ from ngs.explanations.text import Box, Look, shown_ratio
 from ngs.search.correction import Evaluated
 from ngs.tasks.clevr.correction import ProgramCorrection
 from ngs.tasks.clevr.execution import Step
-from ngs.tasks.clevr.program_text import Executed, description, objects_of, shown_answer, shown_value
+from ngs.tasks.clevr.program_text import Executed, description, objects_of, shown_value
 from ngs.tasks.clevr.reading import QuestionReading
 from ngs.tasks.clevr.scenes import COLORS, Scene, Thing
 from ngs.tasks.clevr.semantics import Unique
@@ -47,7 +48,7 @@ def drawn_correction(correction: ProgramCorrection) -> str:
 def drawn_program(question: str, executed: Executed) -> str:
     told = "A program from the root down; each step shows the objects that it found."
     look = program_look(executed.scene, executed.unique, question)
-    return drawn([Panel(program_box(executed))], f"answer: {shown_answer(executed.answer)}", look, told)
+    return drawn([Panel(program_box(executed))], f"answer: {executed.shown}", look, told)
 
 
 def program_tree(executed: Executed) -> str:
@@ -80,21 +81,16 @@ def _look(correction: ProgramCorrection) -> Look:
 
 def program_box(executed: Executed) -> Box:
     """A module that finds objects draws them."""
-    positions = iter(range(len(executed.program)))
 
     def box(step: Step) -> Box:
-        position, value, objects = next(positions), shown_value(step, executed.scene), objects_of(step)
-        children = tuple(map(box, step.arguments))
+        value, objects = shown_value(step, executed.scene), objects_of(step)
+        plain = Box(step.module, value, tuple(map(box, step.arguments)), (step.position,), step.position)
         if objects is None:
-            return Box(step.module, value, children, (position,), position)
+            return plain
         draw = partial(_draw_objects, objects, executed.scene)
-        across = SLOT * len(executed.scene.things)
-        return Box(step.module, value, children, (position,), position, across, draw)
+        return replace(plain, width=SLOT * len(executed.scene.things), draw=draw)
 
     return text.stacked(executed.program) if executed.steps is None else box(executed.steps)
-
-
-# What gives the answer
 
 
 def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
@@ -116,9 +112,6 @@ def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
             f"{place} likelier program{'s give' if place > 1 else ' gives'} {answer} as well: "
             f"this correction may be right for the wrong reason"
         )
-
-
-# Objects
 
 
 def _draw_objects(chosen: Collection[int], scene: Scene, group: ElementTree.Element, y: float) -> None:

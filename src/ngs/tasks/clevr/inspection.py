@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from torch import Tensor
 
-from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.dataset import NO_ANSWER, NotUnderstood, Questions, VisualQuestions
 from ngs.tasks.clevr.examples import counts_of
-from ngs.tasks.clevr.program import MODULES, Kind, kind_of
+from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 
 NOT_KNOWN = "not known"
@@ -84,16 +82,13 @@ def inspect(data: VisualQuestions) -> Inspection:
         train=train,
         validation=validation,
         repeated=_repeated(data),
-        kinds=_counts(map(_kinds, parts), [*Kind, NOT_KNOWN]),
+        kinds=_counts((map(part.kind, range(len(part))) for part in parts), Kind),
         lengths=_counts((str(n) for n in part.programs.lengths.tolist() if n) for part in parts),
-        answers=_counts(map(_answers, parts), [*ANSWERS, NOT_KNOWN]),
+        answers=_counts((map(part.answer, range(len(part))) for part in parts), ANSWERS),
         objects=_counts(
             (str(len(data.scenes[k].things)) for k in set(part.scenes.tolist())) for part in parts
         ),
     )
-
-
-# The questions of one part
 
 
 def _part(questions: Questions, tables: SceneTables) -> PartInspection:
@@ -119,40 +114,19 @@ def _part(questions: Questions, tables: SceneTables) -> PartInspection:
     )
 
 
-# Counts
-
-
-def _counts(parts: Iterable[Iterable[str]], order: Sequence[str] | None = None) -> tuple[Count, ...]:
-    """How often each occurs in the two parts, in the given order, or else by number."""
-    train, validation = map(Counter, parts)
-    names = sorted(train | validation, key=int) if order is None else order
+def _counts(parts: Iterable[Iterable[str | None]], order: Iterable[str] | None = None) -> tuple[Count, ...]:
+    """How often each occurs in the two parts, in the given order or by number, and last what is unknown."""
+    train, validation = (Counter(each or NOT_KNOWN for each in part) for part in parts)
+    names = sorted(train | validation, key=int) if order is None else [*order, NOT_KNOWN]
     return tuple(
         Count(name, train[name], validation[name]) for name in names if train[name] or validation[name]
     )
-
-
-def _kinds(questions: Questions) -> Iterator[str]:
-    for program, found in zip(_rows(questions.programs), _rows(questions.modules), strict=True):
-        columns = program or found
-        yield kind_of(MODULES[column] for column in columns) if columns else NOT_KNOWN
-
-
-def _rows(table: Ragged) -> Iterator[list[int]]:
-    flat, offsets = table.flat.tolist(), table.offsets.tolist()
-    return (flat[begin:end] for begin, end in pairwise(offsets))
-
-
-def _answers(questions: Questions) -> Iterator[str]:
-    return (NOT_KNOWN if k == NO_ANSWER else ANSWERS[k] for k in questions.answers.tolist())
 
 
 def _new_words(questions: Questions) -> dict[str, int]:
     flat = questions.spelling.flat
     counted = Counter(flat[flat >= questions.known].tolist())
     return {questions.lexicon[number]: count for number, count in counted.most_common()}
-
-
-# Repetitions
 
 
 def _repeated(data: VisualQuestions) -> tuple[int, ...]:
@@ -162,15 +136,13 @@ def _repeated(data: VisualQuestions) -> tuple[int, ...]:
         attributes = (tuple(thing.attributes.values()) for thing in scene.things)
         return *attributes, *(scene.relations[relation] for relation in RELATIONS)
 
-    numbers: dict[object, int] = {}
-    alike = [numbers.setdefault(visible(scene), len(numbers)) for scene in data.scenes]
+    distinct: dict[object, int] = {}
+    alike = [distinct.setdefault(visible(scene), len(distinct)) for scene in data.scenes]
     tested = {alike[k] for k in data.validation.scenes.tolist()}
-    seen = {key for key in _keys(data.train, alike) if key[0] in tested}
-    keys = enumerate(_keys(data.validation, alike))
-    return tuple(int(data.validation.numbers[k]) for k, key in keys if key in seen)
 
+    def keys(questions: Questions) -> Iterator[tuple[int, tuple[str, ...]]]:
+        return ((alike[scene], questions.text_words(k)) for k, scene in enumerate(questions.scenes.tolist()))
 
-def _keys(questions: Questions, alike: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-    words, offsets = questions.spelling.flat.numpy(), questions.spelling.offsets.tolist()
-    for scene, (begin, end) in zip(questions.scenes.tolist(), pairwise(offsets), strict=True):
-        yield alike[scene], words[begin:end].tobytes()
+    seen = {key for key in keys(data.train) if key[0] in tested}
+    numbers = data.validation.numbers.tolist()
+    return tuple(number for number, key in zip(numbers, keys(data.validation), strict=True) if key in seen)

@@ -1,10 +1,13 @@
-"""The noun phrases of programs: filters, and the modules whose objects they filter.
+"""The noun phrases of programs: the edits that change them, and which programs mean the same in every scene.
 
 In prefix notation a noun phrase is a run of filters and the module it describes: `scene`, a relation, or a
 set operation. The tidy language has the filters of a noun phrase in one order.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,9 +16,13 @@ from ngs.grammar.multisets import symbol_classes
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import fingerprints
 from ngs.search.edits import Phrases, Rearrange, Switch
-from ngs.tasks.clevr.equivalence import SYMMETRIC
+from ngs.tasks.clevr.execution import NO_OBJECTS, Step, modules, trace
 from ngs.tasks.clevr.language import CLOSES, RANK
 from ngs.tasks.clevr.program import GRAMMAR, MODULES
+
+SYMMETRIC = frozenset(
+    name for name in modules() if name in ("union", "intersect") or name.startswith("equal_")
+)
 
 
 class NounPhrases(Phrases):
@@ -62,3 +69,41 @@ def switches() -> Switch:
 def rearrangements(moves: bool = True) -> Rearrange:
     """Edits in the tidy language: switches and, with `moves`, filters that move and chains that turn."""
     return Rearrange(switches(), NounPhrases(), moves)
+
+
+class Form(NamedTuple):
+    """A module with the filters before it, in alphabetical order, and the forms of its arguments."""
+
+    filters: tuple[str, ...]
+    module: str
+    arguments: tuple[Form, ...] = ()
+
+
+def equivalent(one: Sequence[str], other: Sequence[str]) -> bool:
+    return normal(one) == normal(other)
+
+
+def normal(program: Sequence[str]) -> Form:
+    """The form that all equivalent programs have; ParseError for what is no whole program.
+
+    Filters of one object commute, and do nothing twice; so do the branches of `union`, `intersect`, and of
+    what asks whether two things are equal. A filter of an intersection may as well filter either branch.
+
+    >>> normal(("count", "filter_color[red]", "scene")).arguments
+    (Form(filters=('filter_color[red]',), module='scene', arguments=()),)
+    """
+    return _form(trace(program, NO_OBJECTS))
+
+
+def _form(step: Step) -> Form:
+    filters: set[str] = set()
+    while step.module.startswith("filter_"):
+        filters.add(step.module)
+        (step,) = step.arguments
+    arguments = [_form(argument) for argument in step.arguments]
+    if step.module == "intersect":
+        filters.update(name for argument in arguments for name in argument.filters)
+        arguments = [argument._replace(filters=()) for argument in arguments]
+    if step.module in SYMMETRIC:
+        arguments.sort()
+    return Form(tuple(sorted(filters)), step.module, tuple(arguments))

@@ -175,15 +175,16 @@ def _read(
 def as_question(value: Any, places: Mapping[int, int], index: int) -> QuestionRecord:
     """The record that stands for an official question; a DataError names the field at fault."""
     question = Field(value).a(dict, "an object with question and image_index")
-    text, place = question.member("question"), _integer(question.member("image_index"))
+    text = question.member("question")
     sound = isinstance(text.value, str) and text.value.strip() and len(text.value) <= LONGEST
     text.need(bool(sound), f"a text of at most {LONGEST:,} characters is needed")
-    if place not in places:
-        raise DataError(f"image_index is {place}, and there is no such scene")
+    image_index = _integer(question.member("image_index"))
+    if image_index not in places:
+        raise DataError(f"image_index is {image_index}, and there is no such scene")
     steps = value.get("program")
     return QuestionRecord(
         text.value,
-        places[place],
+        places[image_index],
         _answer(question.member("answer", None)),
         as_program(steps) if steps else None,
         _integer(question.member("question_index", index)),

@@ -9,8 +9,6 @@ from ngs.errors import DataError
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, bits_of, objects_in
 from ngs.tasks.faults import Field
 
-# From official to ours
-
 
 def as_scene(value: Any) -> Scene:
     """The scene that an official one describes; a DataError names the field at fault.
@@ -80,9 +78,6 @@ def _number(field: Field) -> float:
     field.need(isinstance(number, int | float) and not isinstance(number, bool), "a number is needed")
     field.need(abs(number) <= float_info.max, "a number of 64 bits is needed")
     return float(number)
-
-
-# From ours to official
 
 
 def scene_to_official(scene: Scene, image_index: int) -> dict[str, Any]:

@@ -27,9 +27,6 @@ _RELATED = {
 }
 
 
-# Values
-
-
 def description(thing: Thing) -> str:
     """`small red rubber cube`"""
     return " ".join(thing.attributes.values())
@@ -64,15 +61,8 @@ def shown_value(step: Step, scene: Scene) -> str:
     return f"the {description(scene.things[step.value])}" if gives is Type.OBJECT else str(spoken(step.value))
 
 
-def shown_answer(value: str | Special) -> str:
-    return "undefined" if isinstance(value, Special) else value
-
-
 def _counted(number: int) -> str:
     return f"{number} object{'s' if number != 1 else ''}"
-
-
-# Undefined
 
 
 def steps_of(step: Step) -> Iterator[Step]:
@@ -119,9 +109,6 @@ def noun_phrase(step: Step) -> str:
     return f"{noun} that is {both}"
 
 
-# Whole programs
-
-
 @dataclass(frozen=True)
 class Executed:
     """A program and what it says about a scene."""
@@ -141,22 +128,24 @@ class Executed:
             return cls(program, scene, unique, None, str(error))
 
     @property
-    def answer(self) -> str | Special:
-        """One of ANSWERS, or UNDEFINED."""
-        return UNDEFINED if self.steps is None else spoken(self.steps.value)
+    def answer(self) -> str | None:
+        """One of ANSWERS; None where it is undefined."""
+        value = UNDEFINED if self.steps is None else spoken(self.steps.value)
+        return None if isinstance(value, Special) else value
 
     @property
     def fault(self) -> str | None:
         """Why there is no answer."""
         if self.steps is None:
             return f"the program does not type-check: {self.type_error}"
-        return why_undefined(self.steps, self.scene) if self.answer is UNDEFINED else None
+        return why_undefined(self.steps, self.scene) if self.answer is None else None
 
     @property
     def told(self) -> str:
         """The answer, or why there is none."""
-        return shown_answer(self.answer) + (f": {self.fault}" if self.fault else "")
+        return self.shown + (f": {self.fault}" if self.fault else "")
 
-
-def answer_facts(answer: str | Special) -> str | None:
-    return None if isinstance(answer, Special) else answer
+    @property
+    def shown(self) -> str:
+        """The answer, or `undefined`."""
+        return self.answer or "undefined"

@@ -6,10 +6,10 @@ A set of objects is a bit mask: bit k is object k.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,6 @@ from ngs.errors import NGSError
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.question_phrases import LENGTH, NAMING, SHORTER, VALUES, Link, NounPhrase, Question
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of
-
-T = TypeVar("T", bound=Hashable)
 
 Masks = NDArray[np.int64]
 
@@ -122,7 +120,6 @@ class Draft:
     form: Form
     masks: SceneMasks
     balance: Balance
-    random: Random
 
     # Descriptions
 
@@ -139,13 +136,13 @@ class Draft:
         """One of these descriptions, each with its answer, and which: the answer that is most behind."""
         if not len(fitting):
             raise DeadEnd
-        answer = self.balance.behind(self.form, np.flatnonzero(np.bincount(answers)).tolist(), self.random)
+        answer = self.balance.answer(self.form, np.flatnonzero(np.bincount(answers)).tolist())
         if answer is None:
             raise DeadEnd
         return self.description(fitting[answers == answer]), answer
 
     def _any(self, choices: Masks) -> int:
-        return int(choices[int(self.random.random() * len(choices))])
+        return int(choices[int(self.balance.random.random() * len(choices))])
 
     # Places
 
@@ -182,8 +179,15 @@ class Draft:
         outside = (one & ~other & ~taken, other & ~one & ~taken)
         return Place(first.links + second.links, one & other, outside, taken)
 
+    def two_places(self) -> tuple[Place, Place]:
+        """Two, each in at most one relation, and not both in the same one to the same object."""
+        first, second = (self.hops(self.balance.random.randrange(2)) for _ in range(2))
+        if first.links and first.within == second.within:
+            raise DeadEnd
+        return first, second
+
     def _relation(self) -> str:
-        return f"relate[{self.random.choice(RELATIONS)}]"
+        return f"relate[{self.balance.random.choice(RELATIONS)}]"
 
 
 # Answers that cannot be guessed
@@ -211,26 +215,33 @@ def _shares() -> list[tuple[float, float]]:
 _SHARES = _shares()
 
 
-def most_behind(
-    choices: Iterable[T], used: Counter[T], share: Callable[[T], float], random: Random
-) -> T | None:
-    """That of the choices which has been used least often for its share, nearly; None if there is none."""
-    return min(choices, key=lambda each: (used[each] + JITTER * random.random()) / share(each), default=None)
-
-
 class Balance:
-    """How often each answer has been given to each type of question.
+    """How often each form of question has been asked, and each answer been given to it.
 
-    Within a type, yes and no, the values of an attribute, and the numbers by SHARES are wanted equally often.
-    An answer with too large a part of all answers is not to be had until others have caught up.
+    Forms are asked by their weights. Within a form, yes and no, the values of an attribute, and the numbers
+    by SHARES are wanted equally often. An answer that has too large a share of all answers waits until others
+    have caught up.
     """
 
-    def __init__(self) -> None:
-        self.used: defaultdict[Hashable, Counter[int]] = defaultdict(Counter)
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.forms: Counter[Form] = Counter()
+        self.answers: defaultdict[Form, Counter[int]] = defaultdict(Counter)
 
-    def behind(self, type_: Hashable, answers: Iterable[int], random: Random) -> int | None:
-        """That of the answers which is most behind; None if none is due."""
-        used = self.used[type_]
+    def form(self, forms: Iterable[Form]) -> Form | None:
+        """The form that is most behind, nearly; None if there are no forms."""
+        return min(forms, key=lambda form: self._jittered(self.forms[form]) / form.weight, default=None)
+
+    def answer(self, form: Form, answers: Iterable[int]) -> int | None:
+        """The answer that is most behind, nearly; None if none is due."""
+        used = self.answers[form]
         total = used.total() + 1
         due = [answer for answer in answers if used[answer] < START + _SHARES[answer][1] * total]
-        return most_behind(due, used, lambda answer: _SHARES[answer][0], random)
+        return min(due, key=lambda answer: self._jittered(used[answer]) / _SHARES[answer][0], default=None)
+
+    def count(self, form: Form, answer: int) -> None:
+        self.forms[form] += 1
+        self.answers[form][answer] += 1
+
+    def _jittered(self, number: int) -> float:
+        return number + JITTER * self.random.random()

@@ -17,8 +17,7 @@ Rules that every question keeps:
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from random import Random
@@ -30,17 +29,7 @@ from ngs.errors import NGSError
 from ngs.tasks.clevr.dataset import QuestionRecord
 from ngs.tasks.clevr.program import Kind, Program
 from ngs.tasks.clevr.question_phrases import IMPLIED, LENGTH, NAMING, NOTHING, NounPhrase, Question
-from ngs.tasks.clevr.question_places import (
-    SIZE,
-    Balance,
-    DeadEnd,
-    Draft,
-    Form,
-    Masks,
-    Place,
-    SceneMasks,
-    most_behind,
-)
+from ngs.tasks.clevr.question_places import SIZE, Balance, DeadEnd, Draft, Form, Masks, Place, SceneMasks
 from ngs.tasks.clevr.question_wording import sentence
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, Scene
 from ngs.tasks.clevr.semantics import COMPARISONS
@@ -56,7 +45,7 @@ YES, NO = ANSWERS.index("yes"), ANSWERS.index("no")
 def count(draft: Draft, find: Callable[[Draft], Place], shared: Iterable[str] = ()) -> Question:
     place = find(draft)
     fitting = place.fitting(draft.masks, shared)
-    return _about(draft, place, fitting, SIZE[draft.masks.described[fitting] & place.within])
+    return _asked(draft, place, fitting, SIZE[draft.masks.described[fitting] & place.within])
 
 
 def exist(draft: Draft, find: Callable[[Draft], Place], shared: Iterable[str] = ()) -> Question:
@@ -65,7 +54,7 @@ def exist(draft: Draft, find: Callable[[Draft], Place], shared: Iterable[str] = 
     if not place.links:
         fitting = fitting[fitting != NOTHING]  # there is always a thing
     found = draft.masks.described[fitting] & place.within
-    return _about(draft, place, fitting, np.where(found != 0, YES, NO))
+    return _asked(draft, place, fitting, np.where(found != 0, YES, NO))
 
 
 def query(
@@ -73,10 +62,10 @@ def query(
 ) -> Question:
     place = find(draft)
     fitting, objects = place.singling_out(draft.masks, (attribute, *shared))
-    return _about(draft, place, fitting, draft.masks.values[attribute][objects])
+    return _asked(draft, place, fitting, draft.masks.values[attribute][objects])
 
 
-def _about(draft: Draft, place: Place, fitting: Masks, answers: Masks) -> Question:
+def _asked(draft: Draft, place: Place, fitting: Masks, answers: Masks) -> Question:
     description, answer = draft.answered(fitting, answers)
     return Question(draft.form.root, (NounPhrase(description, place.links),), answer)
 
@@ -86,7 +75,7 @@ def _about(draft: Draft, place: Place, fitting: Masks, answers: Masks) -> Questi
 
 def compare_values(draft: Draft, attribute: str) -> Question:
     """Whether two objects, each found by at most one relation, have an attribute in common."""
-    masks, (first, second) = draft.masks, _two_places(draft)
+    masks, (first, second) = draft.masks, draft.two_places()
     fitting, objects = first.singling_out(masks, (attribute,))
     description = draft.description(fitting)
     compared = int(objects[fitting == description][0])
@@ -98,7 +87,7 @@ def compare_values(draft: Draft, attribute: str) -> Question:
 
 def compare_numbers(draft: Draft, operation: Callable[[Any, Any], Any]) -> Question:
     """How two numbers compare, each of objects in at most one relation."""
-    masks, (first, second) = draft.masks, _two_places(draft)
+    masks, (first, second) = draft.masks, draft.two_places()
     description = draft.description(first.fitting(masks))
     compared = int(masks.described[description]) & first.within
     others = second.fitting(masks)
@@ -115,7 +104,7 @@ def compare_numbers(draft: Draft, operation: Callable[[Any, Any], Any]) -> Quest
 
 def either(draft: Draft) -> Question:
     """How many answer to one of two phrases, each with at most one relation."""
-    masks, (first, second) = draft.masks, _two_places(draft)
+    masks, (first, second) = draft.masks, draft.two_places()
     description = draft.description(first.fitting(masks))
     found = int(masks.described[description]) & first.within
     others, with_others = _beside(masks, found, second)
@@ -150,14 +139,6 @@ def _beside(masks: SceneMasks, found: int, place: Place, without: Iterable[str] 
     sets = masks.described[others] & place.within
     neither = ((sets & ~found) != 0) & ((found & ~sets) != 0)
     return others[neither], sets[neither] | found
-
-
-def _two_places(draft: Draft) -> tuple[Place, Place]:
-    """Two, each in at most one relation, and not both in the same one to the same object."""
-    first, second = (draft.hops(draft.random.randrange(2)) for _ in range(2))
-    if first.links and first.within == second.within:
-        raise DeadEnd
-    return first, second
 
 
 # All forms, each as often as among the ninety question families of CLEVR, and `and` also with exist
@@ -213,43 +194,32 @@ def questions(
     """
     if per_scene < 0:
         raise NGSError(f"{per_scene} questions a scene were asked for; ask for none or more")
-    asker = _Asker(Random(int(random.integers(2**63))))
+    balance = Balance(Random(int(random.integers(2**63))))
     number = 0
     for place, scene in enumerate(scenes, first):
-        for question, program in asker.about(scene, per_scene):
-            text = sentence(question, asker.random)
-            yield QuestionRecord(text, place, ANSWERS[question.answer], program, number)
+        for question in _about(scene, per_scene, balance):
+            text, answer = sentence(question, balance.random), ANSWERS[question.answer]
+            yield QuestionRecord(text, place, answer, question.program, number)
             number += 1
 
 
-class _Asker:
-    """Someone who asks questions and remembers which have been asked."""
+def _about(scene: Scene, number: int, balance: Balance) -> Iterator[Question]:
+    """So many questions about a scene, or as many as can be had."""
+    masks, forms, asked = SceneMasks(scene), list(FORMS), set[Program]()
+    while len(asked) < number and (form := balance.form(forms)) is not None:
+        question = _composed(Draft(form, masks, balance), asked)
+        if question is None:
+            forms.remove(form)
+            continue
+        asked.add(question.program)
+        balance.count(form, question.answer)
+        yield question
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
-        self.balance = Balance()
-        self.used: Counter[Form] = Counter()
 
-    def about(self, scene: Scene, number: int) -> Iterator[tuple[Question, Program]]:
-        """So many questions about a scene, or as many as can be had."""
-        masks, forms, asked = SceneMasks(scene), list(FORMS), set[Program]()
-        while len(asked) < number:
-            form = most_behind(forms, self.used, lambda form: form.weight, self.random)
-            if form is None:
-                return
-            question = self._compose(Draft(form, masks, self.balance, self.random), asked)
-            if question is None:
-                forms.remove(form)
-                continue
-            asked.add(question.program)
-            self.used[form] += 1
-            self.balance.used[form][question.answer] += 1
-            yield question, question.program
-
-    def _compose(self, draft: Draft, asked: set[Program]) -> Question | None:
-        for _ in range(ATTEMPTS):
-            with suppress(DeadEnd):
-                question = draft.form.compose(draft)
-                if question.program not in asked:
-                    return question
-        return None
+def _composed(draft: Draft, asked: Collection[Program]) -> Question | None:
+    for _ in range(ATTEMPTS):
+        with suppress(DeadEnd):
+            question = draft.form.compose(draft)
+            if question.program not in asked:
+                return question
+    return None

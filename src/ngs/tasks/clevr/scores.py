@@ -13,8 +13,8 @@ from ngs.errors import ParseError
 from ngs.grammar.padding import PAD
 from ngs.learning.metrics import Score, Scores, read_all
 from ngs.tasks.clevr.dataset import Questions
-from ngs.tasks.clevr.equivalence import equivalent
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.noun_phrases import equivalent
 from ngs.tasks.clevr.program import Kind, Program, program_of
 
 SHARES = ("answers", "programs", "equivalent")

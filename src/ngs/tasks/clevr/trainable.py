@@ -47,7 +47,7 @@ class ReadingQuestions(Trainable):
         "experiments": "ngs.tasks.clevr.paper:EXPERIMENTS",
         "costs": "ngs.tasks.clevr.paper.workloads:FULL",
         "quick costs": "ngs.tasks.clevr.paper.workloads:QUICK",
-        "playground": "ngs.tasks.clevr.playground.view:AskingView",
+        "playground": "ngs.tasks.clevr.playground.asking_api:AskingView",
     }
 
     def holds(self, source: Path, options: Collection[str]) -> bool:

@@ -12,6 +12,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -22,7 +23,7 @@ from PIL import Image
 from ngs.errors import DataError
 from ngs.tasks.faults import listed, naming
 from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, Formulas, HandwrittenFormulas, value_of
-from ngs.tasks.hwf.listing import Entry, Place, Problem, as_entry, faults, label, objects
+from ngs.tasks.hwf.listing import Entry, Problem, as_entry, faults, label, objects
 from ngs.tasks.hwf.members import Members, opened
 from ngs.tasks.source import title
 
@@ -68,7 +69,8 @@ def read(
     with opened(path, _wanted_files) as members:
         base = _base(path, members)
         with naming(path):
-            found = list(_entries(members, base))
+            parts = [list(_entries(members, str(base / file))) for file in LISTS]
+        found = list(chain.from_iterable(parts))
         entries = [each for each in found if isinstance(each, Entry)]
         pictures = _pictures(members, base, _used(entries), progress)
     problems = list(_problems(found, pictures))
@@ -78,12 +80,11 @@ def read(
             f"{path} has {len(faulty)} faulty formula{'s' if len(faulty) > 1 else ''}; "
             f"correct them, or leave them out with --skip-faulty:\n{listed(problems)}"
         )
-    sound = [entry for entry in entries if entry.place not in faulty]
-    parts = [[entry for entry in sound if entry.place.file == str(base / file)] for file in LISTS]
-    for file, part in zip(LISTS, parts, strict=True):
+    sound = [[e for e in part if isinstance(e, Entry) and e.place not in faulty] for part in parts]
+    for file, part in zip(LISTS, sound, strict=True):
         if not part:
             raise DataError(f"{path} has no sound formula in {base / file}; at least one is needed")
-    return Reading(_assembled(title(path), parts, pictures), tuple(problems))
+    return Reading(_assembled(title(path), sound, pictures), tuple(problems))
 
 
 def _wanted_files(folder: Path) -> Iterator[Path]:
@@ -108,18 +109,17 @@ def _base(path: Path, members: Members) -> PurePosixPath:
     return found[0]
 
 
-def _entries(members: Members, base: PurePosixPath) -> Iterator[Entry | Problem]:
-    """The entries of both lists, as far as they can be read."""
-    for file in (str(base / name) for name in LISTS):
-        for place, value in objects(_text(file, members[file]()), file):
-            try:
-                yield as_entry(place, value)
-            except DataError as error:
-                yield Problem(place, str(error))
+def _entries(members: Members, file: str) -> Iterator[Entry | Problem]:
+    """The entries of a list, as far as they can be read."""
+    for place, value in objects(_text(file, members[file]()), file):
+        try:
+            yield as_entry(place, value)
+        except DataError as error:
+            yield Problem(place, str(error))
 
 
 def _problems(found: Iterable[Entry | Problem], pictures: Mapping[str, Picture]) -> Iterator[Problem]:
-    seen: dict[str, Place] = {}
+    seen: dict[str, str] = {}
     for entry in found:
         if isinstance(entry, Problem):
             yield entry

@@ -40,7 +40,7 @@ def value_of(sentence: str | Sentence) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Formulas:
-    """Formulas written with some images, and what they come to."""
+    """Formulas written with some images, and their values."""
 
     where: Tensor
     """int64 [formula, time]: rows of the images, PAD behind the end"""
@@ -105,7 +105,7 @@ class HandwrittenFormulas:
 
     @cached_property
     def digest(self) -> str:
-        """Of images, formulas and answers: tells data sets apart that stand in the same place."""
+        """Of images, formulas and answers: tells apart data sets in the same place."""
         hasher = hashlib.sha256()
         for tensor in (self.images, self.columns, self.train.where, self.test.where):
             hasher.update(tensor.contiguous().numpy().reshape(-1).view("uint8").data)

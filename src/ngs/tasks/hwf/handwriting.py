@@ -120,7 +120,7 @@ class Outlines:
     stroke: Tensor
     """int64 [shape, POINTS]: the number of the stroke that each point is on"""
     neighbours: Tensor
-    """int64 [shape, DABS, 4]: P0 P1 P2 P3; at an end or a corner the point itself stands for the next"""
+    """int64 [shape, DABS, 4]: P0 P1 P2 P3; at an end or a corner the point itself is taken for the next"""
     hermite: Tensor
     """[shape, DABS, 4]: h00 h01 h10 h11"""
 
@@ -249,24 +249,16 @@ def _off(chance: Tensor, stroke: Tensor) -> Tensor:
 # Writing
 
 
-@dataclass(frozen=True, eq=False)
-class Ink:
-    """Dabs of a pen on paper of SIDE x SIDE pixels."""
-
-    centres: Tensor
-    """[image, dab, 2]: x and y in pixels from the upper left corner"""
-    radii: Tensor
-    """[image, dab] in pixels"""
-    darkness: Tensor
-    """[image]: 1 is black"""
-
+Dabs = tuple[Tensor, Tensor, Tensor]
+"""Of a pen, in pixels from the upper left corner of the paper: their centres [image, dab, 2], x and y, their
+radii [image, dab], and how dark they are [image]: 1 is black."""
 
 TILT, TURN, STRETCH, PEN = 0.05, 0.045, 0.06, 0.04
 """How much the symbols of one writer differ: slant, angle, width against height, width of the line."""
 SMALLEST = 0.86
 """The least of the box that a symbol fills."""
 SHIFT = 1.0
-"""How far, in pixels, a symbol stands from the middle where there is room."""
+"""The distance in pixels of a symbol from the middle, where there is room."""
 
 
 def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
@@ -278,10 +270,10 @@ def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
     torch.Size([3, 45, 45])
     """
     parts = zip(torch.split(columns, CHUNK), torch.split(chance, CHUNK), strict=True)
-    return torch.cat([render(written(writer, *part)) for part in parts])
+    return torch.cat([render(*written(writer, *part)) for part in parts])
 
 
-def written(writer: Writer, columns: Tensor, chance: Tensor) -> Ink:
+def written(writer: Writer, columns: Tensor, chance: Tensor) -> Dabs:
     """The strokes of `write`."""
     table = outlines()
     shapes = writer.shapes[columns]
@@ -293,7 +285,7 @@ def written(writer: Writer, columns: Tensor, chance: Tensor) -> Ink:
     radii = _radii(writer.pen * (1 + PEN * pen), writer.pressure * pressure / MOST)
     fill = SMALLEST + (1 - SMALLEST) * (size + MOST) / (2 * MOST)
     centres = _in_the_box(dabs, radii.amax(1), fill, SHIFT * torch.stack([x, y], -1))
-    return Ink(centres, radii, torch.full((len(columns),), writer.ink))
+    return centres, radii, torch.full((len(columns),), writer.ink)
 
 
 def _radii(pen: Tensor, change: Tensor) -> Tensor:
@@ -330,7 +322,7 @@ def _in_the_box(dabs: Tensor, radius: Tensor, fill: Tensor, shift: Tensor) -> Te
     return (dabs - ((low + high) / 2).unsqueeze(1)) * scale.unsqueeze(1) + middle.unsqueeze(1)
 
 
-def render(ink: Ink) -> Tensor:
+def render(centres: Tensor, radii: Tensor, darkness: Tensor) -> Tensor:
     """uint8 [image, SIDE, SIDE], dark on white.
 
     How far a pixel is covered, with its centre at p:
@@ -338,14 +330,14 @@ def render(ink: Ink) -> Tensor:
         max over dabs of  clamp(radius + 1/2 - |p - centre|, 0, 1)
     """
     window = torch.arange(-REACH, REACH + 1)
-    pixel = ink.centres.floor().clamp(0, SIDE - 1)
-    x, y = ((pixel + 0.5 - ink.centres).unsqueeze(-1) + window).square().unbind(2)
+    pixel = centres.floor().clamp(0, SIDE - 1)
+    x, y = ((pixel + 0.5 - centres).unsqueeze(-1) + window).square().unbind(2)
     distance = (y.unsqueeze(-1) + x.unsqueeze(-2)).sqrt()  # [image, dab, window, window]
-    covered = ((ink.radii + 0.5)[..., None, None] - distance).clamp(0, 1)
+    covered = ((radii + 0.5)[..., None, None] - distance).clamp(0, 1)
     width = SIDE + 2 * REACH  # with a margin, so that no window leaves the canvas
     column, row = (pixel.long().unsqueeze(-1) + window + REACH).unbind(2)
     place = row.unsqueeze(-1) * width + column.unsqueeze(-2)
     canvas = covered.new_zeros(len(covered), width * width)
     canvas.scatter_reduce_(1, place.flatten(1), covered.flatten(1), "amax")
     paper = canvas.view(-1, width, width)[:, REACH:-REACH, REACH:-REACH]
-    return (255 * (1 - ink.darkness[:, None, None] * paper)).round().to(torch.uint8)
+    return (255 * (1 - darkness[:, None, None] * paper)).round().to(torch.uint8)

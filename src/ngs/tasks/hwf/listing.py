@@ -30,23 +30,11 @@ LONGEST = 99
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an entry stands. The published lists are a single line, so entries are counted too."""
-
-    file: str
-    line: int
-    entry: int
-    """from 1"""
-
-    def __str__(self) -> str:
-        return f"{self.file}, line {self.line}, entry {self.entry}"
-
-
-@dataclass(frozen=True)
 class Entry:
     """One formula as a list has it."""
 
-    place: Place
+    place: str
+    """file, line and number: the published lists are a single line"""
     name: str
     sentence: str
     images: tuple[str, ...]
@@ -58,7 +46,7 @@ class Entry:
 class Problem:
     """What is wrong with an entry."""
 
-    place: Place
+    place: str
     what: str
     name: str | None = None
     """the entry's own, where it can be read"""
@@ -67,7 +55,7 @@ class Problem:
         return f"{self.place}{f' ({self.name})' if self.name else ''}: {self.what}"
 
 
-def objects(text: str, file: str) -> Iterator[tuple[Place, Any]]:
+def objects(text: str, file: str) -> Iterator[tuple[str, Any]]:
     """The elements of a JSON array with their places; objects come as tuples of pairs.
 
     Pairs, because a dictionary would hide a key that is written twice.
@@ -81,7 +69,7 @@ def objects(text: str, file: str) -> Iterator[tuple[Place, Any]]:
         line += text.count("\n", counted, found.start())
         counted = found.start()
         value, end = decoder.raw_decode(text, counted)
-        yield Place(file, line, number), value
+        yield f"{file}, line {line}, entry {number}", value
 
 
 _ENTRY = re.compile(r"[^\s,]")
@@ -101,7 +89,7 @@ def _decoded(decoder: json.JSONDecoder, text: str, file: str) -> list[Any]:
     return entries
 
 
-def as_entry(place: Place, value: Any) -> Entry:
+def as_entry(place: str, value: Any) -> Entry:
     """The entry that an element of the list stands for; a DataError says what it lacks."""
     if not isinstance(value, tuple):
         raise DataError("an object with id, img_paths, expr and res is needed")

@@ -52,7 +52,7 @@ def predict(
     line: LineOrStrip = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Read the formulas in pictures, and say what they come to.
+    """Read the formulas in pictures, and say their values.
 
     An IMAGE is a strip of symbols side by side, 45 x 45 pixels each; a folder
     with a picture of each symbol, in the order of their names; or any other
@@ -85,7 +85,7 @@ def explain(
     image: Annotated[
         Path, typer.Argument(metavar="IMAGE", help="A picture or folder, as for `ngs predict`.")
     ],
-    answer: Annotated[str, typer.Option(help="What the formula should come to: 12, -3, 0.75 or 7/3.")],
+    answer: Annotated[str, typer.Option(help="The true answer: 12, -3, 0.75 or 7/3.")],
     svg: Annotated[Path | None, typer.Option(help="Also draw the correction into this file.")] = None,
     line: LineOrStrip = None,
 ) -> None:

@@ -230,7 +230,7 @@ def page_of(ink: Mask, scale: float, corner: tuple[int, int] = (0, 0)) -> Page:
             f"give a larger picture of the formula"
         )
     large = _at_most(MOST_PIECES, [piece for piece in found if piece.size >= BLOT * unit])
-    # A dot of a division sign stands above or below its bar.
+    # A dot of a division sign is above or below its bar.
     dots = [piece for piece in found if SPECK * unit <= piece.size < BLOT * unit]
     dots = [dot for dot in dots if any(dot.shared_width(piece) > 0 for piece in large)]
     pieces = _at_most(MOST_PIECES, [*large, *dots])

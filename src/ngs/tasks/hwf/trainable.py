@@ -15,7 +15,7 @@ CLEAN_FORMULAS = Source("hwf-clean", "HWF-clean", "data/HWF-clean.ngs")
 class ReadingFormulas(Trainable):
     """Learn to read handwritten formulas.
 
-    The network sees images of symbols and is told what each formula comes to, never what the symbols are
+    The network sees images of symbols and is told the value of each formula, never what the symbols are
     (except with the methods that need labels: supervised, --pretrain). Without --data it learns from
     synthetic handwriting that is made on the spot.
     """

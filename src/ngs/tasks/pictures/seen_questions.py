@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from ngs.errors import DataError, NGSError, ParseError
-from ngs.reasoning.operation import Special
 from ngs.tasks.clevr.dataset import QuestionRecord
 from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program import Program
@@ -132,8 +131,7 @@ def _asked(
         """None where it is undefined."""
         if program is None or scene is None:
             return None
-        found = Executed.of(program, scene, reads.unique).answer
-        return None if isinstance(found, Special) else found
+        return Executed.of(program, scene, reads.unique).answer
 
     given, cause = answer(program, seen), None
     if given != record.answer:

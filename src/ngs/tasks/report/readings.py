@@ -106,6 +106,13 @@ class Readings:
         return [k for k, same in zip(right, meant, strict=True) if same is False]
 
     @property
+    def confusion(self) -> Tensor:
+        """How often each symbol [true, read] was read as which."""
+        labels, read, symbols = self.labels, self.reading.symbols, len(self.grammar.symbols)
+        pairs = (labels * symbols + read)[(labels != PAD) & (read != PAD)]
+        return torch.bincount(pairs, minlength=symbols * symbols).view(symbols, symbols)
+
+    @property
     def scores(self) -> Any:
         """As `measure` gives them."""
         return scores_of(self.reading, self.examples)

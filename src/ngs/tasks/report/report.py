@@ -8,15 +8,16 @@ same name in its own folder.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+from torch import Tensor
 
 from ngs.tasks.report.searches import Fate, Searches
-from ngs.tasks.report.sections import Section, render
+from ngs.tasks.report.sections import Section, confusion_table, render
 from ngs.tasks.report.shares import Shares
 from ngs.tasks.run_folder import BEST, EARLY, step_of
 from ngs.tasks.trainable import Trainable
@@ -24,6 +25,10 @@ from ngs.tasks.trainable import Trainable
 TEST, VALIDATION = "test part", "validation part"
 PRACTICE = 300
 """Training examples that are corrected, at most."""
+MOST = 5
+"""Confusions that are told in words."""
+WIDEST = 40
+"""Symbols of a table of confusions, at most."""
 Names = Mapping[str, str]
 
 
@@ -173,7 +178,24 @@ class AnswersReport(Report):
         return f"{some:,} {self.examples}" if some == of else f"{some:,} of {of:,} {self.examples}"
 
     def more(self) -> Iterator[Section]:
+        exam = self.shown.exam
+        seen_one_by_one = exam.reading.log_probs is not None
+        if exam.labelled and seen_one_by_one and len(exam.grammar.symbols) <= WIDEST:
+            yield self.confusions(exam.confusion, exam.grammar.symbols)
         yield self.section("mistakes", "Mistakes")
         labelled = self.shown.practice.labelled
         fates = [each for each in Fate if each is Fate.NONE or (each is Fate.UNJUDGED) != labelled]
         yield self.section("corrections", "Corrections, right and spurious", fates=fates)
+
+    def confusions(self, counts: Tensor, symbols: Sequence[str]) -> Section:
+        """How often each symbol [true, read] was read as which."""
+        wrong = counts - counts.diag().diag()
+        pairs = [(int(wrong[k, j]), symbols[k], symbols[j]) for k, j in wrong.nonzero().tolist()]
+        return self.section(
+            "confusions",
+            "Which symbols are confused",
+            total=int(counts.sum()),
+            wrong=int(wrong.sum()),
+            most=sorted(pairs, key=lambda pair: -pair[0])[:MOST],
+            table=confusion_table(counts, symbols),
+        )

@@ -18,6 +18,7 @@ from ngs.tasks.hwf.dataset import GRAMMAR, SIDE
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.formula_reading import Box, Seen
 from ngs.tasks.hwf.handwriting import chances, outlines, writer, written
+from ngs.tasks.hwf.playground.drawing_api import EXAMPLE
 
 Strokes = list[list[tuple[float, float]]]
 
@@ -29,12 +30,7 @@ BY_HAND: dict[str, Strokes] = {
         [(190, 20), (175, 65), (230, 63)],
         [(215, 40), (212, 100)],
     ],
-    "7+1": [
-        [(20, 25), (65, 23), (40, 98)],
-        [(110, 40), (110, 85)],
-        [(88, 62), (132, 62)],
-        [(170, 22), (170, 98)],
-    ],
+    "7+1": [[(x, y) for x, y in stroke] for stroke in EXAMPLE],
     "6/2": [
         [(60, 20), (35, 45), (25, 75), (40, 98), (62, 88), (58, 65), (35, 62), (26, 75)],
         [(95, 60), (140, 60)],
@@ -49,9 +45,9 @@ def strokes_of(sentence: Sequence[str], seed: int = 0, hand: int = 5, size: floa
     """A line in the hand `hand` (5 is that of `written_lines`), its symbols at different heights."""
     generator, chance = torch.Generator().manual_seed(seed), random.Random(seed)
     pen, columns = writer(torch.Generator().manual_seed(hand)), torch.tensor(GRAMMAR.encode(sentence))
-    ink = written(pen, columns, chances(len(columns), generator))
+    centres, _, _ = written(pen, columns, chances(len(columns), generator))
     strokes, right = [], 30.0
-    for dabs, shape in zip(ink.centres * size / SIDE, pen.shapes[columns].tolist(), strict=True):
+    for dabs, shape in zip(centres * size / SIDE, pen.shapes[columns].tolist(), strict=True):
         table = outlines()
         of_dab = table.stroke[shape][table.neighbours[shape][:, 1]]
         place = torch.tensor([right - float(dabs[:, 0].min()), 60 + chance.uniform(-8, 8)])

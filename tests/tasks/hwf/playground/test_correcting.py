@@ -134,17 +134,17 @@ def test_what_back_search_chose_is_among_them() -> None:
     assert [each.formula for each in ranked.posterior if each.corrected] == ["5+0"]
 
 
-def test_an_answer_that_no_formula_gives() -> None:
-    corrected = correct(seen_as("3*4"), Fraction(1000))
-    assert (corrected.posterior, corrected.evidence, corrected.exact) == ([], 0.0, True)
-    assert corrected.message == "no formula of 3 symbols gives 1000" and corrected.corrected is None
-
-
-def test_long_formulas_have_no_posterior() -> None:
-    corrected = correct(seen_as("1+1+1+1+1+1"), Fraction(7))
-    assert corrected.corrected is not None and corrected.steps
-    assert (corrected.posterior, corrected.evidence, corrected.exact) == ([], None, False)
-    assert "11 symbols are too many" in corrected.message
+@pytest.mark.parametrize(
+    "drawn, target, evidence, why",
+    [
+        ("3*4", 1000, 0.0, "no formula of 3 symbols gives 1000"),
+        ("1+1+1+1+1+1", 7, None, "11 symbols are too many to sum over all formulas; 9 are not"),
+    ],
+)
+def test_why_there_is_no_posterior(drawn, target, evidence, why) -> None:
+    corrected = correct(seen_as(drawn), Fraction(target))
+    assert (corrected.posterior, corrected.evidence, corrected.message) == ([], evidence, why)
+    assert corrected.exact == (evidence is not None) and (corrected.corrected is None) == (target == 1000)
 
 
 def test_what_is_no_formula_cannot_be_corrected() -> None:

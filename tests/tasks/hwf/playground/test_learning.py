@@ -109,13 +109,6 @@ def test_what_cannot_be_learned_from_is_refused(sentence, why) -> None:
         drawn_of(seen_as(sentence), Fraction(1))
 
 
-def test_the_same_drawing_is_known_again() -> None:
-    one = Drawn(seen_as("3+4").images, Fraction(7), True)
-    assert one.same_as(Drawn(one.images.clone(), Fraction(7), False))
-    assert not one.same_as(Drawn(one.images, Fraction(8), True))
-    assert not one.same_as(Drawn(one.images[:1], Fraction(7), True))
-
-
 def test_handwriting_shows_every_symbol() -> None:
     assert len(familiar()) % len(GRAMMAR.symbols) == 0
     assert familiar().amin() >= 0 and familiar().flatten(1).sum(1).amin() > 10

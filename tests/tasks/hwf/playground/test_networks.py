@@ -21,17 +21,9 @@ from tests.tasks.hwf.playground.drawings import trained as good_network
 # Runs
 
 
-def test_there_is_none_until_a_run_is_loaded(tmp_path) -> None:
+def test_there_is_none_until_a_run_is_loaded_and_then_a_weak_one_too(tmp_path) -> None:
     networks = Networks()
     assert dict(networks) == {"trained": None, "weak": None}
-    networks.load(write_run(tmp_path / "run"))
-    assert all(networks.values())
-    with pytest.raises(KeyError):
-        networks["mine"]
-
-
-def test_the_weak_one_is_another_and_each_has_its_numbers(tmp_path) -> None:
-    networks = Networks()
     networks.load(write_run(tmp_path / "run", accuracy=0.98))
     trained, weak = networks["trained"], networks["weak"]
     assert trained is not None and weak is not None

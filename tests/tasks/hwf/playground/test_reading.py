@@ -21,12 +21,6 @@ from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.playground.reading import Node, reading_of
 from ngs.tasks.hwf.playground.strokes import seen_in
 from tests.tasks.hwf.playground.drawings import seen_as, strokes_of
-from tests.tasks.hwf.written_lines import KnownHand
-
-
-@pytest.fixture(scope="module")
-def network() -> KnownHand:
-    return KnownHand()
 
 
 def nodes(node: Node) -> Iterator[Node]:

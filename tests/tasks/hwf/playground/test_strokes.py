@@ -9,23 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import DataError
-from ngs.parsing.independent import independent
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.playground.strokes import DOT, MOST_PIXELS, UNIT, inked, seen_in
 from ngs.tasks.hwf.segmentation import connected, log_probs_of
 from tests.tasks.hwf.playground.drawings import BY_HAND, Strokes, strokes_of, trained
-from tests.tasks.hwf.written_lines import KnownHand
+from tests.tasks.hwf.written_lines import formula_in
 
 FORMULAS = ("7", "3/8", "6-2", "9*4+1", "5/1-0*2", "8+3-6/4*7", "1+2*3-4/5+6*7")
 
 
-@pytest.fixture(scope="module")
-def network() -> KnownHand:
-    return KnownHand()
-
-
 def read(strokes: Strokes, network) -> str:
-    return "".join(independent(GRAMMAR, seen_in(strokes, network).log_probs[None]).best()[0])
+    return formula_in(seen_in(strokes, network))
 
 
 def moved(strokes: Strokes, scale: float, x: float, y: float) -> Strokes:
@@ -101,15 +95,13 @@ def test_a_large_canvas_costs_nothing() -> None:
     assert far.size <= 1.2 * MOST_PIXELS
 
 
-@pytest.mark.parametrize("strokes", [[], [[]]])
-def test_an_empty_canvas_is_refused(strokes, network) -> None:
-    with pytest.raises(DataError, match="nothing is drawn"):
+@pytest.mark.parametrize(
+    ("strokes", "why"),
+    [([], "nothing is drawn"), ([[]], "nothing is drawn"), ([[(5, 5)], [(8, 9), (10, 11)]], "write larger")],
+)
+def test_what_cannot_be_read_is_refused(strokes, why, network) -> None:
+    with pytest.raises(DataError, match=why):
         seen_in(strokes, network)
-
-
-def test_what_is_too_small_is_refused(network) -> None:
-    with pytest.raises(DataError, match="write larger"):
-        seen_in([[(5, 5)], [(8, 9), (10, 11)]], network)
 
 
 coordinates = st.floats(-4096, 8192, allow_nan=False)

@@ -1,13 +1,14 @@
-"""Questions about scenes: the scenes, the program and the answer of a question, and its correction."""
+"""The tab to ask about scenes in: scenes, the program and the answer of a question, and its correction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from math import exp
+from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Response
+from fastapi import APIRouter, HTTPException, Response
+from fastapi import Path as InPath
 
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
 from ngs.tasks.clevr.execution import Step
@@ -19,11 +20,13 @@ from ngs.tasks.clevr.playground.asked_scenes import (
     SceneView,
     asked_scenes,
 )
-from ngs.tasks.clevr.program_text import Executed, answer_facts, objects_of, shown_value
+from ngs.tasks.clevr.preparation import load_reader
+from ngs.tasks.clevr.program_text import Executed, objects_of, shown_value
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.playground.limits import Slots
 from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.playground.view import View
 
 ALTERNATIVES = 5
 """Other programs of a question that are shown."""
@@ -41,7 +44,7 @@ UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no su
 UNREAD: dict[int | str, dict[str, Any]] = {409: {"description": "No network reads questions yet."}}
 
 
-SceneId = Annotated[int, Path(ge=0, description="Of the scene.", examples=[0])]
+SceneId = Annotated[int, InPath(ge=0, description="Of the scene.", examples=[0])]
 
 
 class Question(Message):
@@ -138,6 +141,24 @@ class QuestionCorrected(Outcome):
     evidence: float = part("p(answer | question), or what is known of it at least.")
     exact: bool = part("Whether all programs were looked at, not only likely ones.")
     looked_at: int = part("How many programs were looked at.")
+
+
+class AskingView(View):
+    """Answers questions, and corrects their programs."""
+
+    tab = "ask"
+    otherwise = "questions cannot be asked"
+    reader: QuestionReader | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.reader is not None
+
+    def load(self, run: Path) -> None:
+        self.reader = load_reader(run)
+
+    def router(self) -> APIRouter:
+        return asking_router(lambda: self.reader, self.server.jobs)
 
 
 def asking_router(reader: Callable[[], QuestionReader | None], jobs: Slots) -> APIRouter:
@@ -257,26 +278,24 @@ def _neighbours(correction: ProgramCorrection) -> Iterator[NeighbourLine]:
 
 def _line(executed: Executed, log_prob: float) -> dict[str, Any]:
     """The parts of a `ProgramLine`."""
-    answer = answer_facts(executed.answer)
-    return {"program": " ".join(executed.program), "probability": exp(log_prob), "answer": answer}
+    program = " ".join(executed.program)
+    return {"program": program, "probability": exp(log_prob), "answer": executed.answer}
 
 
 def _outcome(executed: Executed) -> dict[str, Any]:
     """The parts of an `Outcome`."""
-    return {"answer": answer_facts(executed.answer), "fault": executed.fault, "program": _tree(executed)}
+    return {"answer": executed.answer, "fault": executed.fault, "program": _tree(executed)}
 
 
 def _tree(executed: Executed) -> StepNode | None:
-    numbers = count()
-
     def node(step: Step) -> StepNode:
-        number, objects = next(numbers), objects_of(step)
+        objects = objects_of(step)
         return StepNode(
-            id=number,
+            id=step.position,
             module=step.module,
             value=shown_value(step, executed.scene),
             objects=None if objects is None else sorted(objects),
-            arguments=[node(argument) for argument in step.arguments],
+            arguments=list(map(node, step.arguments)),
         )
 
     return None if executed.steps is None else node(executed.steps)

@@ -15,7 +15,7 @@ from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
 from ngs.tasks.clevr.explanation import drawn_correction
 from ngs.tasks.clevr.program import Kind, Program, program_of
-from ngs.tasks.clevr.program_text import Executed, shown_answer
+from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.report.programs import Working, differing
 from ngs.tasks.clevr.scene_drawing import drawing
@@ -167,7 +167,7 @@ class QuestionSearches(Searches):
             "answer": answer,
             "true": None if answered.true is None else _text(answered.true.program),
             "read": _text(answered.read.program),
-            "value": shown_answer(answered.read.answer),
+            "value": answered.read.shown,
             "p_read": answered.p,
             "change": correction.search.change,
             "one_step": _found(self.one, k),

@@ -3,7 +3,7 @@
 Each symbol is read by itself, so a longer formula is no harder to look at: it has more places for a mistake.
 With a share s of symbols right, were mistakes independent and each of them the end of the answer, a share s^n
 of the formulas of n symbols would come out right. Mistakes that do not matter (in 0 times something) make it
-more; symbols of which some are read worse than others make it less, because a mean hides them.
+more; symbols that are read worse than others make it less, because a mean hides them.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ LEAK = Experiment(
 # Learning curves
 
 SHARES = {"calculation": 1, "symbol": 2}
-"""What is drawn, and where it stands in a released point."""
+"""What is drawn, and its index in a released point."""
 
 
 def _curves(means: Means) -> list[Cell]:
@@ -90,7 +90,7 @@ def released_curves() -> Mapping[str, tuple[tuple[float, float, float], ...]]:
 
 def _drawn(outcome: Outcome) -> Section:
     marks = {place.row: place.mark for place in outcome.places}
-    # Beside quick runs, whose data are others, nothing of theirs stands.
+    # Quick runs have other data: nothing of theirs is shown beside them.
     released = {} if outcome.quick else released_curves()
     figures = {
         f"{outcome.experiment}-{kind}": curves_figure(
@@ -110,7 +110,7 @@ def _drawn(outcome: Outcome) -> Section:
 
 
 def _ends(outcome: Outcome, released: Mapping[str, Sequence[tuple[float, float, float]]]) -> str:
-    """What the chosen networks come to, and where the released logs end, if there are any."""
+    """The shares of the chosen networks, and those at the end of the released logs, if there are any."""
 
     def last(row: str, at: int) -> str:
         return f"{100 * released[row][-1][at]:.2f}" if row in released else ""

@@ -2,7 +2,7 @@
 
 The weak one has forgotten half of what it knew, by noise on its weights. What a run's first validation leaves
 may be weak or not: after 50 steps, one method gives 45% of the right answers and another 94%. An untrained
-network comes to an answer by wrong formulas. One that was good a moment ago misreads much, and a few steps
+network gets an answer by wrong formulas. One that was good a moment ago misreads much, and a few steps
 bring it back.
 """
 

@@ -1,4 +1,4 @@
-"""What is read in a drawing: its symbols, the likeliest formula, and what each part of it comes to."""
+"""What is read in a drawing: its symbols, the likeliest formula, and the value of each part."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Node(Message):
     path: list[int] = part("The way from the root: the number of the child at each step.", [0, 2])
     label: str = part("The operator, or the digit.", "*")
     text: str = part("The part of the formula below it.", "3*4")
-    value: str = part("What it comes to; `undefined` after a division by zero.", "12")
+    value: str = part("Its value; `undefined` after a division by zero.", "12")
     position: int = part("Of its symbol in the formula, from 0.", 1)
     children: list[Node] = part("The two parts of an operation; none of a digit.")
 
@@ -63,7 +63,7 @@ class Alternative(Message):
     """A formula that the drawing may show."""
 
     formula: str = part("Its symbols.", "3*4")
-    value: str = part("What it comes to.", "12")
+    value: str = part("Its value.", "12")
     probability: float = part("Among all formulas with as many symbols.", 0.98)
 
 

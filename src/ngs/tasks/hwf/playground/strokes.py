@@ -29,8 +29,6 @@ DOT = 7
 """Pixels of a dot there: what is much smaller is taken for a speck."""
 MOST_PIXELS = 250_000
 """Of the drawing that is read: thirty symbols side by side."""
-
-
 LINE, TALL, GAP = 0.76, 0.44, 0.38
 """Of a written formula: the line it stands on and the most of a digit, as shares of the canvas's height; and
 the space between symbols, as a share of a digit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -14,7 +14,6 @@ from torch import Tensor
 
 from ngs.explanations.drawing import as_svg
 from ngs.explanations.text import shown as text_of
-from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.metrics import Scores, scores_of
 from ngs.parsing.independent import Independent
@@ -27,15 +26,12 @@ from ngs.tasks.hwf.settings import SHARES
 from ngs.tasks.report.readings import Readings
 from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import MORE_STEPS, Corrected, Fate, Searches
-from ngs.tasks.report.sections import Section, confusion_table, sign
 
 ALTERNATIVES = 3
 """Formulas of the posterior that are shown."""
 POSTERIOR = "posterior"
 DRAWN = 5
 """Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
-MOST = 5
-"""Confusions that are told in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +42,6 @@ class FormulaReadings(Readings):
 
     names: Sequence[str] = ()
     """[example], of test formulas"""
-
-    @property
-    def confusion(self) -> Tensor:
-        """How often each symbol [true, read] was read as which."""
-        labels, read, symbols = self.labels, self.reading.symbols, len(GRAMMAR.symbols)
-        pairs = (labels * symbols + read)[(labels != PAD) & (read != PAD)]
-        return torch.bincount(pairs, minlength=symbols * symbols).view(symbols, symbols)
 
     @property
     def scores(self) -> Scores:
@@ -164,7 +153,7 @@ class FormulaSearches(Searches):
 
 
 class FormulaReport(AnswersReport):
-    """Adds images, which symbols are confused, the posterior, and one correction step by step."""
+    """Adds the posterior and one correction step by step."""
 
     folder: ClassVar[str] = "tasks/hwf/report"
     sentence: ClassVar[str] = "formula"
@@ -176,20 +165,6 @@ class FormulaReport(AnswersReport):
     @property
     def planned(self) -> str:
         return ", pre-training included" if self.config.pretrain else super().planned
-
-    def more(self) -> Iterator[Section]:
-        counts, names = self.shown.exam.confusion, list(map(sign, GRAMMAR.symbols))
-        wrong = counts - counts.diag().diag()
-        pairs = [(int(wrong[k, j]), names[k], names[j]) for k, j in wrong.nonzero().tolist()]
-        yield self.section(
-            "confusions",
-            "Which symbols are confused",
-            total=int(counts.sum()),
-            wrong=int(wrong.sum()),
-            most=sorted(pairs, key=lambda pair: -pair[0])[:MOST],
-            table=confusion_table(counts, GRAMMAR.symbols),
-        )
-        yield from super().more()
 
     @staticmethod
     def drawn(some: Mapping[Fate, Sequence[CorrectedFormula]]) -> CorrectedFormula | None:
