@@ -46,12 +46,9 @@ from ngs.tasks.run_folder import (
 from ngs.tasks.settings import CHANGES_NO_RESULT
 from ngs.tasks.trainable import Metrics, Prepared, Trainable
 
-BEST_PREFIX = "best."
-"""Of the chosen network's weights in a checkpoint."""
-FEW = 20
-"""Validation examples; a network that is chosen by fewer is chosen by chance."""
-LOG_EVERY = 10
-"""Steps between lines of metrics: reading a loss waits for the device."""
+BEST_PREFIX = "best."  # of the chosen network's weights in a checkpoint
+FEW = 20  # validation examples; a network that is chosen by fewer is chosen by chance
+LOG_EVERY = 10  # steps between lines of metrics: reading a loss waits for the device
 
 
 def train(

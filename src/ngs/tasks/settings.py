@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ngs.search.support import Effort
 
 Choices = Mapping[str, Collection[str]]
-EMBEDDED = "embedded"
-"""The data set that comes along, made from a seed."""
+EMBEDDED = "embedded"  # the data set that comes along, made from a seed
 METHODS = (
     "posterior",
     "posterior-hard",

@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 
 Row = Mapping[str, Any]
-COLOURS = 4
-"""Series of the page's style sheet."""
-POINTS = 300
-"""Points of a curve; where there are more records, each point is the mean of several."""
+COLOURS = 4  # series of the page's style sheet
+POINTS = 300  # points of a curve; where there are more records, each point is the mean of several
 TIMES = {"step": "training step", "seconds": "training seconds"}
 """What curves run over, and how the axis is called."""
-TICKS = 6
-"""On an axis, about."""
+TICKS = 6  # on an axis, about
 
 
 @dataclass(frozen=True)
@@ -30,8 +27,7 @@ class Curve:
     y: Sequence[float]
 
 
-Moment = tuple[str, float]
-"""What happened, and when: a time worth a line across a chart."""
+Moment = tuple[str, float]  # what happened, and when: a time worth a line across a chart
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,7 @@ class Axis:
     high: float
     first: float
     pixels: float
-    share: bool = False
-    """whether they are written as percentages"""
+    share: bool = False  # whether they are written as percentages
 
     def __call__(self, value: float) -> str:
         """Where a number is, in pixels."""

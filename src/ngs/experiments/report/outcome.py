@@ -21,8 +21,7 @@ class Result:
     digest: str
     chosen_step: int
     training_seconds: float
-    tolerance: float
-    """of answers, on import; 0 where they are compared as they are"""
+    tolerance: float  # of answers, on import; 0 where they are compared as they are
     validation: Shares
     test: Shares
     peak_memory_mb: float | None
@@ -52,12 +51,10 @@ class Run:
 
     folder: Path
     task: Trainable
-    config: Any
-    """the settings of the task"""
+    config: Any  # the settings of the task
     environment: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
-    result: Result | None
-    """None where it did not come to its end"""
+    result: Result | None  # none where it did not come to its end
 
     @property
     def seconds(self) -> float:

@@ -21,10 +21,8 @@ from ngs.gpu import sleep_while_waiting
 from ngs.tasks.results.job import Job
 
 SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads or a GPU does not work
-PERIOD = 1.0
-"""Seconds between looks at where the jobs of other processes are."""
-PROGRESS_BYTES = 64
-"""Size of the text that says where a job is, with a zero at the end."""
+PERIOD = 1.0  # seconds between looks at where the jobs of other processes are
+PROGRESS_BYTES = 64  # size of the text that says where a job is, with a zero at the end
 DIED = "its process crashed or was killed; if memory was short, use fewer workers"
 
 
@@ -130,8 +128,7 @@ class Worker:
             return self.pool.submit(_work, entry, store)
 
 
-_where: Any = None
-"""In a worker: where its job is, for the leading process to read."""
+_where: Any = None  # in a worker: where its job is, for the leading process to read
 
 
 def _begin(where: Any, lifeline: connection.Connection, threads: int, device: str | None) -> None:

@@ -25,10 +25,8 @@ from ngs.learning.whole_file import replacing
 from ngs.tasks.results.job import Job, address
 from ngs.tasks.run_folder import CHECKPOINT, RESULT, TENSORBOARD, remove
 
-Files = dict[str, bytes]
-"""What is in a folder, by path within it."""
-RETRIES = 2
-"""How often Ray does a job again whose process or machine died, from its beginning."""
+Files = dict[str, bytes]  # what is in a folder, by path within it
+RETRIES = 2  # how often Ray does a job again whose process or machine died, from its beginning
 
 
 def run_on_ray(jobs: Iterable[Job], store: Store, *, cluster: str = "auto", per_gpu: int = 1) -> Events:

@@ -33,14 +33,11 @@ class StepCost(Measurement):
     """
 
     workload: Workload
-    values: tuple[int, ...]
-    """the sizes, as the workload takes them"""
+    values: tuple[int, ...]  # the sizes, as the workload takes them
     methods: tuple[str, ...]
     rounds: int = 20
-    warm_up: int = 5
-    """steps before those that are timed"""
-    device: str = "cpu"
-    """cpu or cuda: the same work on another device is another result"""
+    warm_up: int = 5  # steps before those that are timed
+    device: str = "cpu"  # cpu or cuda: the same work on another device is another result
 
     def __post_init__(self) -> None:
         unknown = [method for method in self.methods if method not in self.workload.known_methods]
@@ -136,8 +133,7 @@ class PowerLaw(NamedTuple):
     """y = constant * x ** exponent"""
 
     exponent: float
-    standard_error: float | None
-    """of the exponent; None of two points, which tell nothing about it"""
+    standard_error: float | None  # of the exponent; None of two points, which tell nothing about it
     constant: float
 
 

@@ -21,21 +21,16 @@ from ngs.learning.methods import METHODS
 from ngs.parsing.independent import independent
 from ngs.tasks.costs.timed_steps import Actions
 
-STILL = 1e-12
-"""A learning rate that changes nothing."""
-BATCHES = 2
-"""Of training examples, so that not every step sees the same."""
-Work = tuple[int, Actions]
-"""A size, in the unit of the workload, and the steps of each method."""
+STILL = 1e-12  # A learning rate that changes nothing
+BATCHES = 2  # of training examples, so that not every step sees the same
+Work = tuple[int, Actions]  # A size, in the unit of the workload, and the steps of each method
 
 
 class Workload(ABC):
     """A kind of work that has a size."""
 
-    unit: ClassVar[str]
-    """what its sizes count"""
-    grows: ClassVar[str]
-    """the setting whose value is given for a size; the others are fields"""
+    unit: ClassVar[str]  # what its sizes count
+    grows: ClassVar[str]  # the setting whose value is given for a size; the others are fields
     known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
     def settings(self, value: int) -> dict[str, Any]:

@@ -33,8 +33,7 @@ from ngs.tasks.pictures.picture_packed import FORMAT, PARTS, read, write
 from ngs.tasks.pictures.pictures import PictureData, Pictures
 from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed
 
-NUMBER = 100
-"""Pictures of sampled scenes to render, where no other number is given."""
+NUMBER = 100  # pictures of sampled scenes to render, where no other number is given
 UNFINISHED = ".unfinished"
 """The folder inside --out of rendered pictures that is written to until all is there."""
 

@@ -15,10 +15,8 @@ from ngs.tasks.clevr.scenes import COLORS
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.seen_scene import SeenPicture
 
-SCALE = 2
-"""The drawing is so much larger than the picture, for the words to be read."""
-LETTERS, MARGIN = 15, 3
-"""Pixels of the drawing."""
+SCALE = 2  # the drawing is so much larger than the picture, for the words to be read
+LETTERS, MARGIN = 15, 3  # pixels of the drawing
 THIN, THICK = 2, 6
 BEHIND_WORDS = "#1f2328"
 

@@ -63,8 +63,7 @@ class SceneTargets:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PictureBatch:
-    inputs: Tensor
-    """uint8 [picture, 3, height, width]"""
+    inputs: Tensor  # uint8 [picture, 3, height, width]
     targets: SceneTargets
 
     def __len__(self) -> int:

@@ -29,8 +29,7 @@ TEST_PICTURES = 60
 PIXELS_TO_STAY = 150
 """Of an object that show: what is hidden more is taken out of the scene. CLEVR has none of these either."""
 
-AT_ONCE, AT_ONCE_CUDA = 8, 256
-"""Pictures rendered together."""
+AT_ONCE, AT_ONCE_CUDA = 8, 256  # pictures rendered together
 
 
 class Purpose(IntEnum):
@@ -38,12 +37,10 @@ class Purpose(IntEnum):
 
     TRAINING = 1
     TEST = 2
-    FILES = 3
-    """to be written by `ngs data render`, and perhaps to be imported as a data set of its own"""
+    FILES = 3  # to be written by `ngs data render`, and perhaps to be imported as a data set of its own
 
 
-SCENES, CAMERAS, LAMPS = range(1, 4)
-"""What is drawn for a picture, each from random numbers of its own."""
+SCENES, CAMERAS, LAMPS = range(1, 4)  # what is drawn for a picture, each from random numbers of its own
 
 
 def rendered_test_pictures(device: torch.device) -> Pictures:

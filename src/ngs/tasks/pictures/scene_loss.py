@@ -25,10 +25,8 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_examples import PictureBatch, SceneTargets
 from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute
 
-SPREAD = 1.0
-"""of y around a centre, in cells"""
-UNASKED = 2.5
-"""Cells this near to an object of which too little shows are not asked."""
+SPREAD = 1.0  # of y around a centre, in cells
+UNASKED = 2.5  # cells this near to an object of which too little shows are not asked
 
 
 WEIGHTS: Mapping[str, float] = {"centers": 1, "attributes": 0.5, "offsets": 1, "boxes": 0.2, "camera": 1}

@@ -20,20 +20,15 @@ from torch.nn import functional as F
 from ngs.errors import ShapeError
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 
-STRIDE = 4
-"""Pixels along the side of a cell."""
-COARSEST = 32
-"""Both sides of a picture must be multiples of this."""
+STRIDE = 4  # pixels along the side of a cell
+COARSEST = 32  # both sides of a picture must be multiples of this
 
-PIXEL_MEAN, PIXEL_SPREAD = 0.46, 0.1
-"""of the pixels of CLEVR images, each from 0 to 1: mostly a grey floor"""
-GRID = 5
-"""The whole picture is looked at in 5x5 parts: 10x15 coarsest cells fall into parts of 2x3."""
+PIXEL_MEAN, PIXEL_SPREAD = 0.46, 0.1  # of the pixels of CLEVR images, each from 0 to 1: mostly a grey floor
+GRID = 5  # the whole picture is looked at in 5x5 parts: 10x15 coarsest cells fall into parts of 2x3
 
 FIRST_PROBABILITY = 0.01
 """of a centre, before anything is learned: so few cells are one that more would drown the loss"""
-FIRST_DISTANCE = 6.0
-"""from a centre to the sides of its box, in cells, before anything is learned"""
+FIRST_DISTANCE = 6.0  # from a centre to the sides of its box, in cells, before anything is learned
 
 
 class SceneMaps(NamedTuple):
@@ -73,14 +68,10 @@ def at_cells(maps: Tensor, cells: Tensor) -> Tensor:
 class SceneSize:
     """How many channels the network has at each stride, and how many residual blocks."""
 
-    channels: tuple[int, int, int, int, int]
-    """at strides 2, 4, 8, 16 and 32"""
-    blocks: tuple[int, int, int, int]
-    """at strides 4, 8, 16 and 32"""
-    merged: int
-    """channels on the way back"""
-    context: int
-    """numbers that stand for the whole picture"""
+    channels: tuple[int, int, int, int, int]  # at strides 2, 4, 8, 16 and 32
+    blocks: tuple[int, int, int, int]  # at strides 4, 8, 16 and 32
+    merged: int  # channels on the way back
+    context: int  # numbers that stand for the whole picture
 
 
 SCENE_NETWORKS: Mapping[str, SceneSize] = {

@@ -17,21 +17,17 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.seen_scene import SceneReader, SeenObjects, relations_of
 
-AT_ONCE = 16
-"""Pictures looked at in one go."""
-OVERLAP = 0.5
-"""Share of two boxes' union that must be in both, for them to be of one object."""
+AT_ONCE = 16  # pictures looked at in one go
+OVERLAP = 0.5  # share of two boxes' union that must be in both, for them to be of one object
 
 
 @dataclass(frozen=True, eq=False)
 class PictureOutcome:
     """What became of one picture."""
 
-    scene: Scene
-    """the true one"""
+    scene: Scene  # the true one
     seen: SeenObjects
-    matches: Mapping[int, int]
-    """which of the objects seen each object is that was found"""
+    matches: Mapping[int, int]  # which of the objects seen each object is that was found
 
     @property
     def missed(self) -> tuple[int, ...]:
@@ -165,8 +161,7 @@ def _share(some: int, of: int) -> float | None:
 class SceneMetrics:
     """The scores of all pictures, and of those with each number of objects."""
 
-    facts: Mapping[str, Any]
-    """as `facts_of` tells them, and `by_objects`"""
+    facts: Mapping[str, Any]  # as `facts_of` tells them, and `by_objects`
 
     @classmethod
     def of(cls, found: Sequence[PictureOutcome]) -> SceneMetrics:

@@ -44,10 +44,8 @@ class Asked:
     picture: str
     text: str
     true: str
-    given: str | None
-    """None where it is undefined"""
-    cause: Cause | None
-    """None where the answer is right"""
+    given: str | None  # none where it is undefined
+    cause: Cause | None  # none where the answer is right
 
 
 @dataclass(frozen=True)

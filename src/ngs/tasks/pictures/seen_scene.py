@@ -17,8 +17,7 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 from ngs.tasks.pictures.camera import lift, project
 from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute
 
-THRESHOLD = 0.3
-"""Peaks below this probability are no objects."""
+THRESHOLD = 0.3  # peaks below this probability are no objects
 MOST_PEAKS = 20
 """looked at in a picture: twice as many as there can be objects, so that too many can be noticed"""
 NEAREST = 8.0
@@ -161,11 +160,9 @@ def scene_of(seen: SeenObjects, name: str = "") -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class SeenPicture:
-    picture: Tensor
-    """uint8 [3, 320, 480]"""
+    picture: Tensor  # uint8 [3, 320, 480]
     seen: SeenObjects
-    scene: Scene
-    """its objects are those of `seen`, in the same order"""
+    scene: Scene  # its objects are those of `seen`, in the same order
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,9 @@ from typing import ClassVar
 from ngs.errors import NGSError
 from ngs.tasks.settings import Choices, RunSettings, setting
 
-RENDERED = "rendered"
-"""The data set that comes along: pictures that are rendered from a seed."""
+RENDERED = "rendered"  # the data set that comes along: pictures that are rendered from a seed
 SUPERVISED = "supervised"
-NETWORKS = ("small", "full")
-"""The names of `ngs.tasks.pictures.scene_network.SCENE_NETWORKS`."""
+NETWORKS = ("small", "full")  # the names of `ngs.tasks.pictures.scene_network.SCENE_NETWORKS`
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import View
 from ngs.tasks.run_folder import METRICS, read_rows
 
-FOLDER = "playground"
-"""Of the run, inside the folder of runs."""
+FOLDER = "playground"  # of the run, inside the folder of runs
 STOP_SECONDS = 5.0
 
 

@@ -35,10 +35,8 @@ class Server:
 class View(ABC):
     """A task's part of the playground, made once for a server."""
 
-    tab: ClassVar[str]
-    """which tab of the page asks the endpoints, if the page has one of this name"""
-    otherwise: ClassVar[str]
-    """what is so as long as no run is loaded"""
+    tab: ClassVar[str]  # which tab of the page asks the endpoints, if the page has one of this name
+    otherwise: ClassVar[str]  # what is so as long as no run is loaded
 
     def __init__(self, task: Trainable, server: Server) -> None:
         self.task, self.server = task, server

@@ -21,8 +21,7 @@ class Visitor:
     """What is kept of one visitor. Hold `lock` to change it: a visitor may press twice."""
 
     id: str
-    kept: dict[type, Any] = field(default_factory=dict)
-    """by tasks, under classes of their own"""
+    kept: dict[type, Any] = field(default_factory=dict)  # by tasks, under classes of their own
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 

@@ -34,16 +34,12 @@ class Misread:
     """An example that was not read as it should be."""
 
     title: str
-    picture: Callable[[], str]
-    """what the network saw, as text or markup; empty where nothing is shown"""
+    picture: Callable[[], str]  # what the network saw, as text or markup; empty where nothing is shown
     answer: Value
     read: Sentence
-    value: Value | None
-    """of what was read; None where it is not known"""
-    true: Sentence | None
-    """None where nobody knows"""
-    p_read: tuple[float, ...]
-    """of each symbol that was read, or one number for all of them"""
+    value: Value | None  # of what was read; None where it is not known
+    true: Sentence | None  # none where nobody knows
+    p_read: tuple[float, ...]  # of each symbol that was read, or one number for all of them
     p_true: tuple[float, ...]
 
     @property

@@ -22,12 +22,9 @@ from ngs.tasks.run_folder import BEST, EARLY, step_of
 from ngs.tasks.trainable import MetricsView, Trainable
 
 TEST, VALIDATION = "test part", "validation part"
-PRACTICE = 300
-"""Training examples that are corrected, at most."""
-MOST = 5
-"""Confusions that are told in words."""
-WIDEST = 40
-"""Symbols of a table of confusions, at most."""
+PRACTICE = 300  # training examples that are corrected, at most
+MOST = 5  # confusions that are told in words
+WIDEST = 40  # symbols of a table of confusions, at most
 Names = Mapping[str, str]
 
 
@@ -82,8 +79,7 @@ def wilson(right: int, of: int) -> tuple[float, float]:
 class Report(ABC):
     """What a task says about one run; what is about a network is asked only where there is one."""
 
-    folder: ClassVar[str] = "tasks/report"
-    """of its own templates"""
+    folder: ClassVar[str] = "tasks/report"  # of its own templates
 
     def __init__(self, task: Trainable, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
         """`shown` is what `read` made of the run, None if it has no network. `parts` has the scores of the
@@ -152,21 +148,14 @@ class Report(ABC):
 class Gallery:
     """What the networks of a run misread, and what back-search makes of it."""
 
-    data: str
-    """the name of the data set"""
-    step: int
-    """of the best network"""
-    exam: Any
-    """`Readings` of the test part by it"""
+    data: str  # the name of the data set
+    step: int  # of the best network
+    exam: Any  # `Readings` of the test part by it
     wrong: tuple[Any, ...]
-    lucky: tuple[Any, ...]
-    """some of its mistakes, and some of its right answers for wrong reasons"""
-    early_step: int
-    """of a network that has much to learn"""
-    practice: Any
-    """`Readings` of training examples by it"""
-    corrections: Any
-    """`Searches` from there; None where there was nothing to correct"""
+    lucky: tuple[Any, ...]  # some of its mistakes, and some of its right answers for wrong reasons
+    early_step: int  # of a network that has much to learn
+    practice: Any  # `Readings` of training examples by it
+    corrections: Any  # `Searches` from there; None where there was nothing to correct
 
     @property
     def scores(self) -> Any:

@@ -28,19 +28,14 @@ ONE_STEP, MULTI_STEP = "1-BS", "m-BS"
 class Fate(Enum):
     """What became of a wrong answer."""
 
-    TRUE = "true"
-    """the correction means what the label means"""
-    SPURIOUS = "spurious"
-    """the correction gives the answer, and means something else"""
-    UNJUDGED = "unjudged"
-    """the correction gives the answer, and nobody knows the label"""
-    NONE = "none"
-    """nothing that was looked at gives the answer"""
+    TRUE = "true"  # the correction means what the label means
+    SPURIOUS = "spurious"  # the correction gives the answer, and means something else
+    UNJUDGED = "unjudged"  # the correction gives the answer, and nobody knows the label
+    NONE = "none"  # nothing that was looked at gives the answer
 
 
 OF_MEANING = {True: Fate.TRUE, False: Fate.SPURIOUS, None: Fate.UNJUDGED}
-MORE_STEPS = "more steps"
-"""The kind of a wrong answer for which 1-BS finds nothing and m-BS something."""
+MORE_STEPS = "more steps"  # the kind of a wrong answer for which 1-BS finds nothing and m-BS something
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,15 @@ from torch import Tensor
 from ngs.explanations.text import shown
 from ngs.reasoning.operation import Value
 
-SIGNS = {"*": "×", "/": "÷", "-": "−"}
-"""How symbols are printed that are not themselves."""
+SIGNS = {"*": "×", "/": "÷", "-": "−"}  # how symbols are printed that are not themselves
 
 
 class Section(NamedTuple):
     """A part of a page, under a title that a link leads to."""
 
-    name: str
-    """of the anchor"""
+    name: str  # of the anchor
     title: str
-    body: str
-    """what is no `Markup` is escaped"""
+    body: str  # what is no `Markup` is escaped
 
 
 def render(*templates: str, **values: object) -> Markup:

@@ -34,14 +34,10 @@ from ngs.tasks.trainable import Source
 class Corrections(Measurement):
     """Corrections of what the early network of a run misreads in its training examples."""
 
-    run: Trained
-    """whose early network reads"""
-    number: int = 1000
-    """of examples that are read, at most"""
-    walk_steps: int = 10
-    """of m-BS"""
-    examples: int = 3
-    """of each kind that are kept, at most"""
+    run: Trained  # whose early network reads
+    number: int = 1000  # of examples that are read, at most
+    walk_steps: int = 10  # of m-BS
+    examples: int = 3  # of each kind that are kept, at most
 
     def __post_init__(self) -> None:
         if self.number < 1 or self.examples < 0:

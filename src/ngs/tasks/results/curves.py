@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Curve = Sequence[tuple[int, Sequence[float]]]
-"""Steps, and the share that each seed had there."""
+Curve = Sequence[tuple[int, Sequence[float]]]  # steps, and the share that each seed had there
 Points = Sequence[tuple[float, float]]
 
 

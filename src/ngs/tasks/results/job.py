@@ -22,10 +22,8 @@ class Progress:
     """Where a run or another job is: after some steps, or after a validation."""
 
     step: int
-    steps: int
-    """at most"""
-    row: Mapping[str, Any]
-    """what was measured"""
+    steps: int  # at most
+    row: Mapping[str, Any]  # what was measured
 
 
 class Measurement(Protocol):
@@ -58,8 +56,7 @@ class Measurement(Protocol):
 class Trained:
     """A training run."""
 
-    task: str
-    """what `ngs train` takes: the name of a task, or where it is"""
+    task: str  # what `ngs train` takes: the name of a task, or where it is
     settings: Any
     needs: ClassVar[tuple[Job, ...]] = ()
     alone: ClassVar[bool] = False
@@ -88,8 +85,7 @@ def _trained(kind: type[Trained], task: str, given: Mapping[str, Any]) -> Traine
 
 
 Job = Trained | Measurement
-Measuring = Generator[Progress, None, dict[str, Any]]
-"""What a measurement tells as it goes, and its result."""
+Measuring = Generator[Progress, None, dict[str, Any]]  # what a measurement tells as it goes, and its result
 
 
 def address(job: Job) -> str:

@@ -19,8 +19,7 @@ class Spread:
     """The values of some runs, their mean and sample standard deviation."""
 
     mean: float
-    deviation: float | None
-    """None of a single run"""
+    deviation: float | None  # none of a single run
     values: tuple[float, ...]
 
     @classmethod
@@ -51,8 +50,7 @@ class Place:
     column: str
     wanted: int
     runs: tuple[Run, ...]
-    instead: bool = False
-    """the runs are not those that were wanted, but what is shown until these are done"""
+    instead: bool = False  # the runs are not those that were wanted, but what is shown until these are done
 
     @property
     def mark(self) -> str:

@@ -18,8 +18,7 @@ class Published:
 
     label: str
     caption: str
-    values: Mapping[str, Mapping[str, float]]
-    """row -> column -> value"""
+    values: Mapping[str, Mapping[str, float]]  # row -> column -> value
 
     def at(self, row: str, column: str) -> float | None:
         return self.values.get(row, {}).get(column)
@@ -39,8 +38,7 @@ def published(package: str, label: str) -> Published:
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BEHIND = 1.0
-"""Points below a published value from which on a place is marked."""
+BEHIND = 1.0  # points below a published value from which on a place is marked
 MISSING = "not run yet"
 
 
@@ -50,10 +48,8 @@ class Section:
     without its ending."""
 
     text: str
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    """written as SVG and PNG"""
-    drawings: Mapping[str, str] = field(default_factory=dict)
-    """SVG that is there already"""
+    figures: Mapping[str, Figure] = field(default_factory=dict)  # written as SVG and PNG
+    drawings: Mapping[str, str] = field(default_factory=dict)  # SVG that is there already
 
 
 def table(outcome: Outcome, measured: str, known: Published | None = None, corner: str = "") -> str:

@@ -54,8 +54,7 @@ LAMPS = (
     Lamp((-0.22, 2.90, 5.24), (-0.165, -0.615, -0.771), (2.75, 2.70, 2.63)),
 )
 """key, fill and back"""
-LAMP_JITTER = 1.0
-"""How far a lamp is moved at most, along each axis."""
+LAMP_JITTER = 1.0  # how far a lamp is moved at most, along each axis
 LAMP_RADIUS = 0.35
 
 
@@ -142,39 +141,29 @@ METAL = ATTRIBUTES["material"].index("metal")
 SUN = (0.42, -0.20, 0.885)
 """Where most of the light comes from that is not a lamp's; far away, and casting no shadow of its own."""
 
-GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)
-"""The ground's look where no lamp reaches it."""
+GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)  # the ground's look where no lamp reaches it
 OCCLUSION = {"cube": 0.5, "sphere": 1.0, "cylinder": 0.6}
 """Share of GROUND_AMBIENT that is lost where the solid fills all of the sky: less where its sides are lit."""
-BOUNCE = 0.05
-"""Light on the ground from a white solid that fills all of the sky."""
-SHADOW = 0.8
-"""Share of a lamp's light that is lost where it is hidden: some comes by way of other surfaces."""
+BOUNCE = 0.05  # light on the ground from a white solid that fills all of the sky
+SHADOW = 0.8  # share of a lamp's light that is lost where it is hidden: some comes by way of other surfaces
 
-RUBBER_DIFFUSE = 1.63
-"""How much brighter a lamp makes white rubber than the ground."""
+RUBBER_DIFFUSE = 1.63  # how much brighter a lamp makes white rubber than the ground
 RUBBER_AMBIENT, RUBBER_AMBIENT_UP, RUBBER_SUN = 0.088, -0.112, 0.177
 """Ambient light from all sides, more of it per unit of the upward direction, and from SUN."""
-RUBBER_SHEEN = 0.012
-"""Colourless, and the same to all sides: more at a flat angle."""
+RUBBER_SHEEN = 0.012  # colourless, and the same to all sides: more at a flat angle
 
-MIRROR = 0.84
-"""Share of what metal mirrors sharply."""
-SKY = 0.03
-"""Above the horizon, there is little to mirror but the lamps."""
+MIRROR = 0.84  # share of what metal mirrors sharply
+SKY = 0.03  # above the horizon, there is little to mirror but the lamps
 BRUSHED_AMBIENT = 0.03
 """What the brush's streaks gather from all around on metal that faces up; less with the slope."""
 HORIZON, HORIZON_WIDTH = -0.08, 0.03
 """Ground and sky blend around this upward direction: metal is not quite smooth, and the ground ends."""
-SHARP, SHARP_WIDTH = 0.13, 0.04
-"""Strength and roughness of a lamp's mirror image."""
+SHARP, SHARP_WIDTH = 0.13, 0.04  # strength and roughness of a lamp's mirror image
 BRUSHED, BRUSHED_ALONG, BRUSHED_ACROSS = 0.48, 0.21, 0.5
 """Strength of a lamp's streak, and roughness along the brush's circles around the object and across them."""
 SUN_SHARP, SUN_BRUSHED = 0.08, 0.05
-BRIGHTEST = 4.0
-"""A lamp's mirror image is no brighter: strong colours still show in it."""
-MIRRORED_METAL = 0.2
-"""What metal that is seen in metal mirrors itself, whatever stands around it."""
+BRIGHTEST = 4.0  # A lamp's mirror image is no brighter: strong colours still show in it
+MIRRORED_METAL = 0.2  # what metal that is seen in metal mirrors itself, whatever stands around it
 
 
 class Surface(NamedTuple):
@@ -184,8 +173,7 @@ class Surface(NamedTuple):
     solids: Tensor
     points: Tensor
     normals: Tensor
-    views: Tensor
-    """float [3, m]: unit vectors from the eye to the point"""
+    views: Tensor  # float [3, m]: unit vectors from the eye to the point
 
 
 def seen_light(

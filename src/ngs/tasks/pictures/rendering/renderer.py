@@ -26,25 +26,20 @@ from ngs.tasks.pictures.rendering.solids import (
     turned,
 )
 
-ON_CPU = 2
-"""Images that are worked on together: they fit a processor's cache."""
+ON_CPU = 2  # images that are worked on together: they fit a processor's cache
 ON_GPU, GPU_BYTES = 512, 64 * 2**20
 """On a GPU as many as make its start of each operation count for little, if each has so much free memory."""
 CORNERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 """Where rays go through a pixel on an edge, from its centre."""
-BENT = 0.3
-"""Normals of neighbouring pixels that differ by so much have a rounded edge between them."""
-SOFTNESS = 0.13
-"""What a pixel gives to each neighbour, as in Blender: released images are so soft at edges."""
+BENT = 0.3  # normals of neighbouring pixels that differ by so much have a rounded edge between them
+SOFTNESS = 0.13  # what a pixel gives to each neighbour, as in Blender: released images are so soft at edges
 
 
 class Rendering(NamedTuple):
     """Pictures, and what they show."""
 
-    images: Tensor
-    """uint8 [n, 3, height, width]: red, green, blue"""
-    instances: Tensor
-    """uint8 [n, height, width]: k + 1 where object k shows, 0 for the background"""
+    images: Tensor  # uint8 [n, 3, height, width]: red, green, blue
+    instances: Tensor  # uint8 [n, height, width]: k + 1 where object k shows, 0 for the background
 
 
 def render(
@@ -98,8 +93,7 @@ class _View(NamedTuple):
     cameras: Tensor
     rays: Rays
     found: Found
-    shape: tuple[int, int, int]
-    """scenes, height, width"""
+    shape: tuple[int, int, int]  # scenes, height, width
 
 
 def _views(

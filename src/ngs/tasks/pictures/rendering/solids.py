@@ -27,10 +27,8 @@ REACHES = {shape: 1.01 * len(walls) ** 0.5 for shape, walls in WALLS.items()}
 that rounding leaves out no ray."""
 STEPS = 7
 """of sphere tracing after the sharp-edged solid is entered: faces need none, rounded edges two or three"""
-NEAR = 0.005
-"""How near the surface, as a share of the radius, a ray has come that counts as meeting it."""
-TINY = 1e-9
-"""Less than any length that matters; keeps quotients finite."""
+NEAR = 0.005  # how near the surface, as a share of the radius, a ray has come that counts as meeting it
+TINY = 1e-9  # less than any length that matters; keeps quotients finite
 NOTHING = -1
 NO_SOLID = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, NOTHING, 0.0, 0.0)
 """A row of the table for an object that a scene lacks: nowhere, and reaching nowhere."""
@@ -40,16 +38,11 @@ NO_SOLID = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, NOTHING, 0.0, 0.0)
 class Solids:
     """The objects of n scenes, MOST_OBJECTS for each; those that a scene lacks have the shape NOTHING."""
 
-    centers: Tensor
-    """float [3, n * k]"""
-    radii: Tensor
-    """float [n * k]: half the height"""
-    turns: Tensor
-    """float [2, n * k]: cosine and sine of the turn around the vertical axis"""
-    reaches: Tensor
-    """float [n * k]: radius of a ball around the centre that holds the solid, 0 for none"""
-    shapes: Tensor
-    """int [n * k]: number in ATTRIBUTES; likewise"""
+    centers: Tensor  # float [3, n * k]
+    radii: Tensor  # float [n * k]: half the height
+    turns: Tensor  # float [2, n * k]: cosine and sine of the turn around the vertical axis
+    reaches: Tensor  # float [n * k]: radius of a ball around the centre that holds the solid, 0 for none
+    shapes: Tensor  # int [n * k]: number in ATTRIBUTES; likewise
     colors: Tensor
     materials: Tensor
 
@@ -80,12 +73,9 @@ def table_of(
 class Rays(NamedTuple):
     """Rays in several scenes."""
 
-    scenes: Tensor
-    """int [m]: the scene each ray is in"""
-    origins: Tensor
-    """float [3, m]"""
-    directions: Tensor
-    """float [3, m], of any length"""
+    scenes: Tensor  # int [m]: the scene each ray is in
+    origins: Tensor  # float [3, m]
+    directions: Tensor  # float [3, m], of any length
 
     def at(self, chosen: Tensor) -> Rays:
         return Rays(self.scenes[chosen], self.origins[:, chosen], self.directions[:, chosen])
@@ -94,12 +84,9 @@ class Rays(NamedTuple):
 class Found(NamedTuple):
     """What each ray meets first."""
 
-    solids: Tensor
-    """int [m], NOTHING if it meets none"""
-    depths: Tensor
-    """float [m], inf if it meets none; a point is origin + depth * direction"""
-    normals: Tensor
-    """float [3, m], outwards"""
+    solids: Tensor  # int [m], NOTHING if it meets none
+    depths: Tensor  # float [m], inf if it meets none; a point is origin + depth * direction
+    normals: Tensor  # float [3, m], outwards
 
 
 def nearest(solids: Solids, rays: Rays, chosen: Tensor, numbers: Tensor) -> Found:

@@ -23,21 +23,17 @@ from ngs.tasks.report.sections import Section, address_of, confusion_table
 from ngs.tasks.run_folder import BEST, step_of
 from ngs.tasks.trainable import Trainable
 
-SHOWN_MISTAKES = 12
-"""At most."""
-QUALITY = 88
-"""Of the JPEG of a picture."""
+SHOWN_MISTAKES = 12  # at most
+QUALITY = 88  # of the JPEG of a picture
 
 
 class Fault(NamedTuple):
     """What went wrong with an object, and the frame around it."""
 
-    kind: str
-    """true: missed; seen: not there; both: taken for something else"""
+    kind: str  # true: missed; seen: not there; both: taken for something else
     what: str
     words: str
-    frame: str
-    """what the frame says"""
+    frame: str  # what the frame says
     box: Tensor
 
     @property
@@ -52,10 +48,8 @@ class Mistaken:
     """A picture in which not all was seen as it is."""
 
     name: str
-    picture: Tensor
-    """uint8 [3, height, width]"""
-    boxes: Tensor
-    """[object, 4] of what is there"""
+    picture: Tensor  # uint8 [3, height, width]
+    boxes: Tensor  # [object, 4] of what is there
     outcome: PictureOutcome
 
     @property
@@ -94,15 +88,11 @@ class Mistaken:
 
 @dataclass(frozen=True, eq=False)
 class SceneGallery:
-    data: str
-    """the name of the data set"""
-    step: int
-    """of the network"""
+    data: str  # the name of the data set
+    step: int  # of the network
     scores: SceneMetrics
-    confusions: Mapping[str, Tensor]
-    """[true, seen] for each attribute, over the objects that were found"""
-    mistaken: int
-    """how many pictures are not wholly right"""
+    confusions: Mapping[str, Tensor]  # [true, seen] for each attribute, over the objects that were found
+    mistaken: int  # how many pictures are not wholly right
     shown: tuple[Mistaken, ...]
 
 
