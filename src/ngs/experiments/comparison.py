@@ -15,30 +15,30 @@ from ngs.tasks.run_folder import ENVIRONMENT
 from ngs.tasks.trainable import Trainable
 
 TOLD_ELSEWHERE = ("data", "method", "seed", "test_curve", "test_growth")
-"""Settings that have a place of their own in a group, or change no result."""
+"""Settings that a group shows elsewhere, or that change no result."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ in their seed alone."""
+    """Runs that differ only in their seed."""
 
     task: str
     settings: dict[str, Any]
-    """the method, and what is neither the default nor shared by all groups"""
+    """the method, and the settings that differ between groups"""
     data: str
     seeds: tuple[int, ...]
     test: dict[str, Spread]
-    """the shares that were right on the test part, answers first; not what some run does not know"""
+    """shares of the test part that every run knows, answers first"""
     seconds: Spread
     """of training, without validation"""
     seconds_to: Spread | None
-    """until the test accuracy first reached the goal, where every run has a test curve that did"""
+    """until the test accuracy reached the goal, if every run has such a test curve"""
     hardware: tuple[str, ...]
     commits: tuple[str, ...]
 
 
 def compare(folders: Sequence[Path], goal: float = 0.985, task: Trainable | None = None) -> list[Group]:
-    """The groups of finished runs, in the order their first run was given."""
+    """Groups of finished runs, in the order of their first runs."""
     groups = seeds_together(folders, task)
     return [
         _group(runs, _shared([settings for other, settings in groups if other == name]), goal)
@@ -49,7 +49,7 @@ def compare(folders: Sequence[Path], goal: float = 0.985, task: Trainable | None
 def seeds_together(
     folders: Sequence[Path], task: Trainable | None = None
 ) -> dict[tuple[str, Any], list[Run]]:
-    """The runs of each task and its settings, whatever the seed, in the order they were given."""
+    """Runs by task and settings other than the seed, in the order given."""
     groups: dict[tuple[str, Any], list[Run]] = {}
     for folder in folders:
         run = read_run(folder, task)
@@ -59,7 +59,7 @@ def seeds_together(
 
 
 def curve(run: Run) -> dict[int, float]:
-    """The share of right test answers by step, of a run with --test-curve."""
+    """The share of right test answers by step."""
     share = run.task.metrics.answers
     found = {row["step"]: row["test"][share] for row in run.rows if "test" in row}
     if not found:
@@ -122,7 +122,7 @@ def _group(runs: Sequence[Run], shared: set[str], goal: float) -> Group:
 
 
 def _spread(values: Sequence[float | None]) -> Spread | None:
-    """None where some run has none."""
+    """None unless every run has a value."""
     known = [value for value in values if value is not None]
     return Spread.of(known) if len(known) == len(values) else None
 

@@ -17,7 +17,7 @@ PACKAGES = ("ngs", "torch", "numpy", "lark", "accelerate", "safetensors")
 
 
 def environment(device: torch.device, command: Sequence[str] | None = None) -> dict[str, object]:
-    """The facts a result cannot be judged without; `command` is what a person typed to get it."""
+    """The facts needed to judge a result; `command` is what a person typed."""
     return {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "products": "tf32" if device.type == "cuda" and products_are_rounded() else "float32",
@@ -38,7 +38,7 @@ def _version(package: str) -> str | None:
 
 
 def commit() -> str | None:
-    """The commit of the source tree this runs from, with `+` where files differ from it; None outside one."""
+    """The commit of the source tree, with `+` for uncommitted changes; None outside one."""
     here = Path(__file__).parent
 
     def git(*arguments: str) -> str:
@@ -53,7 +53,7 @@ def commit() -> str | None:
 
 
 def peak_memory_mb() -> float | None:
-    """The most this process has had so far; None where the system does not say."""
+    """The peak memory of this process; None where the system does not tell."""
     try:
         import resource
     except ImportError:  # Windows

@@ -12,7 +12,7 @@ from ngs.tasks.run_folder import METRICS, TENSORBOARD, read_rows
 
 
 class Record:
-    """Writes into `folder`, or nothing where another process of the run does."""
+    """Writes into `folder`, unless another process of the run does."""
 
     def __init__(self, folder: Path, *, writes: bool) -> None:
         self.folder, self.writes = folder, writes
@@ -20,7 +20,7 @@ class Record:
         self._board: Any = None
 
     def open(self, *, after: int) -> None:
-        """Go on after this many steps, dropping what an interrupted run had written beyond them."""
+        """Continue after this many steps; later rows of an interrupted run are dropped."""
         if not self.writes:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ class Record:
             self._board.add_scalar(name, value, row["step"])
 
     def write(self, name: str, facts: Mapping[str, Any]) -> None:
-        """A file of facts, whole or not at all."""
+        """Write a JSON file, whole or not at all."""
         if self.writes:
             with replacing(self.folder / name) as temporary:
                 temporary.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
@@ -56,7 +56,7 @@ class Record:
 
 
 def _numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """The numbers of a row under names as TensorBoard groups them."""
+    """The numbers of a row by TensorBoard tag."""
     for name, value in row.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{prefix}{name}/")

@@ -46,9 +46,9 @@ from ngs.tasks.run_folder import (
 from ngs.tasks.settings import CHANGES_NO_RESULT
 from ngs.tasks.trainable import Metrics, Prepared, Trainable
 
-BEST_PREFIX = "best."  # of the chosen network's weights in a checkpoint
-FEW = 20  # validation examples; a network that is chosen by fewer is chosen by chance
-LOG_EVERY = 10  # steps between lines of metrics: reading a loss waits for the device
+BEST_PREFIX = "best."  # marks the weights of the chosen network in a checkpoint
+FEW = 20  # with fewer validation examples, the choice of the network is left to chance
+LOG_EVERY = 10  # steps between rows of metrics: reading a loss waits for the device
 
 
 def train(
@@ -140,7 +140,7 @@ def training(
 
 
 def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
-    """An NGSError where a run cannot be gone on with."""
+    """Refuse to resume a run of other settings or of another task file."""
     earlier = load_config(folder, config.task)
     may_differ = {name: getattr(config.settings, name) for name in CHANGES_NO_RESULT}
     if replace(earlier.settings, **may_differ) != config.settings:
@@ -171,7 +171,7 @@ def spared() -> Iterator[Callable[[], None]]:
 
 
 class _Run:
-    """The state of a run beyond the trainer's: its clock, its record and the best network so far."""
+    """The state of a run: its clock, its record and the best network so far."""
 
     def __init__(self, config: Configured, folder: Path, prepared: Prepared, trainer: Trainer) -> None:
         self.config, self.settings = config, config.settings
@@ -258,7 +258,7 @@ class _Run:
         return {"step": step, "seconds": round(self.seconds, 3), "validation": metrics.as_facts()}
 
     def _tested(self) -> dict[str, Any]:
-        """How good the network is on the test part: for curves, and nothing is chosen by it."""
+        """A point of the test curve; no choice depends on it."""
         return {"test": self.prepared.test(self.trainer.learned).as_facts()}
 
     def _checkpoint(self) -> None:
@@ -308,14 +308,13 @@ class _Run:
         return Progress(step, step, result)
 
     def _epochs(self) -> float:
-        """How often the last lesson showed each of its examples."""
         examples = len(self.trainer.lessons[-1].examples)
         batch = batch_taken(self.settings.batch_size, examples, self.trainer.accelerator.num_processes)
         return round(float(self.settings.steps * batch / examples), 2)
 
 
 def _row(steps: list[Step]) -> dict[str, Any]:
-    """The mean of what some steps did; an error where the loss is no number any more."""
+    """The mean over some steps; an NGSError if the loss is not finite."""
     last = steps[-1]
     row = {"step": last.number, "lesson": last.lesson, "learning_rate": last.learning_rate}
     loss = float(torch.stack([step.loss for step in steps]).mean())
@@ -329,7 +328,7 @@ def _row(steps: list[Step]) -> dict[str, Any]:
 
 
 def evaluate_run(run: Path, data: str | None = None, task: Trainable | None = None) -> tuple[str, Metrics]:
-    """The name of the data and the test scores of a run's network, on its own data or on other."""
+    """The name of the data and the test scores of a run's network, on its own data or on others."""
     found, settings = load_config(run, task)
     if data is None:
         check_there(run, settings)

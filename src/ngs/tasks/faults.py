@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ngs.errors import DataError
 
-SHOWN = 20  # how many faults a message lists; the rest are counted
+SHOWN = 20  # faults that a message lists; the rest are counted
 
 
 def listed(faults: Sequence[object]) -> str:

@@ -27,7 +27,7 @@ from ngs.errors import DataError, NGSError
 from ngs.tasks import BUILT_IN
 from ngs.tasks.trainable import TaskFile, Trainable
 
-GROUP = "ngs.tasks"  # the entry points with which other packages add tasks
+GROUP = "ngs.tasks"  # entry points by which other packages add tasks
 
 
 @cache

@@ -34,7 +34,7 @@ METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
 A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
 DATA = "data"
 """What the digest of the data is called that a network was trained on, among the facts kept with it."""
-MOST_BYTES = 2**26  # of a file of JSON that is read whole
+MOST_BYTES = 2**26  # of a JSON file
 TASK, TASK_FILE = "task", "task_file"
 """What the name of the task and its file are called in the configuration."""
 

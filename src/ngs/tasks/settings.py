@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ngs.search.support import Effort
 
 Choices = Mapping[str, Collection[str]]
-EMBEDDED = "embedded"  # the data set that comes along, made from a seed
+EMBEDDED = "embedded"  # the built-in data set, made from a seed
 METHODS = (
     "posterior",
     "posterior-hard",

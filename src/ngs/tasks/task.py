@@ -289,7 +289,7 @@ def divided(examples: Examples, share: float, seed: int) -> tuple[Examples, Exam
     return examples.select(chosen), examples.select(rest)
 
 
-FIRST = 20  # examples whose labels are looked at before training
+FIRST = 20  # examples whose labels are checked before training
 
 
 def _check_answers(task: Task, reasons: Reasoner) -> None:

@@ -26,7 +26,7 @@ def gathered(
     quick: bool,
     known: Mapping[str, Run] = MappingProxyType({}),
 ) -> Outcome:
-    """What the store holds of it, and what else is `known`, by address."""
+    """The places with the runs in the store, and those `known` by address."""
     return Outcome(experiment.name, quick, tuple(_place(cell, store, known) for cell in cells))
 
 
@@ -45,7 +45,7 @@ def _done(jobs: Sequence[Job], store: Store, known: Mapping[str, Run]) -> tuple[
 
 
 def run_of(job: Job, folder: Path) -> Run:
-    """A finished job as it goes on record: without what only the machine it ran on can use."""
+    """The record of a finished job."""
     result = {name: value for name, value in _facts(folder / RESULT).items() if name != "validation"}
     environment = _facts(folder / ENVIRONMENT, *ENVIRONMENT_KEPT)
     some = "products", "resumed"  # not of every run

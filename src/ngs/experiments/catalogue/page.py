@@ -20,11 +20,10 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     each.name: each for each in sorted(_ALL, key=lambda each: not each.in_paper)
 }
 SOURCES: Sequence[Source] = tuple(source for task in _TASKS for source in task.experiment_data)
-"""The data of all tasks that experiments are done with."""
+"""The data that the experiments of all tasks need."""
 
 
 def experiment(name: str) -> Experiment:
-    """By its name."""
     if name not in EXPERIMENTS:
         raise NGSError(f"there is no experiment {name!r}; choose from {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name]
@@ -55,7 +54,7 @@ extend any of this, on one machine or several: [several_machines.md](several_mac
 
 
 def records(folder: Path) -> dict[str, Outcome]:
-    """The outcomes whose records lie in a folder, by experiment."""
+    """The outcomes on record in a folder, by experiment."""
     paths = {name: folder / f"{name}.json" for name in EXPERIMENTS}
     return {name: read_outcome(path) for name, path in paths.items() if path.exists()}
 
@@ -88,7 +87,7 @@ def findings(path: Path) -> str:
 
 
 def illustrated(section: Section, images: Path, called: str) -> str:
-    """The text of a section, with its figures written into a folder that the text calls `called`."""
+    """The text of a section; its figures are written into `images`, which the text calls `called`."""
     text = section.text
     if section.figures or section.drawings:
         images.mkdir(parents=True, exist_ok=True)
@@ -103,7 +102,7 @@ def illustrated(section: Section, images: Path, called: str) -> str:
 
 
 def listed(experiment: Experiment) -> str:
-    """One line about an experiment: what it is about, how many runs, and on which data."""
+    """One line: title, number of runs and data."""
     runs = len(list(jobs_of(experiment.full(Means()))))
     data = " and ".join(source.title for source in experiment.needs) or "embedded data"
     return f"{experiment.name:<15} {experiment.title} ({runs} run{'s' * (runs > 1)} on {data})"

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 Row = Mapping[str, Any]
-COLOURS = 4  # series of the page's style sheet
-POINTS = 300  # points of a curve; where there are more records, each point is the mean of several
+COLOURS = 4  # the number of series in the style sheet
+POINTS = 300  # at most on a curve; with more records, each point is the mean of several
 TIMES = {"step": "training step", "seconds": "training seconds"}
-"""What curves run over, and how the axis is called."""
-TICKS = 6  # on an axis, about
+"""The times of curves, and the names of their axes."""
+TICKS = 6  # roughly, on an axis
 
 
 @dataclass(frozen=True)
@@ -27,26 +27,26 @@ class Curve:
     y: Sequence[float]
 
 
-Moment = tuple[str, float]  # what happened, and when: a time worth a line across a chart
+Moment = tuple[str, float]  # an event and its time, drawn as a line across a chart
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Numbers from low to high along so many pixels from a first one: negative where they run upwards."""
+    """Numbers from low to high, drawn from pixel `first` over `pixels`, which is negative upwards."""
 
     low: float
     high: float
     first: float
     pixels: float
-    share: bool = False  # whether they are written as percentages
+    share: bool = False  # written as percentages
 
     def __call__(self, value: float) -> str:
-        """Where a number is, in pixels."""
+        """The pixel of a number."""
         return f"{self.first + self.pixels * (value - self.low) / (self.high - self.low):.1f}"
 
     @property
     def ticks(self) -> Iterator[tuple[str, str]]:
-        """Where round numbers are, and how they are written."""
+        """The pixels and labels of round numbers."""
         least = (self.high - self.low) / TICKS
         power: float = 10.0 ** floor(log10(least))
         step = next(each * power for each in (1, 2, 2.5, 5, 10) if each * power >= least * 0.999)
@@ -56,7 +56,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over one kind of time; `share` for numbers from 0 to 1."""
+    """Curves over time; `share`: their numbers lie between 0 and 1."""
 
     title: str
     time: str
@@ -78,14 +78,14 @@ class Chart:
 
     @property
     def lines(self) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-        """The colour and the points in pixels of each curve; the first is drawn last, above the others."""
+        """Colour and pixels of each curve; the first is drawn last, on top."""
         x, y = self.x, self.y
         for k, each in reversed(list(enumerate(self.curves))):
             yield k % COLOURS + 1, [(x(a), y(b)) for a, b in zip(each.x, each.y, strict=True)]
 
 
 def charts(rows: Sequence[Row], chosen_step: int | None, shares: Mapping[str, str]) -> Iterator[Chart]:
-    """The record of a run; what has no numbers is left out. `shares` are drawn under their names."""
+    """The charts of a run that have numbers; `shares` are drawn under their names."""
     for chart in _all_charts(rows, chosen_step, shares):
         if curves := [each for each in chart.curves if each.x]:
             yield replace(chart, curves=curves)
@@ -113,13 +113,13 @@ def _all_charts(rows: Sequence[Row], chosen_step: int | None, shares: Mapping[st
 
 
 def measures(training: Sequence[Row]) -> list[str]:
-    """What the objective tells about its steps beside the loss: shares such as `found`, parts of the loss."""
+    """Measures of the objective other than the loss."""
     usual = {"step", "lesson", "learning_rate", "loss", "seconds"}
     return list(dict.fromkeys(name for row in training for name in row if name not in usual))
 
 
 def lesson_changes(training: Sequence[Row], time: str) -> list[Moment]:
-    """Where one lesson follows another, named after the later."""
+    """The times of new lessons."""
     pairs = pairwise(training)
     return [(later["lesson"], later[time]) for row, later in pairs if row["lesson"] != later["lesson"]]
 

@@ -15,13 +15,11 @@ from ngs.tasks.trainable import MetricsView, Trainable
 
 @dataclass(frozen=True)
 class Result:
-    """The end of a finished run."""
-
     data: str
     digest: str
     chosen_step: int
     training_seconds: float
-    tolerance: float  # of answers, on import; 0 where they are compared as they are
+    tolerance: float  # for answers, set on import; 0: answers are compared exactly
     validation: Shares
     test: Shares
     peak_memory_mb: float | None
@@ -47,14 +45,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Run:
-    """The folder of a run, read."""
+    """The contents of a run's folder."""
 
     folder: Path
     task: Trainable
     config: Any  # the settings of the task
     environment: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
-    result: Result | None  # none where it did not come to its end
+    result: Result | None  # None: the run is unfinished
 
     @property
     def seconds(self) -> float:
@@ -63,12 +61,11 @@ class Run:
 
     @property
     def steps(self) -> int:
-        """That were done."""
         return max((row["step"] for row in self.rows), default=0)
 
 
 def read_run(folder: Path, task: Trainable | None = None) -> Run:
-    """The run in `folder`; a DataError where there is none. `task`: its own, where it is not installed."""
+    """The run in `folder`; `task` is needed if the run's own is not installed."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; give the folder of a run, as `ngs train` makes it")
     found, config = load_config(folder, task)

@@ -24,7 +24,7 @@ from ngs.tasks.trainable import Trainable
 
 
 def write_report(folder: Path, *, out: Path | None = None, task: Trainable | None = None) -> Path:
-    """Write the report of the run in `folder`, by default into it as report.html; return where it is."""
+    """Write the report of a run, by default as report.html in its folder; return its path."""
     run, shown = read_run(folder, task), None
     if (folder / BEST).exists():
         check_there(folder, run.config)
@@ -37,7 +37,7 @@ def write_report(folder: Path, *, out: Path | None = None, task: Trainable | Non
 
 
 def page(run: Run, shown: Any) -> str:
-    """The whole document; `shown` is what the task's networks make of the data, None if there are none."""
+    """The whole document; `shown` is the task's reading of its data, None without a network."""
     parts = {}
     now = None if shown is None else Shares.of(shown.scores.as_facts(), run.task.metrics)
     if now is not None:
@@ -56,7 +56,6 @@ def page(run: Run, shown: Any) -> str:
 
 
 def _sections(run: Run, report: Report, now: Shares | None) -> Iterator[Section]:
-    """What counts about the network, how it learned, more about the network, what ran."""
     if now is not None:
         yield report.section("accuracy", "Accuracy", now=now, differs=_differs(report, now))
     drawn = list(charts(run.rows, run.result.chosen_step if run.result else None, report.curves))
@@ -69,7 +68,7 @@ def _sections(run: Run, report: Report, now: Shares | None) -> Iterator[Section]
 
 
 def _differs(report: Report, now: Shares) -> bool:
-    """Whether what was read anew is not what is on record."""
+    """Whether the new reading differs from the record."""
     test = report.test
     return report.is_all and (now.right != test.right or (now.examples == test.examples and now != test))
 
@@ -78,7 +77,7 @@ def _differs(report: Report, now: Shares) -> bool:
 
 
 def settings_of(run: Run) -> list[tuple[str, dict[str, str], Collection[str]]]:
-    """Configuration and environment, with the names of what was given."""
+    """Configuration and environment; each with the names of settings that are not the default."""
     settings = {key: _told(value) for key, value in vars(run.config).items()}
     return [("configuration", settings, run.config.given), ("environment", dict(_flat(run.environment)), ())]
 
@@ -90,7 +89,7 @@ def _told(value: Any) -> str:
 
 
 def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The packages one by one, and the command as one would type it."""
+    """Packages one by one, and the command as typed."""
     for name, value in facts.items():
         if isinstance(value, dict):
             yield from ((str(key), _told(part)) for key, part in value.items())
@@ -99,7 +98,7 @@ def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def commands(task: Trainable, given: Mapping[str, Any]) -> Iterator[str]:
-    """What to type for a run with these settings, the others being the defaults, and for its report."""
+    """The commands for a run with these settings and for its report."""
     words = ["ngs", "train", task.called]
     for name, value in given.items():
         option = f"--{name.replace('_', '-')}"

@@ -40,7 +40,7 @@ def _measured(job: Measurement, folder: Path, needed: Sequence[Path]) -> Iterato
 
 
 class Event(NamedTuple):
-    """What happens to a job. `text` says where it is while it is running, or how it failed."""
+    """A change of a job's state; `text` tells its progress or how it failed."""
 
     entry: Addressed
     state: Literal["running", "found", "done", "failed"]
@@ -51,7 +51,7 @@ Events = Generator[Event, None, None]
 
 
 def attempt(entry: Addressed, store: Store) -> Events:
-    """Do the job as it is iterated, unless another process has. The last event says how it ended."""
+    """Do the job while iterated, unless it is done. The last event says how it ended."""
     try:
         with store.writing(entry.address) as folder:
             found = store.has(entry.address)
@@ -67,7 +67,7 @@ def attempt(entry: Addressed, store: Store) -> Events:
 
 
 def failed(entry: Addressed, error: BaseException) -> Event:
-    """Tell that a job failed: what went wrong in one line, and below it where."""
+    """A failure: the error in one line, then the traceback."""
     where = "".join(traceback.format_exception(error))
     return Event(entry, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}\n\n{where}")
 
@@ -83,10 +83,10 @@ class Executor(Protocol):
         """The number of jobs it takes at a time."""
 
     def submit(self, entry: Addressed) -> None:
-        """Begin a job. Where that raises an error, the job has failed."""
+        """Begin a job; if this raises an error, the job has failed."""
 
     def events(self) -> Iterator[Event]:
-        """Tell what happens to its jobs, until one of them has ended or some time has passed."""
+        """Yield events of its jobs until one job ends or some time has passed."""
 
     def close(self) -> None:
         """Stop its jobs."""

@@ -21,8 +21,8 @@ from ngs.gpu import sleep_while_waiting
 from ngs.tasks.results.job import Job
 
 SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads or a GPU does not work
-PERIOD = 1.0  # seconds between looks at where the jobs of other processes are
-PROGRESS_BYTES = 64  # size of the text that says where a job is, with a zero at the end
+PERIOD = 1.0  # seconds between reports of progress
+PROGRESS_BYTES = 64  # size of the text that tells a job's progress, with a zero at the end
 DIED = "its process crashed or was killed; if memory was short, use fewer workers"
 
 
@@ -43,14 +43,14 @@ def run_here(jobs: Iterable[Job], store: Store, *, workers: int | None = None) -
 
 
 def gpus() -> list[str]:
-    """The GPUs this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    """The GPUs of this process by their names in CUDA_VISIBLE_DEVICES."""
     count = torch.cuda.device_count()
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     return named.split(",")[:count] if named else [str(number) for number in range(count)]
 
 
 class ThisProcess:
-    """Does a job while it is asked what happens."""
+    """Does a job in this process, while its events are read."""
 
     places = 1
 
@@ -70,7 +70,7 @@ class ThisProcess:
 
 
 class Workers:
-    """Does jobs in `places` processes, which share the cores, and the GPUs in turn."""
+    """Does jobs in `places` processes, which share the cores and take the GPUs in turn."""
 
     def __init__(self, store: Store, places: int, devices: Sequence[str]) -> None:
         self.store, self.places = store, places
@@ -111,7 +111,7 @@ class Workers:
 
 
 class Worker:
-    """Keeps a pool of one process, so that one that dies takes no job but its own along."""
+    """A pool of one process: if it dies, only its own job fails."""
 
     def __init__(self, lifeline: connection.Connection, threads: int, device: str | None) -> None:
         # Without a lock, which a process that is killed would not give back.
@@ -128,11 +128,10 @@ class Worker:
             return self.pool.submit(_work, entry, store)
 
 
-_where: Any = None  # in a worker: where its job is, for the leading process to read
+_where: Any = None  # in a worker: the progress of its job, read by the leading process
 
 
 def _begin(where: Any, lifeline: connection.Connection, threads: int, device: str | None) -> None:
-    """Prepare the process of a worker."""
     global _where
     _where = where
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard speaks to the leading process
@@ -144,13 +143,12 @@ def _begin(where: Any, lifeline: connection.Connection, threads: int, device: st
 
 
 def _end_with(lifeline: connection.Connection) -> None:
-    """End at once when the leading process closes its end or dies: files are whole at any time."""
+    """End when the leading process closes its end or dies; files are whole at any time."""
     connection.wait([lifeline])
     os._exit(1)
 
 
 def _work(entry: Addressed, store: Store) -> Event:
-    """Do the job, telling where it is; returns how it ended."""
     for event in attempt(entry, store):
         if event.state == "running":
             _where.value = event.text.encode()[: PROGRESS_BYTES - 1]

@@ -25,8 +25,8 @@ from ngs.learning.whole_file import replacing
 from ngs.tasks.results.job import Job, address
 from ngs.tasks.run_folder import CHECKPOINT, RESULT, TENSORBOARD, remove
 
-Files = dict[str, bytes]  # what is in a folder, by path within it
-RETRIES = 2  # how often Ray does a job again whose process or machine died, from its beginning
+Files = dict[str, bytes]  # contents of a folder, by path within it
+RETRIES = 2  # times Ray restarts a job whose process or machine died
 
 
 def run_on_ray(jobs: Iterable[Job], store: Store, *, cluster: str = "auto", per_gpu: int = 1) -> Events:
@@ -47,8 +47,6 @@ def run_on_ray(jobs: Iterable[Job], store: Store, *, cluster: str = "auto", per_
 
 
 class Cluster:
-    """Gives everything to Ray, which does it as soon as there is a place."""
-
     places = 500  # each holds a lock, which is an open file, and systems often allow 1024
 
     def __init__(self, ray: Any, store: Store, cluster: str, per_gpu: int) -> None:
@@ -108,7 +106,7 @@ def _connect(ray: Any, cluster: str) -> None:
 
 
 def do_there(entry: Addressed, *needed: Files) -> tuple[Event, Files]:
-    """Do a job on a machine that has only what travels; returns its end and the files of its result."""
+    """Do a job on a remote machine; returns its last event and the files of its result."""
     sleep_while_waiting()  # others may share the cores and the GPU
     try:
         if (own := address(entry.job)) != entry.address:
@@ -127,14 +125,14 @@ def do_there(entry: Addressed, *needed: Files) -> tuple[Event, Files]:
 
 
 def pack(folder: Path) -> Files:
-    """Read the files of a job, but for those that only serve to go on with it or repeat its record."""
+    """The files of a job without checkpoint and TensorBoard."""
     paths = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     kept = [path for path in paths if path.name != CHECKPOINT and path.parts[0] != TENSORBOARD]
     return {path.as_posix(): (folder / path).read_bytes() for path in kept}
 
 
 def unpack(files: Files, folder: Path) -> None:
-    """Write the files in place of what an unfinished attempt left; the result last, when all is there."""
+    """Replace the files of an unfinished attempt; the result is written last."""
     remove(folder)
     for name in sorted(files, key=lambda name: name == RESULT):
         with replacing(folder / name) as temporary:

@@ -20,7 +20,7 @@ ERROR = "error.txt"
 
 @dataclass(frozen=True)
 class Addressed:
-    """A job with its address and those of what it needs, worked out once: for that, data may be read."""
+    """A job with its address and those of its needs, computed once because that may read data."""
 
     job: Job
     address: str
@@ -48,7 +48,7 @@ def addressed(jobs: Iterable[Job], done: Callable[[str], bool] = lambda address:
 
 @dataclass(frozen=True)
 class Store:
-    """Keeps results under `root`."""
+    """Results under `root`."""
 
     root: Path
 

@@ -33,11 +33,11 @@ class StepCost(Measurement):
     """
 
     workload: Workload
-    values: tuple[int, ...]  # the sizes, as the workload takes them
+    values: tuple[int, ...]  # the sizes
     methods: tuple[str, ...]
     rounds: int = 20
-    warm_up: int = 5  # steps before those that are timed
-    device: str = "cpu"  # cpu or cuda: the same work on another device is another result
+    warm_up: int = 5  # steps before the timed ones
+    device: str = "cpu"  # cpu or cuda; each device has its own result
 
     def __post_init__(self) -> None:
         unknown = [method for method in self.methods if method not in self.workload.known_methods]
@@ -77,7 +77,7 @@ class StepCost(Measurement):
         return self.device
 
     def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
-        """Size by size, from the first: measurements of two attempts would not be of one moment."""
+        """Measure all sizes anew: those of two attempts would not be comparable."""
         if self.device == "cuda" and not torch.cuda.is_available():
             raise NGSError("the device is cuda, and PyTorch finds none here; run this where there is a GPU")
         with rounded_products():
@@ -101,7 +101,7 @@ class StepCost(Measurement):
 
 
 def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
-    """The exponent of everything that was measured; none of what was 0 somewhere."""
+    """The exponents of the measurements; None for one that is 0 somewhere."""
     x = [row["x"] for row in rows]
     values = {name: [row[name] for row in rows] for name in MEASURED}
     return {name: power_law(x, y)._asdict() if min(y) > 0 else None for name, y in values.items()}
@@ -133,7 +133,7 @@ class PowerLaw(NamedTuple):
     """y = constant * x ** exponent"""
 
     exponent: float
-    standard_error: float | None  # of the exponent; None of two points, which tell nothing about it
+    standard_error: float | None  # of the exponent; None for two points, which cannot tell it
     constant: float
 
 

@@ -28,7 +28,7 @@ def training_steps(
     settings: Settings,
     steps: int,
 ) -> Actions:
-    """By method, a function that takes the next training step: from the start, the same ones each time."""
+    """By method, a function that takes the next training step; the steps are the same each time."""
     examples, device = reasoner.examples, reasoner.examples.device
     taken = {}
     for name, make in methods.items():

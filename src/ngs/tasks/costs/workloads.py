@@ -21,25 +21,24 @@ from ngs.learning.methods import METHODS
 from ngs.parsing.independent import independent
 from ngs.tasks.costs.timed_steps import Actions
 
-STILL = 1e-12  # A learning rate that changes nothing
-BATCHES = 2  # of training examples, so that not every step sees the same
-Work = tuple[int, Actions]  # A size, in the unit of the workload, and the steps of each method
+STILL = 1e-12  # a learning rate that changes nothing
+BATCHES = 2  # of training examples, so that steps see different ones
+Work = tuple[int, Actions]  # a size, in the workload's unit, and the steps of each method
 
 
 class Workload(ABC):
     """A kind of work that has a size."""
 
-    unit: ClassVar[str]  # what its sizes count
-    grows: ClassVar[str]  # the setting whose value is given for a size; the others are fields
+    unit: ClassVar[str]  # what sizes count
+    grows: ClassVar[str]  # the setting that is the size; the others are fields
     known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
     def settings(self, value: int) -> dict[str, Any]:
-        """With that which grows."""
         return {**vars(self), self.grows: value}
 
     @abstractmethod
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
-        """Work of size `value`, enough for so many steps."""
+        """Work of size `value` for this many steps."""
 
 
 # Parsing
@@ -50,7 +49,6 @@ def _best(grammar: Grammar, log_probs: Tensor) -> None:
 
 
 def _log_partition(grammar: Grammar, log_probs: Tensor) -> None:
-    """With its gradient, as in training."""
     independent(grammar, log_probs.detach().requires_grad_()).log_z.sum().backward()  # type: ignore[no-untyped-call]
 
 

@@ -68,7 +68,7 @@ def drawn_cameras(number: int, generator: torch.Generator) -> Tensor:
 
 FIT_STEPS = 20
 CONVERGED = 1e-7
-NEARBY = 5.0  # the search stays so near CAMERA, where no coordinate of the camera is zero
+NEARBY = 5.0  # the search stays this near to CAMERA, where no coordinate is zero
 DEPTH_WEIGHT = 1000.0
 """Released depths are exact to 3 digits, columns and rows are rounded: 0.001 counts as much as a pixel."""
 TOLERANCE = 2.0

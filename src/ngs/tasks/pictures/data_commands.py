@@ -33,9 +33,9 @@ from ngs.tasks.pictures.picture_packed import FORMAT, PARTS, read, write
 from ngs.tasks.pictures.pictures import PictureData, Pictures
 from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed
 
-NUMBER = 100  # pictures of sampled scenes to render, where no other number is given
+NUMBER = 100  # pictures to render by default
 UNFINISHED = ".unfinished"
-"""The folder inside --out of rendered pictures that is written to until all is there."""
+"""The temporary folder inside --out while pictures are rendered."""
 
 
 def bring_in(
@@ -193,7 +193,7 @@ def _filling(out: Path) -> Iterator[Path]:
 def _write(
     folder: Path, scenes: Sequence[Scene], cameras: Tensor, generator: torch.Generator
 ) -> list[dict[str, Any]]:
-    """Fill a folder with pictures; the scenes as they show, in official form."""
+    """Write pictures; returns the visible scenes in official form."""
     folder.mkdir(parents=True)
     console, written = plain_console(stderr=True), list[dict[str, Any]]()
     made = zip(photographed(scenes, cameras, generator), cameras.tolist(), strict=True)
@@ -206,7 +206,7 @@ def _write(
 
 
 def _of(path: Path, number: int | None) -> tuple[list[Scene], Tensor]:
-    """The first scenes of an official file, with the cameras that saw them."""
+    """The first scenes of an official file, with their cameras."""
     found = list(islice(seen_scenes(path), number))
     if not found:
         raise DataError(f"{path} holds no scenes; give a file that has some")

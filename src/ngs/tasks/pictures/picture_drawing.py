@@ -15,14 +15,14 @@ from ngs.tasks.clevr.scenes import COLORS
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.seen_scene import SeenPicture
 
-SCALE = 2  # the drawing is so much larger than the picture, for the words to be read
-LETTERS, MARGIN = 15, 3  # pixels of the drawing
+SCALE = 2  # of the drawing, so that its words can be read
+LETTERS, MARGIN = 15, 3  # in pixels of the drawing
 THIN, THICK = 2, 6
 BEHIND_WORDS = "#1f2328"
 
 
 def annotated(given: SeenPicture, marked: Collection[int] = ()) -> Image.Image:
-    """The picture with what was seen in it; boxes of `marked` objects are thick."""
+    """The picture with its objects; boxes of `marked` ones are thick."""
     picture = as_image(given.picture)
     drawing = picture.resize((SCALE * picture.width, SCALE * picture.height), Image.Resampling.LANCZOS)
     pen = ImageDraw.Draw(drawing)
@@ -43,13 +43,12 @@ def annotated(given: SeenPicture, marked: Collection[int] = ()) -> Image.Image:
 
 
 def check_picture(path: Path | None) -> None:
-    """A drawing of a picture is a PNG file, and must be called one."""
     if path is not None and path.suffix.lower() != ".png":
         raise NGSError(f"{path} would be a PNG file; give --picture a name that ends in .png")
 
 
 def write_annotated(path: Path, seen: SeenPicture, marked: Collection[int] = ()) -> None:
-    """The picture with what was seen in it, as a PNG file, whole or not at all."""
+    """Write the annotated picture as a PNG file, whole or not at all."""
     with replacing(path) as stage:
         annotated(seen, marked).save(stage, format="PNG")
 
@@ -80,6 +79,6 @@ def places_of_labels(
 
 
 def _inside(box: list[float], drawing: Image.Image) -> tuple[float, float, float, float]:
-    """The box without what is outside of the picture; at least a point."""
+    """The part of a box inside the picture; at least a point."""
     left, top, right, bottom = np.clip(box, 0, np.tile(drawing.size, 2) - 1).tolist()
     return left, top, max(left, right), max(top, bottom)

@@ -19,12 +19,12 @@ from ngs.tasks.pictures.seen_scene import in_jitters
 from ngs.tasks.source import Numbers
 
 PIXELS_TO_LEARN = 100
-"""Of an object that is to be learned from, so many show at least; others may be seen or not."""
+"""Fewer visible pixels than this: the object may be seen or not."""
 
 
 @dataclass(frozen=True, eq=False)
 class SceneTargets:
-    """What is true of some pictures; all have room for the same number of objects."""
+    """The truth about a batch of pictures, padded to the same number of objects."""
 
     columns: Tensor
     """float [picture, object]: where its centre is, seen or hidden, in pixels"""
@@ -51,7 +51,7 @@ class SceneTargets:
         return SceneTargets(*(getattr(self, each.name).to(device) for each in fields(self)))
 
     def mirrored(self, flipped: Tensor) -> SceneTargets:
-        """Those of pictures of which some, bool [picture], are seen in a mirror."""
+        """The targets with some pictures, bool [picture], mirrored."""
         left, upper, right, lower = self.boxes.unbind(-1)
         boxes = torch.stack([WIDTH - right, upper, WIDTH - left, lower], -1)
         return replace(
@@ -115,7 +115,7 @@ class PictureExamples:
 
 
 def targets_of(pictures: Pictures) -> SceneTargets:
-    """What is true of each picture; centres are where the camera sees the objects' places."""
+    """The truth about each picture; centres are the objects' projected positions."""
 
     def row(thing: Thing) -> Sequence[float]:
         return *thing.position, *(known.index(getattr(thing, name)) for name, known in ATTRIBUTES.items()), 1

@@ -19,10 +19,9 @@ from ngs.tasks.faults import naming
 from ngs.tasks.image_file import FORMATS, opened
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
-"""Of the files in a folder that are taken for pictures."""
-LEAST_WIDTH = WIDTH // 2  # A small object is then 15 pixels wide; below that its shape is a guess
-ASPECT_TOLERANCE = 0.01  # of the ratio of width to height: as much as rounding to whole pixels changes
-TILES = (30, 20)  # of 16x16 pixels: smaller than a small object, and large enough for noise to cancel out
+LEAST_WIDTH = WIDTH // 2  # a small object is then 15 pixels wide; below that, its shape is a guess
+ASPECT_TOLERANCE = 0.01  # of width / height: the effect of rounding to whole pixels
+TILES = (30, 20)  # of 16x16 pixels: smaller than a small object, large enough to average noise out
 LEAST_SPREAD = 2.4
 """The least `tint_spread` of a picture in colour. Coloured lamps alone give an empty floor 2.5 or more, gray
 rubber on it 3 or more, and released images have 7 or more. Grey and sepia prints have at most 1, and 2.2

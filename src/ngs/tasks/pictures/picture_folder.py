@@ -26,11 +26,11 @@ from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
 from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of, files_of
 from ngs.tasks.pictures.rendering.renderer import boxes, instances
 
-TEST_SHARE = 0.1  # of the scenes, where no list says which pictures are kept aside
+TEST_SHARE = 0.1  # of the scenes, unless a list names the test pictures
 
-AT_ONCE = 16  # scenes at which rays are cast together
+AT_ONCE = 16  # scenes rendered together
 
-Camera = tuple[float, float, float]  # where it stands
+Camera = tuple[float, float, float]  # its position
 
 
 def read_folder(

@@ -60,7 +60,7 @@ def imported(source: str) -> PictureData:
     return read(packed_at(source, RENDERED, "FOLDER", options=" --scenes FILE"))
 
 
-_COLUMNS = ("names", "cameras", "boxes", "visible")  # what pictures call as the file does
+_COLUMNS = ("names", "cameras", "boxes", "visible")  # fields named as in the file
 
 
 def _contents(pictures: Pictures) -> Contents:

@@ -22,7 +22,7 @@ from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
 from ngs.tasks.pictures.picture_file import pixels_of
 from ngs.tasks.source import Numbers, dealt
 
-BYTES = 3 * HEIGHT * WIDTH  # of a decoded image
+BYTES = 3 * HEIGHT * WIDTH  # in a decoded image
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class PictureData:
     name: str
     train: Pictures
     test: Pictures
-    digest: str  # of all that it holds: tells data sets apart that stand in the same place
+    digest: str  # of the contents
 
 
 def digest_of(parts: Iterable[Pictures]) -> str:

@@ -42,7 +42,7 @@ Where they would be more, each is decoded when it is shown."""
 class SceneParts(Parts[PictureData, Pictures]):
     """Pictures cut as a configuration says."""
 
-    beside: Pictures | None  # rendered pictures to learn from beside imported ones
+    beside: Pictures | None  # rendered pictures to learn from together with imported ones
 
 
 def parts_of(settings: TrainScenes, device: torch.device) -> SceneParts:

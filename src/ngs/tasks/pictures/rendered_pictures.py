@@ -33,23 +33,23 @@ AT_ONCE, AT_ONCE_CUDA = 8, 256  # pictures rendered together
 
 
 class Purpose(IntEnum):
-    """What pictures are for. What is drawn for one purpose is not drawn for another, whatever the seeds."""
+    """The use of pictures. Each use has its own random numbers, whatever the seed."""
 
     TRAINING = 1
     TEST = 2
-    FILES = 3  # to be written by `ngs data render`, and perhaps to be imported as a data set of its own
+    FILES = 3  # for `ngs data render`; they may be imported as a data set later
 
 
-SCENES, CAMERAS, LAMPS = range(1, 4)  # what is drawn for a picture, each from random numbers of its own
+SCENES, CAMERAS, LAMPS = range(1, 4)  # each is drawn from its own random numbers
 
 
 def rendered_test_pictures(device: torch.device) -> Pictures:
-    """Those to be tested on; the same ones each time."""
+    """The test pictures, the same each time."""
     return rendered_pictures(TEST_PICTURES, 0, device, Purpose.TEST)
 
 
 def digest_of_rendered(number: int) -> str:
-    """Of what the pictures are made from; their pixels differ in the last digit from device to device."""
+    """A digest of the settings: pixels differ in the last digit between devices."""
     facts = (RENDERED, RENDERING, number, TEST_PICTURES, PIXELS_TO_STAY)
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
@@ -88,7 +88,7 @@ def photographed(
 
 
 def _as_seen(scenes: Sequence[Scene], cameras: Tensor) -> Iterator[Scene]:
-    """The scenes without hidden objects, and with the pixels of the others."""
+    """The scenes without hidden objects, with the pixel positions of the others."""
     visible = boxes(instances(scenes, cameras))[1].tolist()
     for scene, camera, counts in zip(scenes, cameras.cpu(), visible, strict=True):
         seen = without_others(scene, [k for k in range(len(scene.things)) if counts[k] >= PIXELS_TO_STAY])
@@ -99,20 +99,18 @@ def _as_seen(scenes: Sequence[Scene], cameras: Tensor) -> Iterator[Scene]:
 
 
 def drawn_scenes(number: int, seed: int, purpose: Purpose) -> list[Scene]:
-    """Sampled scenes, turned as released ones are."""
     random = np.random.default_rng([purpose, SCENES, seed])
     sampled = sample_scenes(number, random)
     return [replace(as_released(each), name=f"{RENDERED}_{k:06d}.png") for k, each in enumerate(sampled)]
 
 
 def _generator(purpose: Purpose, drawn: int, seed: int) -> torch.Generator:
-    """On the CPU; a seed for PyTorch has 63 bits."""
     (state,) = np.random.SeedSequence([purpose, drawn, seed]).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(state >> 1))
 
 
 def without_others(scene: Scene, kept: Sequence[int]) -> Scene:
-    """The scene with these objects alone, numbered anew."""
+    """The scene with only these objects, renumbered."""
     number = {old: new for new, old in enumerate(kept)}
     relations = {
         name: tuple(frozenset(number[i] for i in rows[k] if i in number) for k in kept)

@@ -25,12 +25,12 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.picture_examples import PictureBatch, SceneTargets
 from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute
 
-SPREAD = 1.0  # of y around a centre, in cells
-UNASKED = 2.5  # cells this near to an object of which too little shows are not asked
+SPREAD = 1.0  # standard deviation of y around a centre, in cells
+UNASKED = 2.5  # cells this near to a hidden object do not count
 
 
 WEIGHTS: Mapping[str, float] = {"centers": 1, "attributes": 0.5, "offsets": 1, "boxes": 0.2, "camera": 1}
-"""How much each part of the loss counts."""
+"""The weight of each part of the loss."""
 
 
 class Seeing(nn.Module):
@@ -75,7 +75,7 @@ class Seeing(nn.Module):
 
 
 def focal_loss(logits: Tensor, truth: SceneTargets) -> Tensor:
-    """That of centres, logits [picture, row, column]; see above."""
+    """The focal loss of centres, given logits [picture, row, column]; see above."""
     height, width = logits.shape[1:]
     x, y = _cell(truth.columns)[..., None], _cell(truth.rows)[..., None]
     across = (torch.arange(width, device=logits.device) - x) ** 2  # [picture, object, column]

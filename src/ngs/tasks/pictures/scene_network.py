@@ -20,19 +20,19 @@ from torch.nn import functional as F
 from ngs.errors import ShapeError
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 
-STRIDE = 4  # pixels along the side of a cell
+STRIDE = 4  # pixels on the side of a cell
 COARSEST = 32  # both sides of a picture must be multiples of this
 
-PIXEL_MEAN, PIXEL_SPREAD = 0.46, 0.1  # of the pixels of CLEVR images, each from 0 to 1: mostly a grey floor
-GRID = 5  # the whole picture is looked at in 5x5 parts: 10x15 coarsest cells fall into parts of 2x3
+PIXEL_MEAN, PIXEL_SPREAD = 0.46, 0.1  # of CLEVR images, pixels from 0 to 1: mostly a grey floor
+GRID = 5  # the context pools 10x15 coarsest cells to 5x5
 
 FIRST_PROBABILITY = 0.01
 """of a centre, before anything is learned: so few cells are one that more would drown the loss"""
-FIRST_DISTANCE = 6.0  # from a centre to the sides of its box, in cells, before anything is learned
+FIRST_DISTANCE = 6.0  # from a centre to the sides of its box, in cells, before training
 
 
 class SceneMaps(NamedTuple):
-    """What the network says of each cell, in float32."""
+    """The outputs of the network for each cell, in float32."""
 
     centers: Tensor
     """logits [picture, 1, row, column]: the centre of an object is in this cell"""
@@ -51,7 +51,7 @@ CHANNELS = {"centers": 1, "attributes": VALUES, "offsets": 2, "boxes": 4}
 
 
 def by_attribute(values: Tensor, dim: int) -> dict[str, Tensor]:
-    """Cut what is said of all values into what is said of each attribute."""
+    """The parts of `values` for each attribute, cut along `dim`."""
     parts = torch.split(values, [len(known) for known in ATTRIBUTES.values()], dim)
     return dict(zip(ATTRIBUTES, parts, strict=True))
 
@@ -70,15 +70,15 @@ class SceneSize:
 
     channels: tuple[int, int, int, int, int]  # at strides 2, 4, 8, 16 and 32
     blocks: tuple[int, int, int, int]  # at strides 4, 8, 16 and 32
-    merged: int  # channels on the way back
-    context: int  # numbers that stand for the whole picture
+    merged: int  # channels of the merged features
+    context: int  # size of the vector that describes the whole picture
 
 
 SCENE_NETWORKS: Mapping[str, SceneSize] = {
     "small": SceneSize((16, 24, 48, 64, 96), (0, 1, 1, 1), 32, 64),
     "full": SceneSize((24, 48, 80, 160, 192), (1, 2, 2, 1), 48, 256),
 }
-"""One that two CPU cores train in minutes, and one that they still run on 20 pictures a second."""
+"""Two CPU cores train the small one in minutes, and run the full one on 20 pictures a second."""
 
 
 class SceneNetwork(nn.Module):
@@ -103,7 +103,7 @@ class SceneNetwork(nn.Module):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def _begin(self) -> None:
-        """Biases such that an untrained network sees almost nothing, and boxes of a usual size."""
+        """Biases: an untrained network sees almost nothing, and boxes of a usual size."""
         first = {"centers": -log(1 / FIRST_PROBABILITY - 1), "boxes": FIRST_DISTANCE}
         biases = [torch.full((number,), first.get(name, 0.0)) for name, number in CHANNELS.items()]
         self.heads.bias = nn.Parameter(torch.cat(biases))

@@ -17,31 +17,30 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.seen_scene import SceneReader, SeenObjects, relations_of
 
-AT_ONCE = 16  # pictures looked at in one go
-OVERLAP = 0.5  # share of two boxes' union that must be in both, for them to be of one object
+AT_ONCE = 16  # pictures in a batch
+OVERLAP = 0.5  # intersection over union from which on two boxes are of one object
 
 
 @dataclass(frozen=True, eq=False)
 class PictureOutcome:
-    """What became of one picture."""
+    """The objects of a picture matched with those seen in it."""
 
-    scene: Scene  # the true one
+    scene: Scene  # the true scene
     seen: SeenObjects
-    matches: Mapping[int, int]  # which of the objects seen each object is that was found
+    matches: Mapping[int, int]  # true object -> object seen, of those that were found
 
     @property
     def missed(self) -> tuple[int, ...]:
-        """Objects that were not found."""
         return tuple(k for k in range(len(self.scene.things)) if k not in self.matches)
 
     @property
     def false(self) -> tuple[int, ...]:
-        """Objects seen that are none."""
+        """Objects seen that are not there."""
         return tuple(sorted(set(range(len(self.seen))) - set(self.matches.values())))
 
     @cached_property
     def wrong(self) -> dict[int, tuple[str, ...]]:
-        """For each object that was found, which attributes are not its own."""
+        """The wrong attributes of each object that was found."""
         values = self.seen.values
         return {
             true: tuple(a for a in ATTRIBUTES if values[a][seen] != getattr(self.scene.things[true], a))
@@ -50,13 +49,13 @@ class PictureOutcome:
 
     @cached_property
     def distances(self) -> list[float]:
-        """How far each object that was found stands, on the ground, from where it is seen."""
+        """The distance on the ground between each found object and its seen place."""
         places, things = self.seen.places.tolist(), self.scene.things
         return [dist(places[seen][:2], things[true].position[:2]) for true, seen in self.matches.items()]
 
     @cached_property
     def relations_right(self) -> int:
-        """Of the statements that one object found stands so to another, or not."""
+        """The number of right statements about relations between found objects."""
         seen = relations_of(self.seen.places)
         return sum(
             (other in self.scene.relations[name][one]) == (seen_other in seen[name][seen_one])
@@ -68,18 +67,17 @@ class PictureOutcome:
 
     @property
     def all_right(self) -> bool:
-        """Nothing missed, nothing false, and every attribute and relation right."""
         exact = not self.missed and not self.false and not any(self.wrong.values())
         return exact and self.relations_right == _statements(len(self.scene.things))
 
 
 def _statements(objects: int) -> int:
-    """How many statements relate an object to another."""
+    """The number of statements that relate two objects."""
     return len(RELATIONS) * objects * (objects - 1)
 
 
 def see_all(network: nn.Module, pictures: Pictures) -> list[SeenObjects]:
-    """What the network sees in each picture, in evaluation mode."""
+    """The objects that the network sees in each picture, in evaluation mode."""
     if not len(pictures):
         raise NGSError("there are no pictures to look at; give at least one")
     was_training = network.training
@@ -93,7 +91,6 @@ def see_all(network: nn.Module, pictures: Pictures) -> list[SeenObjects]:
 
 
 def outcomes(pictures: Pictures, seen: Iterable[SeenObjects]) -> list[PictureOutcome]:
-    """What became of each picture, given what is seen in it."""
     return [
         PictureOutcome(scene, each, matched(boxes[: len(scene.things)], each.boxes))
         for scene, boxes, each in zip(pictures.scenes, pictures.boxes, seen, strict=True)
@@ -101,7 +98,7 @@ def outcomes(pictures: Pictures, seen: Iterable[SeenObjects]) -> list[PictureOut
 
 
 def matched(boxes: Tensor, seen: Tensor) -> dict[int, int]:
-    """Pairs of boxes [object, 4] and [seen, 4] that overlap enough, the closest first, each used once."""
+    """Pairs of boxes [object, 4] and [seen, 4] that overlap enough, greedily from the closest."""
     overlap = overlaps(boxes, seen)
     pairs = (overlap >= OVERLAP).nonzero()
     order = overlap[pairs[:, 0], pairs[:, 1]].argsort(descending=True, stable=True)
@@ -113,7 +110,7 @@ def matched(boxes: Tensor, seen: Tensor) -> dict[int, int]:
 
 
 def overlaps(some: Tensor, others: Tensor) -> Tensor:
-    """[some, other]: the area in both of two boxes, as a share of that in either; 0 for an empty box."""
+    """[some, other]: intersection over union of boxes; 0 for an empty box."""
     upper_left = torch.maximum(some[:, None, :2], others[None, :, :2])
     lower_right = torch.minimum(some[:, None, 2:], others[None, :, 2:])
     both = (lower_right - upper_left).clamp(min=0).prod(-1)
@@ -161,7 +158,7 @@ def _share(some: int, of: int) -> float | None:
 class SceneMetrics:
     """The scores of all pictures, and of those with each number of objects."""
 
-    facts: Mapping[str, Any]  # as `facts_of` tells them, and `by_objects`
+    facts: Mapping[str, Any]  # those of `facts_of`, and `by_objects`
 
     @classmethod
     def of(cls, found: Sequence[PictureOutcome]) -> SceneMetrics:

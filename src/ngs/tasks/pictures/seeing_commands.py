@@ -67,12 +67,11 @@ def see(
 
 
 def _written(out: Path, image: Path) -> list[Path]:
-    """Where what is seen in a picture goes: the scene, and the picture with boxes."""
     return [out / f"{image.stem}.json", out / f"{image.stem}.png"]
 
 
 def _official(given: SeenPicture) -> dict[str, Any]:
-    """As CLEVR's files have it, with where the camera is and, for each object, its box and how sure it is."""
+    """The scene in CLEVR's format, with the camera, and a box and a score for each object."""
     scene = scene_to_official(given.scene, 0)
     for thing, box, score in zip(
         scene["objects"], given.seen.boxes.tolist(), given.seen.scores.tolist(), strict=True

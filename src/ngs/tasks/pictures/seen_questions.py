@@ -30,11 +30,11 @@ class Cause(StrEnum):
     """Why an answer is wrong."""
 
     SEEING = "seeing"
-    """the true program is wrong on what was seen, and the program that was read right on the true scene"""
+    """the true program fails on the seen scene; the read program is right on the true scene"""
     READING = "reading the question"
     """the other way round"""
     BOTH = "both"
-    """each is wrong with the truth of the other; or only wrong together"""
+    """both are wrong, or only their combination"""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Asked:
     picture: str
     text: str
     true: str
-    given: str | None  # none where it is undefined
-    cause: Cause | None  # none where the answer is right
+    given: str | None  # None: undefined
+    cause: Cause | None  # None: the answer is right
 
 
 @dataclass(frozen=True)
 class PixelAnswers:
-    """What became of questions about pictures."""
+    """Answers to questions about pictures."""
 
     data: str
     pictures: int
@@ -107,7 +107,7 @@ def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | N
 
 
 def _scene(seen: SeenObjects, name: str) -> Scene | None:
-    """None where more was seen than a scene can hold: whatever is asked about it, there is no answer."""
+    """None if more was seen than a scene can hold."""
     try:
         return scene_of(seen, name)
     except DataError:
@@ -117,7 +117,7 @@ def _scene(seen: SeenObjects, name: str) -> Scene | None:
 def _asked(
     record: QuestionRecord, picture: str, true: Scene, seen: Scene | None, reads: QuestionReader
 ) -> Asked:
-    """What becomes of a question: the program that is read, on the scene that is seen."""
+    """Answer a question with the read program on the seen scene."""
     assert record.program is not None and record.answer is not None, "sampled questions have both"
     try:
         program = reads.read(record.text).programs[0].program
@@ -125,7 +125,6 @@ def _asked(
         program = None  # the question is not understood
 
     def answer(program: Program | None, scene: Scene | None) -> str | None:
-        """None where it is undefined."""
         if program is None or scene is None:
             return None
         return Executed.of(program, scene, reads.unique).answer

@@ -30,7 +30,7 @@ Relations = dict[str, tuple[frozenset[int], ...]]
 
 @dataclass(frozen=True, eq=False)
 class SeenObjects:
-    """What is seen in one picture, the surest first, on the CPU."""
+    """The objects seen in one picture, the surest first, on the CPU."""
 
     scores: Tensor
     """[object]: probability that there is one"""
@@ -112,13 +112,13 @@ def _again(columns: Tensor, rows: Tensor) -> Tensor:
 
 
 def in_jitters(cameras: Tensor) -> Tensor:
-    """Where cameras [..., 3] stand, as a network says it: from CAMERA, in units of JITTER."""
+    """Cameras [..., 3] as offsets from CAMERA in units of JITTER."""
     return (cameras - torch.tensor(CAMERA, device=cameras.device)) / JITTER
 
 
 @cache
 def official_directions() -> Mapping[str, tuple[float, float, float]]:
-    """The four directions of every official scene: those of CAMERA itself, not of the jittered one."""
+    """The four directions of every official scene: those of CAMERA, not of the jittered one."""
     axes = directions(view_from(np.array([CAMERA])))
     return {name: triple(axis[0].tolist()) for name, axis in axes.items()}
 
@@ -139,7 +139,7 @@ def relations_of(places: Tensor) -> Relations:
 
 
 def scene_of(seen: SeenObjects, name: str = "") -> Scene:
-    """The scene that shows in a picture, its objects in the order of `seen`; rotations are not seen."""
+    """The scene in a picture, its objects in the order of `seen`; rotations are not seen."""
     if len(seen) > MOST_OBJECTS:
         raise DataError(
             f"{len(seen)} objects were found in the picture {name!r}; scenes have at most {MOST_OBJECTS}; "
@@ -162,22 +162,20 @@ def scene_of(seen: SeenObjects, name: str = "") -> Scene:
 class SeenPicture:
     picture: Tensor  # uint8 [3, 320, 480]
     seen: SeenObjects
-    scene: Scene  # its objects are those of `seen`, in the same order
+    scene: Scene  # its objects are in the order of `seen`
 
 
 @dataclass(frozen=True, eq=False)
 class SceneReader:
-    """A network that is ready to see."""
-
     network: nn.Module
 
     def see(self, pictures: Tensor) -> list[SeenObjects]:
-        """What shows in pictures [picture, 3, 320, 480]."""
+        """The objects in pictures [picture, 3, 320, 480]."""
         device = next(self.network.parameters()).device
         with torch.inference_mode():
             return seen_objects(self.network(pictures.to(device)))
 
     def read(self, picture: Tensor, name: str = "") -> SeenPicture:
-        """One picture [3, 320, 480]; a DataError where more is seen in it than a scene can hold."""
+        """The scene in a picture [3, 320, 480]; a DataError if it holds too many objects."""
         (seen,) = self.see(picture[None])
         return SeenPicture(picture, seen, scene_of(seen, name))

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ngs.errors import NGSError
 from ngs.tasks.settings import Choices, RunSettings, setting
 
-RENDERED = "rendered"  # the data set that comes along: pictures that are rendered from a seed
+RENDERED = "rendered"  # the built-in data set: pictures rendered from a seed
 SUPERVISED = "supervised"
 NETWORKS = ("small", "full")  # the names of `ngs.tasks.pictures.scene_network.SCENE_NETWORKS`
 

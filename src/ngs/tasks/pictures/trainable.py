@@ -13,7 +13,7 @@ from ngs.tasks.trainable import MetricsView, Trainable
 
 
 def _below(facts: Mapping[str, Any]) -> Iterator[str]:
-    """What no share of objects tells: false objects, whole pictures, and distances."""
+    """Measures that are no shares of objects."""
     if facts["false"] is not None:
         yield f"false objects: {facts['false']:.2%} of what is seen"
     yield f"pictures wholly right: {facts['pictures_right']:.2%} of {facts['pictures']}"

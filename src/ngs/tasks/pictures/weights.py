@@ -31,7 +31,7 @@ MEASURES = {
     "relations": "pairwise relations right",
     "pictures_right": "pictures wholly right",
 }
-"""The shares of a result that a card tells."""
+"""The shares on a model card."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def card_of(weights: Path) -> Path:
 
 
 def write_weights(run: Path, out: Path) -> Written:
-    """Put the best network of a finished run that sees into the file `out`, and its card beside it."""
+    """Write the best network of a finished run to `out`, and its card beside it."""
     settings = settings_for(run, SCENES, TrainScenes)
     if not run.is_dir():
         raise DataError(f"{run} is no folder of a run, but weights already; copy the file and its card")
@@ -85,7 +85,7 @@ def _card(
     result: Mapping[str, Any],
     environment: Mapping[str, Any],
 ) -> str:
-    """What one should know before using the file, in Markdown; the command only where a person typed it."""
+    """The model card in Markdown; it has the command only if a person typed it."""
     name, test, command = made.path.name, result["test"], environment.get("command")
     others = f"of {result['data']}, and {result['rendered']:,} that NGS rendered"
     about = {

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What is refused above. The defaults are for a laptop with two cores."""
+    """Upper limits. The defaults are for a laptop with two cores."""
 
     body_bytes: int = 256_000  # of a request
     body_seconds: float = 10.0  # until a request's body must have arrived
-    visitors: int = 500  # remembered at once
-    visitor_seconds: float = 1800.0  # that a visitor is remembered after the last request
-    jobs: int = 4  # computing at once
-    learners: int = 1  # of these jobs that learn, which takes seconds: the other core is for those who draw
-    job_wait_seconds: float = 2.0  # for one of them to end
-    threads: int = 12  # that compute or wait for it; each keeps some memory for good, about 2 MB
-    posts: int = 100  # requests at once that want something computed, also those that wait for a thread
+    visitors: int = 500  # known at once
+    visitor_seconds: float = 1800.0  # until a visitor is forgotten after the last request
+    jobs: int = 4  # that run at once
+    learners: int = 1  # jobs that train, for seconds: the other core is for those who draw
+    job_wait_seconds: float = 2.0  # for a job to end
+    threads: int = 12  # that compute or wait; each keeps about 2 MB of memory for good
+    posts: int = 100  # requests at once that compute or wait for a thread
     streams: int = 100  # pages that watch a curve at once
 
 
 class Busy(Exception):
-    """There are as many jobs as there may be. Not the asker's mistake, so no NGSError: 503, try again."""
+    """All places are taken. Not the user's mistake, so no NGSError: 503, try again."""
 
 
 class Slots(threading.BoundedSemaphore):

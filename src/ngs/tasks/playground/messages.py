@@ -10,7 +10,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Message(BaseModel):
-    """An object of JSON, or a part of one, that may hold nothing else."""
+    """A JSON object without other fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -14,12 +14,12 @@ from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import View
 from ngs.tasks.run_folder import METRICS, read_rows
 
-FOLDER = "playground"  # of the run, inside the folder of runs
+FOLDER = "playground"  # the run's, inside the folder of runs
 STOP_SECONDS = 5.0
 
 
 class Progress(Message):
-    """A training that is going on."""
+    """A training in progress."""
 
     step: int = part("Steps done.", 70)
     steps: int = part("Steps in all.", 150)
@@ -29,11 +29,11 @@ class Progress(Message):
 
 
 class AlreadyThere(NGSError):
-    """There is nothing to train: a network is there, or being trained."""
+    """A network is already there, or in training."""
 
 
 class FirstTraining:
-    """At most one training at a time, of a task's default configuration; its view loads what was learned."""
+    """At most one training of a task with default settings at a time; its view loads the network."""
 
     def __init__(self, view: View) -> None:
         self.task, self.view = view.task, view
@@ -65,12 +65,11 @@ class FirstTraining:
         return [sys.executable, "-m", "ngs.apps.cli", "train", self.task.name, *options]
 
     def _free_folder(self) -> Path:
-        """One that nobody's run is in, not even an interrupted one."""
         names = chain([FOLDER], (f"{FOLDER}-{number}" for number in count(2)))
         return next(folder for name in names if not (folder := self.view.server.runs_root / name).exists())
 
     def progress(self) -> Progress | None:
-        """None where nothing is being trained."""
+        """None if no training is in progress."""
         if self._child is None:
             return None
         rows = []
@@ -82,7 +81,7 @@ class FirstTraining:
         return Progress(step=step, steps=self.task.settings().steps, accuracy=accuracy)
 
     def stop(self) -> None:
-        """End what is running, for good: the server ends."""
+        """Stop for good: the server ends."""
         if (child := self._child) is not None:
             child.terminate()
             try:

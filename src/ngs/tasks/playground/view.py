@@ -16,7 +16,7 @@ from ngs.tasks.trainable import Trainable
 
 @dataclass(eq=False)
 class Server:
-    """What all views share: the visitors, where runs are, and how much is computed at once."""
+    """The state that all views share."""
 
     runs_root: Path = Path("runs")
     """the folder whose runs are shown, and that a first network is trained into"""
@@ -35,8 +35,8 @@ class Server:
 class View(ABC):
     """A task's part of the playground, made once for a server."""
 
-    tab: ClassVar[str]  # which tab of the page asks the endpoints, if the page has one of this name
-    otherwise: ClassVar[str]  # what is so as long as no run is loaded
+    tab: ClassVar[str]  # the tab of the page that calls the endpoints, if the page has it
+    otherwise: ClassVar[str]  # the state while no run is loaded
 
     def __init__(self, task: Trainable, server: Server) -> None:
         self.task, self.server = task, server
@@ -55,7 +55,7 @@ class View(ABC):
         """The endpoints; their paths begin with /api."""
 
     def prepare(self) -> None:  # noqa: B027 - most have nothing to prepare
-        """Compute what visitors would otherwise wait for; called in a thread of its own."""
+        """Compute ahead in a thread of its own, so that visitors need not wait."""
 
     def stop(self) -> None:  # noqa: B027 - nor to stop
-        """End what is running, for good: the server ends."""
+        """Stop for good: the server ends."""

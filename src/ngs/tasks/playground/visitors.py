@@ -18,15 +18,15 @@ from ngs.tasks.playground.limits import Limits
 
 @dataclass(eq=False)
 class Visitor:
-    """What is kept of one visitor. Hold `lock` to change it: a visitor may press twice."""
+    """The data of one visitor. Hold `lock` to change them: a visitor may press twice."""
 
     id: str
-    kept: dict[type, Any] = field(default_factory=dict)  # by tasks, under classes of their own
+    kept: dict[type, Any] = field(default_factory=dict)  # by classes of the tasks
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Visitors:
-    """Visitors by their ids. An id is a random number that only we give out, never a visitor's choice."""
+    """Visitors by id, a random number that the server chooses."""
 
     def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits, self._clock = limits or Limits(), clock
@@ -64,7 +64,7 @@ class Visitors:
 
 
 def visitor_of(visitors: Visitors, request: Request, response: Response) -> Visitor:
-    """Who sent a request, by cookie; one without gets a new one with the response."""
+    """The visitor of a request by cookie; one without a cookie gets it with the response."""
     # With the port: to a browser, a cookie belongs to a host, and two playgrounds may be on one.
     _, port = request.scope.get("server") or ("", None)
     name = f"ngs_visitor_{port}" if port else "ngs_visitor"

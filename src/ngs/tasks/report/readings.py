@@ -31,27 +31,27 @@ from ngs.search.reasoner import Reasoner
 
 @dataclass(frozen=True)
 class Misread:
-    """An example that was not read as it should be."""
+    """An example that was misread."""
 
     title: str
-    picture: Callable[[], str]  # what the network saw, as text or markup; empty where nothing is shown
+    picture: Callable[[], str]  # the input as text or markup; empty where nothing is shown
     answer: Value
     read: Sentence
-    value: Value | None  # of what was read; None where it is not known
-    true: Sentence | None  # none where nobody knows
-    p_read: tuple[float, ...]  # of each symbol that was read, or one number for all of them
+    value: Value | None  # of the sentence that was read; None: unknown
+    true: Sentence | None  # None: unknown
+    p_read: tuple[float, ...]  # of each symbol that was read, or of the whole sentence
     p_true: tuple[float, ...]
 
     @property
     def wrong(self) -> tuple[int, ...]:
-        """The positions of symbols that are not the true ones."""
+        """The positions of wrong symbols."""
         true = self.read if self.true is None else self.true
         return tuple(t for t, symbol in enumerate(self.read) if true[t : t + 1] != (symbol,))
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What a network reads in some examples of a part: a task with more to show makes a subclass."""
+    """A network's readings of some examples of a part. A task with more to show makes a subclass."""
 
     at_once: ClassVar[int] = 256
     """wrong answers that are corrected together"""
@@ -76,7 +76,6 @@ class Readings:
 
     @property
     def labelled(self) -> bool:
-        """Whether the true sentences are known."""
         return self.examples.labels is not None
 
     @property
@@ -96,37 +95,36 @@ class Readings:
 
     @cached_property
     def lucky(self) -> list[int]:
-        """Examples with the right answer from a sentence that means something else than the true one."""
+        """Examples with the right answer and the wrong meaning."""
         right = self.reading.right.nonzero()[:, 0].tolist()
         meant = self.means(right, self.reading.symbols[right])
         return [k for k, same in zip(right, meant, strict=True) if same is False]
 
     @property
     def confusion(self) -> Tensor:
-        """How often each symbol [true, read] was read as which."""
+        """Counts of symbols [true, read]."""
         labels, read, symbols = self.labels, self.reading.symbols, len(self.grammar.symbols)
         pairs = (labels * symbols + read)[(labels != PAD) & (read != PAD)]
         return torch.bincount(pairs, minlength=symbols * symbols).view(symbols, symbols)
 
     @property
     def scores(self) -> Any:
-        """As `measure` gives them."""
         return scores_of(self.reading, self.examples)
 
     # What a task may know better
 
     def means(self, numbers: Sequence[int], z: Tensor) -> Sequence[bool | None]:
-        """Whether sentences [number, time] mean what the true ones mean; None where nobody knows."""
+        """Whether sentences [number, time] mean the same as the true ones; None if unknown."""
         if not self.labelled:
             return [None] * len(numbers)
         return (z == self.labels[numbers]).all(1).tolist()
 
     def turn(self, number: int) -> tuple[Any, ...]:
-        """What examples are told apart by where some of each kind are shown: longest first."""
+        """The kind of an example, of which some of each are shown: longest first."""
         return (-int(self.examples.lengths[number]),)
 
     def most_confident(self, numbers: list[int]) -> Iterable[int]:
-        """Mistakes in the order in which they are shown: by log p(read) - log p(true)."""
+        """Mistakes sorted by log p(read) - log p(true)."""
         margin = self.log_p(numbers, self.reading.symbols[numbers])
         if self.labelled:
             margin = margin - self.log_p(numbers, self.labels[numbers])
@@ -136,20 +134,20 @@ class Readings:
         return f"example {self.chosen[number] + 1}"
 
     def picture(self, number: int) -> str:
-        """What the network saw, as text or markup; empty where nothing is shown."""
+        """The input as text or markup; empty where nothing is shown."""
         inputs = self.examples.inputs
         seen = inputs.batch(np.array([number]))
         return "" if self.show is None else self.show(seen if isinstance(inputs, Pool) else seen[0])
 
     def value(self, read: Sentence) -> Value | None:
-        """What a sentence comes to; None where only its judge knows."""
+        """The value of a sentence; None if only the judge knows."""
         if self.semantics is None:
             return None
         tree = find_tree(self.grammar, read)
         return UNDEFINED if tree is None else evaluate(tree, self.semantics)
 
     def correction(self, number: int) -> Correction:
-        """1-BS by Algorithm 1 where symbols are replaced one by one, else by the search of training."""
+        """1-BS by Algorithm 1 if edits replace one symbol, else by the search of training."""
         assert self.semantics is not None, "asked only of tasks with one semantics for all examples"
         z, target = self.reading.symbols[number], self.examples.answers[number]
         read, edits = self.sentence(z), self.reasoner.edits
@@ -166,7 +164,6 @@ class Readings:
         return Correction(first, target, first if fixed == first else fixed)
 
     def shown(self, number: int) -> Any:
-        """An example with what was read in it, to be shown."""
         z, true = self.reading.symbols[number], self.labels[number] if self.labelled else None
         read = self.sentence(z)
         return Misread(
@@ -202,7 +199,7 @@ class Readings:
         return torch.cat(found)
 
     def p(self, number: int, z: Tensor) -> tuple[float, ...]:
-        """The probability of each symbol of a sentence [time], or of all where they depend on each other."""
+        """The probability of each symbol of a sentence [time], or of the whole if they are dependent."""
         if self.reading.log_probs is None:
             return tuple(self.log_p([number], z[None]).exp().tolist())
         z = z[z != PAD]
@@ -210,11 +207,10 @@ class Readings:
         return tuple(p[:, 0].exp().tolist())
 
     def sentence(self, z: Tensor) -> Sentence:
-        """The symbols of one row by name."""
         return self.grammar.decode(symbol for symbol in z.tolist() if symbol != PAD)
 
     def mistakes(self, limit: int, lucky: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Some with wrong answers, and some lucky ones: at most `limit`, with places for `lucky` ones."""
+        """At most `limit` wrong and lucky examples, with places for `lucky` lucky ones."""
         places = min(len(self.lucky), max(lucky, limit - len(self.wrong)))
         return self._some(self.wrong, limit - places), self._some(self.lucky, places)
 
@@ -223,7 +219,7 @@ class Readings:
 
 
 def some_of(number: int, limit: int | None) -> list[int]:
-    """At most `limit` of so many examples; the same ones each time."""
+    """The numbers of at most `limit` examples, the same each time."""
     every = range(number)
     return list(every) if limit is None else sorted(Random(0).sample(every, min(limit, number)))
 

@@ -22,25 +22,25 @@ from ngs.tasks.run_folder import BEST, EARLY, step_of
 from ngs.tasks.trainable import MetricsView, Trainable
 
 TEST, VALIDATION = "test part", "validation part"
-PRACTICE = 300  # training examples that are corrected, at most
-MOST = 5  # confusions that are told in words
-WIDEST = 40  # symbols of a table of confusions, at most
+PRACTICE = 300  # training examples to correct, at most
+MOST = 5  # confusions told in words
+WIDEST = 40  # symbols in a table of confusions, at most
 Names = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """How many of some examples were right."""
+    """The shares of some examples that were right."""
 
     examples: int
     by_name: Mapping[str, float | None]
-    """of right answers first, None where there are no examples; None where nobody knows the labels"""
+    """right answers first; None without examples or labels"""
     groups: Mapping[str, Mapping[str, Shares]]
-    """by length, and by kind where there are kinds"""
+    """by length, kind, ..."""
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], view: MetricsView) -> Shares:
-        """From what the `as_facts` of a task's scores made."""
+        """The shares in the `as_facts` of a task's metrics."""
         shares = {name: None if facts[name] is None else float(facts[name]) for name in view.shares}
         groups = {
             group: {str(name): cls.of(part, view) for name, part in facts.get(group, {}).items()}
@@ -54,7 +54,6 @@ class Shares:
 
     @property
     def right(self) -> int:
-        """Answers."""
         return round((self.answers or 0) * self.examples)
 
     @property
@@ -77,9 +76,9 @@ def wilson(right: int, of: int) -> tuple[float, float]:
 
 
 class Report(ABC):
-    """What a task says about one run; what is about a network is asked only where there is one."""
+    """The words and sections of a task about one run; `more` is asked only if there is a network."""
 
-    folder: ClassVar[str] = "tasks/report"  # of its own templates
+    folder: ClassVar[str] = "tasks/report"  # of its templates
 
     def __init__(self, task: Trainable, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
         """`shown` is what `read` made of the run, None if it has no network. `parts` has the scores of the
@@ -90,31 +89,31 @@ class Report(ABC):
     @classmethod
     @abstractmethod
     def read(cls, task: Trainable, folder: Path, settings: Any) -> Any:
-        """What the networks of a run make of its data, read anew on the CPU."""
+        """The reading of a run's data by its networks, on the CPU."""
 
     @property
     def examples(self) -> str:
-        """What is learned from."""
+        """The word for examples."""
         return self.view.examples
 
     @property
     def right(self) -> str:
-        """What is right in the share by which networks are compared."""
+        """The name of the share by which networks are compared."""
         return self.view.shares[self.view.answers]
 
     @property
     def labels(self) -> Names:
-        """The other shares of the headline, and what is right in each."""
+        """The other shares of the headline, by name."""
         return {name: what for name, what in self.view.shares.items() if name != self.view.answers}
 
     @property
     def curves(self) -> Names:
-        """Shares that are drawn over time, and what is right in each."""
+        """The shares drawn over time, by name."""
         return {name: what.removesuffix(" right") for name, what in self.view.shares.items()}
 
     @property
     def planned(self) -> str:
-        """How many steps were to come."""
+        """The planned number of steps, in words."""
         return f" of {self.config.steps:,}"
 
     @property
@@ -123,20 +122,18 @@ class Report(ABC):
 
     @property
     def counted(self) -> str:
-        """How many examples were tested."""
         return f"{self.test.examples:,} {self.examples}"
 
     @property
     def is_all(self) -> bool:
-        """Whether all of the test part was read anew."""
         return True
 
     @abstractmethod
     def more(self) -> Iterable[Section]:
-        """Those about the network that stand below its curves."""
+        """The sections about the network below its curves."""
 
     def section(self, name: str, title: str, **values: object) -> Section:
-        """One by the template of its name, which is given this report too."""
+        """A section made by the template of its name; the template also gets this report."""
         templates = [f"{self.folder}/{name}.html", f"tasks/report/{name}.html"]
         return Section(name, title, render(*templates, report=self, shown=self.shown, **values))
 
@@ -146,16 +143,16 @@ class Report(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """What the networks of a run misread, and what back-search makes of it."""
+    """The mistakes of a run's networks, and their corrections by back-search."""
 
     data: str  # the name of the data set
     step: int  # of the best network
-    exam: Any  # `Readings` of the test part by it
+    exam: Any  # its `Readings` of the test part
     wrong: tuple[Any, ...]
-    lucky: tuple[Any, ...]  # some of its mistakes, and some of its right answers for wrong reasons
-    early_step: int  # of a network that has much to learn
-    practice: Any  # `Readings` of training examples by it
-    corrections: Any  # `Searches` from there; None where there was nothing to correct
+    lucky: tuple[Any, ...]  # some mistakes, and some right answers for wrong reasons
+    early_step: int  # of an early network
+    practice: Any  # its `Readings` of training examples
+    corrections: Any  # `Searches` from `practice`; None: nothing to correct
 
     @property
     def scores(self) -> Any:
@@ -167,17 +164,17 @@ class AnswersReport(Report):
 
     shown: Gallery
     sentence: ClassVar[str] = "sentence"
-    """what is hidden in an example"""
+    """the hidden sentence of an example"""
     true: ClassVar[str] = "true"
-    """what a true sentence is called in a card"""
+    """the word for a true sentence in a card"""
     cards: ClassVar[str] = "cards"
     """the class of a list of cards"""
     examined: ClassVar[int | None] = 5_000
-    """test examples that are read anew, at most"""
+    """test examples to read anew, at most"""
     places: ClassVar[tuple[int, int]] = (24, 6)
-    """mistakes that are shown, at most; and places among them for right answers"""
+    """mistakes to show, at most; places among them for right answers"""
     few: ClassVar[int] = 6
-    """corrections that are shown for each fate, at most"""
+    """corrections to show for each fate, at most"""
     searches: ClassVar[type[Searches]] = Searches
 
     @classmethod
@@ -207,7 +204,6 @@ class AnswersReport(Report):
         return len(self.shown.exam) == int(self.shown.exam.of)
 
     def number_of(self, readings: Any) -> str:
-        """How many examples were read, of how many."""
         some, of = len(readings), readings.of
         return f"{some:,} {self.examples}" if some == of else f"{some:,} of {of:,} {self.examples}"
 
@@ -222,7 +218,7 @@ class AnswersReport(Report):
         yield self.section("corrections", "Corrections, right and spurious", fates=fates)
 
     def confusions(self, counts: Tensor, symbols: Sequence[str]) -> Section:
-        """How often each symbol [true, read] was read as which."""
+        """Counts of symbols [true, read]."""
         wrong = counts - counts.diag().diag()
         pairs = [(int(wrong[k, j]), symbols[k], symbols[j]) for k, j in wrong.nonzero().tolist()]
         return self.section(

@@ -26,21 +26,21 @@ ONE_STEP, MULTI_STEP = "1-BS", "m-BS"
 
 
 class Fate(Enum):
-    """What became of a wrong answer."""
+    """The outcome of correcting a wrong answer."""
 
     TRUE = "true"  # the correction means what the label means
     SPURIOUS = "spurious"  # the correction gives the answer, and means something else
-    UNJUDGED = "unjudged"  # the correction gives the answer, and nobody knows the label
-    NONE = "none"  # nothing that was looked at gives the answer
+    UNJUDGED = "unjudged"  # the correction gives the answer, and the label is unknown
+    NONE = "none"  # no correction was found
 
 
 OF_MEANING = {True: Fate.TRUE, False: Fate.SPURIOUS, None: Fate.UNJUDGED}
-MORE_STEPS = "more steps"  # the kind of a wrong answer for which 1-BS finds nothing and m-BS something
+MORE_STEPS = "more steps"  # a wrong answer that only m-BS corrects
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """A wrong answer, and what 1-BS made of it."""
+    """A wrong answer and its correction by 1-BS."""
 
     misread: Misread
     fate: Fate
@@ -56,15 +56,15 @@ class Searches:
     """The wrong answers of some readings after both searches; `k` counts them."""
 
     kinds: ClassVar[Sequence[str]] = ("true", MORE_STEPS, "none", "spurious", "unjudged")
-    """what `kind` tells apart"""
+    """the values of `kind`"""
     possible: ClassVar[Sequence[Fate]] = tuple(Fate)
 
     readings: Readings
     one: Corrections
     several: Corrections
-    """[wrong]: what 1-BS and m-BS ended in"""
+    """[wrong]: the results of 1-BS and m-BS"""
     states: Tensor
-    """[state, wrong, time]: where m-BS was, from the first state to the last"""
+    """[state, wrong, time]: the states of m-BS, from the first to the last"""
 
     @classmethod
     def of(cls, readings: Readings, chain: ChainSettings, seed: int) -> Self:
@@ -84,7 +84,7 @@ class Searches:
 
     @property
     def compared(self) -> Mapping[str, list[Fate]]:
-        """`fates`, and those under whatever else a page compares with both searches."""
+        """`fates`, and those of other searches on the page."""
         return self.fates
 
     def judged(self, ended: Corrections) -> list[Fate]:
@@ -93,7 +93,7 @@ class Searches:
         return [OF_MEANING[same] if found else Fate.NONE for found, same in pairs]
 
     def kind(self, k: int) -> str:
-        """The kind of correction, as the paper tells them apart."""
+        """The kind of correction, as in the paper."""
         one, several = self.fates[ONE_STEP][k], self.fates[MULTI_STEP][k]
         if one is Fate.NONE:
             return Fate.NONE.value if several is Fate.NONE else MORE_STEPS
@@ -107,13 +107,13 @@ class Searches:
         return self.readings.turn(self.readings.wrong[k])
 
     def page_turn(self, k: int) -> tuple[Any, ...]:
-        """The same for a page, which may tell more apart."""
+        """The same for a page, which may have more kinds."""
         return self.turn(k)
 
     def some(
         self, kinds: Sequence[object], kind: object, limit: int, turn: Callable[[int], tuple[Any, ...]]
     ) -> Iterator[int]:
-        """At most `limit` of those that are of one of the `kinds` [wrong]: in turn, short ones first."""
+        """At most `limit` wrong answers whose `kinds` [wrong] are `kind`: in turn, short ones first."""
         lengths = (self.readings.reading.symbols[self.readings.wrong] != PAD).sum(1).tolist()
         those = sorted((k for k, each in enumerate(kinds) if each == kind), key=lambda k: lengths[k])
         return islice(in_turn(those, turn), limit)
@@ -125,7 +125,6 @@ class Searches:
         return {fate: list(map(self.corrected, those)) for fate, those in some.items()}
 
     def corrected(self, k: int) -> Any:
-        """A wrong answer with its correction by 1-BS, for a page."""
         fixed = self.readings.sentence(self.one.z[k]) if self.one.found[k] else None
         return Corrected(self.readings.shown(self.readings.wrong[k]), self.fates[ONE_STEP][k], fixed)
 

@@ -21,19 +21,19 @@ from torch import Tensor
 from ngs.explanations.text import shown
 from ngs.reasoning.operation import Value
 
-SIGNS = {"*": "×", "/": "÷", "-": "−"}  # how symbols are printed that are not themselves
+SIGNS = {"*": "×", "/": "÷", "-": "−"}  # how some symbols are printed
 
 
 class Section(NamedTuple):
-    """A part of a page, under a title that a link leads to."""
+    """A part of a page."""
 
-    name: str  # of the anchor
+    name: str  # its anchor
     title: str
-    body: str  # what is no `Markup` is escaped
+    body: str  # escaped unless it is `Markup`
 
 
 def render(*templates: str, **values: object) -> Markup:
-    """The first template of these names that there is, filled in."""
+    """The first existing template of these names, filled in."""
     return Markup(TEMPLATES.select_template(templates).render(values))
 
 
@@ -74,7 +74,7 @@ def number(value: Value) -> str:
 
 
 def address_of(image: Image.Image, kind: str, **options: Any) -> str:
-    """The address of a picture that is its own content."""
+    """The picture as a data URL."""
     file = BytesIO()
     image.save(file, kind, **options)
     return f"data:image/{kind};base64,{b64encode(file.getvalue()).decode()}"
@@ -91,7 +91,7 @@ def as_picture(inputs: Any) -> str:
 
 
 def confusion_table(counts: Tensor, symbols: Sequence[str]) -> Markup:
-    """How often each symbol (row) was read as which (column): mistakes are shaded, what is right is muted."""
+    """Counts of symbols by true (row) and read (column); mistakes are shaded."""
     most = max(int((counts - counts.diag().diag()).max()), 1)
     names = list(map(sign, symbols))
     return render("tasks/report/confusion.html", names=names, counts=counts.tolist(), most=most)

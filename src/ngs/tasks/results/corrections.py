@@ -32,12 +32,12 @@ from ngs.tasks.trainable import Source
 
 @dataclass(frozen=True)
 class Corrections(Measurement):
-    """Corrections of what the early network of a run misreads in its training examples."""
+    """Corrections of the training examples that a run's early network misreads."""
 
-    run: Trained  # whose early network reads
-    number: int = 1000  # of examples that are read, at most
-    walk_steps: int = 10  # of m-BS
-    examples: int = 3  # of each kind that are kept, at most
+    run: Trained  # its early network reads
+    number: int = 1000  # of examples to read, at most
+    walk_steps: int = 10  # steps of m-BS
+    examples: int = 3  # to keep of each kind, at most
 
     def __post_init__(self) -> None:
         if self.number < 1 or self.examples < 0:
@@ -95,7 +95,7 @@ def kinds_of(found: Searches) -> list[str]:
 
 
 def counted(kinds: Sequence[str], found: Sequence[str]) -> dict[str, dict[str, float | None]]:
-    """How many there are of each kind, and their share; there is no share of nothing."""
+    """The count and share of each kind; the share is None if nothing was found."""
     counts, of = Counter(found), len(found)
     return {kind: {"count": counts[kind], "share": counts[kind] / of if of else None} for kind in kinds}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Curve = Sequence[tuple[int, Sequence[float]]]  # steps, and the share that each seed had there
+Curve = Sequence[tuple[int, Sequence[float]]]  # steps with the share of each seed
 Points = Sequence[tuple[float, float]]
 
 

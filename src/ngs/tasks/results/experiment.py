@@ -61,10 +61,10 @@ class Experiment:
     name: str
     title: str
     needs: tuple[Source, ...]
-    full: Callable[[Means], Sequence[Cell]]  # as in the paper, or what we would want to know of our own
-    quick: Callable[[Means], Sequence[Cell]]  # the same on embedded data, in minutes on two cores
+    full: Callable[[Means], Sequence[Cell]]  # as in the paper
+    quick: Callable[[Means], Sequence[Cell]]  # on embedded data, in minutes on two cores
     show: Callable[[Outcome], Section]
-    in_paper: bool = True  # or beside it: those of the paper come first
+    in_paper: bool = True  # the paper's come first
 
     def cells(self, means: Means, *, quick: bool) -> tuple[Cell, ...]:
         if quick:
@@ -73,7 +73,7 @@ class Experiment:
         return tuple(self.full(means))
 
 
-Rows = Mapping[str, Mapping[str, Any]]  # settings by the name of a row or a column
+Rows = Mapping[str, Mapping[str, Any]]  # settings by row or column
 
 FRACTIONS: Rows = {f"{percent}%": {"fraction": percent / 100} for percent in (25, 50, 75, 100)}
 WHOLE: Rows = {"100%": {}}

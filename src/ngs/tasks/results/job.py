@@ -23,7 +23,7 @@ class Progress:
 
     step: int
     steps: int  # at most
-    row: Mapping[str, Any]  # what was measured
+    row: Mapping[str, Any]  # the measurements
 
 
 class Measurement(Protocol):
@@ -56,7 +56,7 @@ class Measurement(Protocol):
 class Trained:
     """A training run."""
 
-    task: str  # what `ngs train` takes: the name of a task, or where it is
+    task: str  # its name, file or module, as for `ngs train`
     settings: Any
     needs: ClassVar[tuple[Job, ...]] = ()
     alone: ClassVar[bool] = False
@@ -85,7 +85,7 @@ def _trained(kind: type[Trained], task: str, given: Mapping[str, Any]) -> Traine
 
 
 Job = Trained | Measurement
-Measuring = Generator[Progress, None, dict[str, Any]]  # what a measurement tells as it goes, and its result
+Measuring = Generator[Progress, None, dict[str, Any]]  # its progress, then its result
 
 
 def address(job: Job) -> str:

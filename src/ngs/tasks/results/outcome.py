@@ -19,7 +19,7 @@ class Spread:
     """The values of some runs, their mean and sample standard deviation."""
 
     mean: float
-    deviation: float | None  # none of a single run
+    deviation: float | None  # None for a single run
     values: tuple[float, ...]
 
     @classmethod
@@ -50,7 +50,7 @@ class Place:
     column: str
     wanted: int
     runs: tuple[Run, ...]
-    instead: bool = False  # the runs are not those that were wanted, but what is shown until these are done
+    instead: bool = False  # these runs stand in for the wanted ones
 
     @property
     def mark(self) -> str:

@@ -18,7 +18,7 @@ class Published:
 
     label: str
     caption: str
-    values: Mapping[str, Mapping[str, float]]  # row -> column -> value
+    values: Mapping[str, Mapping[str, float]]  # by row and column
 
     def at(self, row: str, column: str) -> float | None:
         return self.values.get(row, {}).get(column)
@@ -38,7 +38,7 @@ def published(package: str, label: str) -> Published:
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BEHIND = 1.0  # points below a published value from which on a place is marked
+BEHIND = 1.0  # points below a published value that mark a place
 MISSING = "not run yet"
 
 
@@ -49,7 +49,7 @@ class Section:
 
     text: str
     figures: Mapping[str, Figure] = field(default_factory=dict)  # written as SVG and PNG
-    drawings: Mapping[str, str] = field(default_factory=dict)  # SVG that is there already
+    drawings: Mapping[str, str] = field(default_factory=dict)  # finished SVG
 
 
 def table(outcome: Outcome, measured: str, known: Published | None = None, corner: str = "") -> str:

@@ -39,7 +39,7 @@ from ngs.tasks.pictures.rendering.solids import (
 
 @dataclass(frozen=True)
 class Lamp:
-    """A small lit square: it shines most along its aim, and the less the farther."""
+    """A small lit square; it shines most along its aim."""
 
     place: tuple[float, float, float]
     aim: tuple[float, float, float]
@@ -54,12 +54,12 @@ LAMPS = (
     Lamp((-0.22, 2.90, 5.24), (-0.165, -0.615, -0.771), (2.75, 2.70, 2.63)),
 )
 """key, fill and back"""
-LAMP_JITTER = 1.0  # how far a lamp is moved at most, along each axis
+LAMP_JITTER = 1.0  # the farthest that a lamp is moved along each axis
 LAMP_RADIUS = 0.35
 
 
 class Light(NamedTuple):
-    """What a lamp does at points."""
+    """The light of a lamp at points."""
 
     color: Tensor
     """float [3, 1]: its `strength`"""
@@ -72,7 +72,7 @@ class Light(NamedTuple):
 
 
 def drawn_lamps(number: int, generator: torch.Generator, device: torch.device) -> Tensor:
-    """float [lamp, 3, number]: where the lamps of so many scenes stand."""
+    """float [lamp, 3, number]: positions of the lamps of some scenes."""
     places = torch.tensor([lamp.place for lamp in LAMPS], device=device)[:, :, None]
     shifts = 2 * torch.rand(number, len(LAMPS), 3, generator=generator, device=generator.device) - 1
     return places + LAMP_JITTER * shifts.permute(1, 2, 0).to(device)
@@ -81,7 +81,7 @@ def drawn_lamps(number: int, generator: torch.Generator, device: torch.device) -
 def lights(
     solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor, standing_on: Tensor | int
 ) -> Iterator[Light]:
-    """What each of the lamps [lamp, 3, scene] does at points [3, m]; see `seen_share`."""
+    """The light of each of the lamps [lamp, 3, scene] at points [3, m]; see `seen_share`."""
     for lamp, places in zip(LAMPS, lamps, strict=True):
         rays = Rays(scenes, points, places[:, scenes] - points)
         squares = rays.directions.square().sum(0)
@@ -139,35 +139,35 @@ def color_of(name: str) -> tuple[float, float, float]:
 PALETTE = tuple(map(color_of, ATTRIBUTES["color"]))
 METAL = ATTRIBUTES["material"].index("metal")
 SUN = (0.42, -0.20, 0.885)
-"""Where most of the light comes from that is not a lamp's; far away, and casting no shadow of its own."""
+"""Direction of the light that is not a lamp's; it casts no shadow."""
 
-GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)  # the ground's look where no lamp reaches it
+GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)  # the ground where no lamp reaches it
 OCCLUSION = {"cube": 0.5, "sphere": 1.0, "cylinder": 0.6}
-"""Share of GROUND_AMBIENT that is lost where the solid fills all of the sky: less where its sides are lit."""
-BOUNCE = 0.05  # light on the ground from a white solid that fills all of the sky
-SHADOW = 0.8  # share of a lamp's light that is lost where it is hidden: some comes by way of other surfaces
+"""Share of GROUND_AMBIENT lost where the solid fills the sky; less if its sides are lit."""
+BOUNCE = 0.05  # light on the ground from a white solid that fills the sky
+SHADOW = 0.8  # share of a hidden lamp's light that is lost: other surfaces reflect some
 
-RUBBER_DIFFUSE = 1.63  # how much brighter a lamp makes white rubber than the ground
+RUBBER_DIFFUSE = 1.63  # brightness of white rubber under a lamp, relative to the ground
 RUBBER_AMBIENT, RUBBER_AMBIENT_UP, RUBBER_SUN = 0.088, -0.112, 0.177
-"""Ambient light from all sides, more of it per unit of the upward direction, and from SUN."""
-RUBBER_SHEEN = 0.012  # colourless, and the same to all sides: more at a flat angle
+"""Ambient light from all sides, its slope in the upward direction, and light from SUN."""
+RUBBER_SHEEN = 0.012  # colourless; stronger at a flat angle
 
-MIRROR = 0.84  # share of what metal mirrors sharply
-SKY = 0.03  # above the horizon, there is little to mirror but the lamps
+MIRROR = 0.84  # share of the sharp mirror image in metal
+SKY = 0.03  # light above the horizon: little is there but the lamps
 BRUSHED_AMBIENT = 0.03
-"""What the brush's streaks gather from all around on metal that faces up; less with the slope."""
+"""Light in the brush's streaks on metal that faces up; less on a slope."""
 HORIZON, HORIZON_WIDTH = -0.08, 0.03
-"""Ground and sky blend around this upward direction: metal is not quite smooth, and the ground ends."""
+"""Ground and sky blend around this upward direction."""
 SHARP, SHARP_WIDTH = 0.13, 0.04  # strength and roughness of a lamp's mirror image
 BRUSHED, BRUSHED_ALONG, BRUSHED_ACROSS = 0.48, 0.21, 0.5
-"""Strength of a lamp's streak, and roughness along the brush's circles around the object and across them."""
+"""Strength of a lamp's streak; roughness along and across the brush's circles."""
 SUN_SHARP, SUN_BRUSHED = 0.08, 0.05
-BRIGHTEST = 4.0  # A lamp's mirror image is no brighter: strong colours still show in it
-MIRRORED_METAL = 0.2  # what metal that is seen in metal mirrors itself, whatever stands around it
+BRIGHTEST = 4.0  # of a lamp's mirror image, so that strong colours still show in it
+MIRRORED_METAL = 0.2  # reflection in metal that is itself seen in metal
 
 
 class Surface(NamedTuple):
-    """Points on solids, as somebody sees them."""
+    """Points on solids, and the direction of view."""
 
     scenes: Tensor
     solids: Tensor
@@ -249,7 +249,7 @@ def _rubber(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
 
 
 def _metal(solids: Solids, seen: Surface, lamps: Tensor, *, mirroring: bool) -> Tensor:
-    """color * (mirror * what is mirrored + ambient + highlights): all that metal gives back is tinted."""
+    """color * (mirror * mirrored + ambient + highlights)."""
     light: Tensor | float = MIRROR * MIRRORED_METAL
     if mirroring:
         directions = seen.views - 2 * (seen.views * seen.normals).sum(0) * seen.normals
@@ -259,7 +259,7 @@ def _metal(solids: Solids, seen: Surface, lamps: Tensor, *, mirroring: bool) -> 
 
 
 def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) -> Tensor:
-    """What is seen from the points in these directions: ground, sky, or another solid."""
+    """The light that arrives from these directions: of the ground, the sky or another solid."""
     down = -directions[2]
     reach = seen.points[2] / down.clamp(min=1e-2)
     ground = seen.points + reach * directions

@@ -26,18 +26,16 @@ from ngs.tasks.pictures.rendering.solids import (
     turned,
 )
 
-ON_CPU = 2  # images that are worked on together: they fit a processor's cache
+ON_CPU = 2  # images rendered together: they fit a processor's cache
 ON_GPU, GPU_BYTES = 512, 64 * 2**20
-"""On a GPU as many as make its start of each operation count for little, if each has so much free memory."""
+"""Images on a GPU: enough to hide the launch of kernels, if each has so much free memory."""
 CORNERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
-"""Where rays go through a pixel on an edge, from its centre."""
-BENT = 0.3  # normals of neighbouring pixels that differ by so much have a rounded edge between them
-SOFTNESS = 0.13  # what a pixel gives to each neighbour, as in Blender: released images are so soft at edges
+"""Rays through a pixel on an edge, from its centre."""
+BENT = 0.3  # difference of neighbouring normals from which on an edge lies between them
+SOFTNESS = 0.13  # share that a pixel gives to each neighbour, as in Blender's soft edges
 
 
 class Rendering(NamedTuple):
-    """Pictures, and what they show."""
-
     images: Tensor  # uint8 [n, 3, height, width]: red, green, blue
     instances: Tensor  # uint8 [n, height, width]: k + 1 where object k shows, 0 for the background
 
@@ -50,7 +48,7 @@ def render(
     height: int = HEIGHT,
     width: int = WIDTH,
 ) -> Rendering:
-    """Pictures of scenes from cameras [n, 3], on their device; the generator shifts the lamps."""
+    """Pictures of scenes from cameras [n, 3], on the cameras' device; the generator draws the lamps."""
     lamps = drawn_lamps(len(scenes), generator, cameras.device)
     images = torch.empty((len(scenes), 3, height, width), dtype=torch.uint8, device=cameras.device)
     shown = torch.empty((len(scenes), height, width), dtype=torch.uint8, device=cameras.device)
@@ -64,7 +62,7 @@ def render(
 def instances(
     scenes: Sequence[Scene], cameras: Tensor, *, height: int = HEIGHT, width: int = WIDTH
 ) -> Tensor:
-    """uint8 [n, height, width]: the `instances` of `render`, without the picture."""
+    """uint8 [n, height, width]: the `instances` of `render` alone."""
     shown = torch.empty((len(scenes), height, width), dtype=torch.uint8, device=cameras.device)
     for part, view in _views(scenes, cameras, height, width):
         shown[part] = _numbers(view)
@@ -87,7 +85,7 @@ def boxes(instances: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _View(NamedTuple):
-    """Some scenes, and what the pixels of their pictures meet."""
+    """Some scenes, and the solids that their pixels show."""
 
     solids: Solids
     cameras: Tensor
@@ -99,7 +97,7 @@ class _View(NamedTuple):
 def _views(
     scenes: Sequence[Scene], cameras: Tensor, height: int, width: int
 ) -> Iterator[tuple[slice, _View]]:
-    """Some scenes after the other, with their numbers."""
+    """Views of parts of the scenes, with the slices."""
     if len(scenes) != len(cameras):
         raise NGSError(f"there are {len(scenes)} scenes and {len(cameras)} cameras; give one for each scene")
     for scene in scenes:
@@ -118,7 +116,7 @@ def _views(
 
 
 def _pixel_rays(cameras: Tensor, height: int, width: int) -> Rays:
-    """One through the centre of each pixel, image by image and row by row."""
+    """Rays through the centres of pixels, image by image and row by row."""
     columns, rows = camera.pixel_centers(height, width, cameras.device)
     looking = camera.rays(cameras, columns.repeat(height)[None], rows.repeat_interleave(width)[None])
     numbers = torch.arange(len(cameras), device=cameras.device).repeat_interleave(height * width)
@@ -126,7 +124,7 @@ def _pixel_rays(cameras: Tensor, height: int, width: int) -> Rays:
 
 
 def _looking_at(solids: Solids, cameras: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-    """Pixels in the rectangle around a solid's corners, and which solid: the numbers of both, each [p]."""
+    """Pixels [p] in the rectangle around a solid's corners, and the solids [p]."""
     signs = solids.centers.new_tensor(list(product((-1, 1), repeat=3))).T[:, None]
     corners = turned(signs.expand(-1, len(solids.radii), -1), solids.turns[:, :, None])
     places = solids.centers[:, :, None] + solids.radii[:, None] * corners
@@ -143,7 +141,7 @@ def _looking_at(solids: Solids, cameras: Tensor, height: int, width: int) -> tup
 
 
 def _numbers(view: _View) -> Tensor:
-    """uint8 [n, height, width]: the number in its scene, from 1, of the solid that each pixel shows."""
+    """uint8 [n, height, width]: the number in its scene, from 1, of the solid at each pixel."""
     solids = view.found.solids
     return torch.where(solids < 0, 0, solids % MOST_OBJECTS + 1).to(torch.uint8).view(view.shape)
 
@@ -180,7 +178,7 @@ def _ground(view: _View, lamps: Tensor) -> Tensor:
 
 
 def _edge_pixels(view: _View) -> Tensor:
-    """bool [pixels]: where a pixel shows another surface than one of its neighbours, or the same one bent."""
+    """bool [pixels]: where a neighbour shows another surface, or a bent one."""
     shown = _numbers(view).float()[:, None]
     most = F.max_pool2d(shown, 3, 1, 1)
     least = -F.max_pool2d(-shown, 3, 1, 1)
@@ -208,7 +206,7 @@ def _smoothed(view: _View, chosen: Tensor, ground: Tensor, lamps: Tensor) -> Ten
 
 
 def softened(pictures: Tensor, share: float) -> Tensor:
-    """Pictures [..., height, width], this share of each pixel given to each neighbour, along both sides."""
+    """Pictures [..., height, width]; each pixel gives this share to each neighbour."""
     wide = F.pad(pictures, (1, 1, 1, 1), mode="replicate")
     for axis in (-1, -2):
         before, middle, after = (wide.narrow(axis, k, wide.shape[axis] - 2) for k in range(3))

@@ -27,28 +27,28 @@ REACHES = {shape: 1.01 * len(walls) ** 0.5 for shape, walls in WALLS.items()}
 that rounding leaves out no ray."""
 STEPS = 7
 """of sphere tracing after the sharp-edged solid is entered: faces need none, rounded edges two or three"""
-NEAR = 0.005  # how near the surface, as a share of the radius, a ray has come that counts as meeting it
-TINY = 1e-9  # less than any length that matters; keeps quotients finite
+NEAR = 0.005  # distance to the surface, as a share of the radius, that counts as a hit
+TINY = 1e-9  # keeps quotients finite
 NOTHING = -1
 NO_SOLID = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, NOTHING, 0.0, 0.0)
-"""A row of the table for an object that a scene lacks: nowhere, and reaching nowhere."""
+"""The row of the table for a missing object."""
 
 
 @dataclass(frozen=True)
 class Solids:
-    """The objects of n scenes, MOST_OBJECTS for each; those that a scene lacks have the shape NOTHING."""
+    """The objects of n scenes, padded to MOST_OBJECTS with the shape NOTHING."""
 
     centers: Tensor  # float [3, n * k]
     radii: Tensor  # float [n * k]: half the height
     turns: Tensor  # float [2, n * k]: cosine and sine of the turn around the vertical axis
     reaches: Tensor  # float [n * k]: radius of a ball around the centre that holds the solid, 0 for none
-    shapes: Tensor  # int [n * k]: number in ATTRIBUTES; likewise
+    shapes: Tensor  # int [n * k]: index in ATTRIBUTES; likewise for the next two
     colors: Tensor
     materials: Tensor
 
     @classmethod
     def of(cls, scenes: Sequence[Scene], device: torch.device) -> Solids:
-        """The solids of scenes, whose stored `rotation` is taken for radians as the release did."""
+        """The solids of scenes; `rotation` is taken as radians, as in the release."""
 
         def row(thing: Thing) -> Sequence[float]:
             words = (ATTRIBUTES[name].index(getattr(thing, name)) for name in ("shape", "color", "material"))
@@ -62,7 +62,7 @@ class Solids:
 def table_of(
     scenes: Sequence[Scene], row: Callable[[Thing], Sequence[float]], missing: Sequence[float]
 ) -> Tensor:
-    """float64 [scene, MOST_OBJECTS, column]: a row for each object, `missing` for what a scene lacks."""
+    """float64 [scene, MOST_OBJECTS, column]: a row for each object, padded with `missing`."""
     rows = [[*map(row, scene.things)] + [missing] * (MOST_OBJECTS - len(scene.things)) for scene in scenes]
     return torch.tensor(rows, dtype=torch.float64).reshape(len(scenes), MOST_OBJECTS, len(missing))
 
@@ -82,7 +82,7 @@ class Rays(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What each ray meets first."""
+    """The first solid on each ray."""
 
     solids: Tensor  # int [m], NOTHING if it meets none
     depths: Tensor  # float [m], inf if it meets none; a point is origin + depth * direction
@@ -90,7 +90,7 @@ class Found(NamedTuple):
 
 
 def nearest(solids: Solids, rays: Rays, chosen: Tensor, numbers: Tensor) -> Found:
-    """The first meeting of each ray, where ray `chosen[p]` may meet solid `numbers[p]` and no others."""
+    """The first solid on each ray, if ray `chosen[p]` can meet only solid `numbers[p]`."""
     found, outwards = meet(solids, numbers, rays.origins[:, chosen], rays.directions[:, chosen])
     depths = torch.full_like(rays.origins[0], torch.inf).scatter_reduce_(0, chosen, found, "amin")
     first = (found.isfinite() & (found == depths[chosen])).nonzero()[:, 0]
@@ -156,7 +156,7 @@ def by_shape(
 
 
 def turned(vectors: Tensor, turns: Tensor) -> Tensor:
-    """Vectors [3, m] turned around the vertical axis by angles of which cosine and sine are given."""
+    """Vectors [3, m] turned around the vertical axis by angles, given as cosine and sine [2, m]."""
     x, y, z = vectors
     cosine, sine = turns
     return torch.stack([x * cosine - y * sine, y * cosine + x * sine, z])
@@ -191,14 +191,14 @@ def meet_shape(shape: str, origins: Tensor, directions: Tensor) -> tuple[Tensor,
 
 
 def crossings(shape: str, origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """[wall, m]: the depths between which a ray is inside of each wall of the sharp-edged solid."""
+    """[wall, m]: the depths where a ray enters and leaves each wall of the sharp-edged solid."""
     parts = zip(*(torch.split(vectors, WALLS[shape]) for vectors in (origins, directions)), strict=True)
     enters, leaves = zip(*(inside(*part) for part in parts), strict=True)
     return torch.stack(enters), torch.stack(leaves)
 
 
 def inside(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """Depths [m] between which |o + t d| < 1, of vectors of any dimension; twice the same for nowhere."""
+    """Depths [m] between which |o + t d| < 1, in any dimension; twice the same for nowhere."""
     if len(origins) == 1:
         inverses = 1 / torch.where(directions[0].abs() < TINY, TINY, directions[0])
         middles, halves = -origins[0] * inverses, inverses.abs()
@@ -211,7 +211,7 @@ def inside(origins: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
 
 @cache
 def constant(numbers: tuple[float, ...] | tuple[tuple[float, ...], ...], device: torch.device) -> Tensor:
-    """The numbers on a device, where they stay: sending them would wait for all that the device has to do."""
+    """The numbers on a device, cached: a copy would wait for all its work."""
     return torch.tensor(numbers, device=device)
 
 

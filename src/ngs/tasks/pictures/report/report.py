@@ -23,17 +23,17 @@ from ngs.tasks.report.sections import Section, address_of, confusion_table
 from ngs.tasks.run_folder import BEST, step_of
 from ngs.tasks.trainable import Trainable
 
-SHOWN_MISTAKES = 12  # at most
-QUALITY = 88  # of the JPEG of a picture
+SHOWN_MISTAKES = 12
+QUALITY = 88  # of a JPEG
 
 
 class Fault(NamedTuple):
-    """What went wrong with an object, and the frame around it."""
+    """A mistake about an object, and the frame around it."""
 
-    kind: str  # true: missed; seen: not there; both: taken for something else
+    kind: str  # true: missed; seen: not there; both: confused
     what: str
     words: str
-    frame: str  # what the frame says
+    frame: str  # the words at the frame
     box: Tensor
 
     @property
@@ -45,11 +45,11 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mistaken:
-    """A picture in which not all was seen as it is."""
+    """A picture with mistakes."""
 
     name: str
     picture: Tensor  # uint8 [3, height, width]
-    boxes: Tensor  # [object, 4] of what is there
+    boxes: Tensor  # [object, 4]: of the true objects
     outcome: PictureOutcome
 
     @property
@@ -61,11 +61,9 @@ class Mistaken:
 
     @property
     def address(self) -> str:
-        """Of the picture, which is in it."""
         return address_of(as_image(self.picture), "jpeg", quality=QUALITY)
 
     def faults(self) -> Iterator[Fault]:
-        """Every object that was not seen as it is, and what is none."""
         seen, things = self.outcome.seen, self.outcome.scene.things
         for k in self.outcome.missed:
             words = description(things[k])
@@ -81,7 +79,7 @@ class Mistaken:
                 yield Fault("both", f"wrong {' and '.join(attributes)}", words, taken, seen.boxes[other])
 
     def taken_for(self, k: int) -> str:
-        """What object k of those seen is in words."""
+        """The attributes of object k of those seen, in words."""
         values = self.outcome.seen.values
         return " ".join(values[attribute][k] for attribute in ATTRIBUTES)
 
@@ -91,18 +89,18 @@ class SceneGallery:
     data: str  # the name of the data set
     step: int  # of the network
     scores: SceneMetrics
-    confusions: Mapping[str, Tensor]  # [true, seen] for each attribute, over the objects that were found
-    mistaken: int  # how many pictures are not wholly right
+    confusions: Mapping[str, Tensor]  # [true, seen] for each attribute of the objects that were found
+    mistaken: int  # the number of pictures with a mistake
     shown: tuple[Mistaken, ...]
 
 
 def faults(outcome: PictureOutcome) -> int:
-    """How many objects were missed, made up, or are not what they were taken for."""
+    """The number of objects that were missed, made up or confused."""
     return len(outcome.missed) + len(outcome.false) + sum(map(bool, outcome.wrong.values()))
 
 
 def confusion(found: Sequence[PictureOutcome], attribute: str) -> Tensor:
-    """How often each value [true, seen] of an attribute was taken for which."""
+    """Counts [true, seen] of the values of an attribute."""
     values = ATTRIBUTES[attribute]
     counts = torch.zeros((len(values), len(values)), dtype=torch.int64)
     for outcome in found:
@@ -119,7 +117,7 @@ def _mistaken(pictures: Pictures, outcome: PictureOutcome, k: int) -> Mistaken:
 
 
 class SceneReport(Report):
-    """What is seen, what is confused, and pictures in which something was not seen as it is."""
+    """Accuracy, confusions and pictures with mistakes."""
 
     shown: SceneGallery
     folder: ClassVar[str] = "tasks/pictures/report"
@@ -138,7 +136,7 @@ class SceneReport(Report):
 
     @classmethod
     def read(cls, task: Trainable, folder: Path, settings: Any) -> SceneGallery:
-        """Look at the test part anew, with the best network of a run."""
+        """The best network's view of the test part."""
         data, pictures = test_part(folder, None, torch.device("cpu"))
         found = outcomes(pictures, see_all(load_scene_reader(folder).network, pictures))
         wrong = [k for k, each in enumerate(found) if not each.all_right]
