@@ -68,10 +68,10 @@ def curve(run: Run) -> dict[int, float]:
 
 
 def draw_curves(folders: Sequence[Path], path: Path, task: Trainable | None = None) -> None:
-    """Write the figure: a line for each configuration, its seeds together.
+    """Write the figure: a line for each configuration, with its seeds together.
 
-    A line ends where the shortest run does. It is named after its first folder, less the seed at its end;
-    where two are named the same, by the whole path.
+    A line ends with its shortest run. Its name is that of its first folder without the seed, or the whole
+    path if two have the same name.
     """
     if path.suffix not in (".svg", ".png"):
         raise NGSError(f"the figure is to be {path}; give a name that ends with .svg or .png")

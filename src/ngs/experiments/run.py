@@ -59,13 +59,13 @@ def train(
     changed_task: bool = False,
     **settings: Any,
 ) -> Mapping[str, Any]:
-    """Train a task and test it, as `ngs train` does, and return the facts that are then in `result.json`.
+    """Train a task and test it, as `ngs train` does, and return the content of `result.json`.
 
-    `task` is an `ngs.Task`, or what the command takes: a name, a file such as my_task.py, a module. Settings
-    are the options by name: `steps=300, seed=1`. With `resume`, the interrupted run in `folder` goes on with
-    its own; `changed_task` says that changes of the task's file since then do not matter.
+    `task` is an `ngs.Task`, or a name, a file or a module as for the command. Settings are the options by
+    name: `steps=300, seed=1`. With `resume`, the interrupted run in `folder` continues with its own
+    settings; `changed_task` accepts changes of the task's file since then.
 
-    Prints nothing. What a user should know of the data comes as a warning.
+    Prints nothing. Remarks about the data are warnings.
     """
     task, folder = find(task) if isinstance(task, str) else task, Path(folder)
     if resume and settings:
@@ -96,14 +96,13 @@ def training(
     command: Sequence[str] | None = None,
     remark: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Progress]:
-    """Train and test, writing `folder` as it goes. Runs as it is iterated; `command` goes on record.
+    """Train and test while iterated, writing `folder`; `command` goes on record.
 
-    `remark` is told, before the first step, what the user should know of the data.
+    `remark` gets remarks about the data before the first step. A resumed run must have the same settings,
+    but its data may have moved; `changed_task` accepts changes of its task's file. `overwrite` deletes the
+    run in the folder once nothing can be refused.
 
-    One at a time in a process: iterate to the end, or close what this returns, before the next begins.
-    What is resumed must be the same run, but its data may have been moved. Where its task is a file that was
-    changed since, `changed_task` says that this is meant. `overwrite` throws away a run that is there, once
-    nothing was refused.
+    Only one at a time in a process: iterate to the end or close this before the next begins.
     """
     config = Configured(task, settings)
     if resume:
@@ -158,10 +157,10 @@ def _check_same(config: Configured, folder: Path, changed_task: bool) -> None:
 
 @contextmanager
 def spared() -> Iterator[Callable[[], None]]:
-    """While the body lasts, Python searches for no garbage in what exists when it begins, or when it calls
-    what it is given: PyTorch alone is 300,000 objects, and a search takes a tenth of a second.
+    """Keep the garbage collector away from existing objects: it needs 0.1 s for PyTorch's 300,000 alone.
 
-    The process has one such state: where two bodies overlap, the end of the first ends it for both.
+    Call the yielded function to add the objects made since. The state belongs to the process: bodies must not
+    overlap.
     """
     gc.freeze()
     try:
@@ -243,9 +242,9 @@ class _Run:
         return Progress(step, step + self.trainer.steps_left, row)
 
     def _validate(self, step: int) -> dict[str, Any]:
-        """Measure on the validation part, and keep the network if none was better.
+        """Measure on the validation part, and keep the best network.
 
-        What pre-training made is not for the choice: the method itself is judged.
+        Networks of pre-training are not candidates: the method itself is judged.
         """
         metrics, weights = self.prepared.validate(self.trainer.learned), self.trainer.learned.state_dict()
         in_last_lesson = self.trainer.lesson >= len(self.trainer.lessons) - 1

@@ -42,10 +42,7 @@ def names() -> tuple[str, ...]:
 
 
 def every() -> list[Trainable]:
-    """The installed tasks, those that come along first.
-
-    One that cannot be imported is left out with a warning: the others need not wait for its repair.
-    """
+    """The installed tasks, built-in ones first; one that cannot be imported is skipped with a warning."""
     found = []
     for name in names():
         try:

@@ -18,10 +18,7 @@ MOST_PIXELS, LONGEST_SIDE = 20_000_000, 20_000
 
 @contextmanager
 def opened(path: Path) -> Iterator[Image.Image]:
-    """The picture in a file. What a decoder raises, here or on first use of the pixels, becomes a DataError.
-
-    How large it is is looked at before anything is decoded.
-    """
+    """The picture in a file, after a check of its size; all errors of decoders become a DataError."""
     if not path.is_file():
         raise DataError("this is a folder; give one picture" if path.is_dir() else "there is no such file")
     try:

@@ -20,8 +20,8 @@ LARGEST = 1 << 26
 """Bytes that are read for one element: a small file can unpack to more than there is memory."""
 
 DEEPEST = 50
-"""Brackets within brackets; official files have 5. Of ijson only `basic_parse` is used, which keeps no path
-to each value: the paths into 100,000 brackets fill the memory."""
+"""Nested brackets; official files have 5. Only `basic_parse` of ijson is used: it keeps no paths to values,
+which would fill the memory for 100,000 brackets."""
 
 _DEEPER = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}
 

@@ -68,9 +68,9 @@ def network_of(run: Path) -> Path:
 
 
 def load_config(run: Path, task: Trainable | None = None) -> Configured:
-    """The task and the settings of the run in a folder, or of that which a file of weights was made of.
+    """The task and the settings of the run in a folder, or behind a file of weights.
 
-    `task` is needed where the run's own is not installed.
+    `task` is needed if the run's own is not installed.
     """
     if not run.is_file():
         return configured(read_facts(run / CONFIG), run / CONFIG, task)
@@ -179,18 +179,16 @@ def check_there(run: Path, settings: RunSettings) -> None:
 
 
 def check_data(network: Path, source: str, digest: str) -> None:
-    """A DataError where `source` now holds other data than a network was trained on, which it may have
-    learned the test part of. Networks of earlier versions do not say."""
+    """Refuse other data at `source` than a network was trained on: it may have learned their test part.
+
+    Networks of earlier versions have no digest."""
     _, facts = tensor_file.load(network, A_NETWORK, "train one with `ngs train`")
     if facts.get(DATA, digest) != digest:
         raise changed_data(source, network, "test on other data with `ngs evaluate --data`")
 
 
 def changed_data(source: str, learned: Path, other: str) -> DataError:
-    """What to say where the data at `source` (empty: those that the task makes) have changed since training.
-
-    `other` is what can be done where the change is meant.
-    """
+    """An error: the data at `source` (empty: the task's own) have changed; `other` tells what to do."""
     if not source:
         return DataError(
             f"the task's function `data` now makes other examples than {learned} was trained on; undo that "

@@ -99,7 +99,7 @@ class RunSettings:
                 raise NGSError(f"{name} is {getattr(self, name)}; it must be at least 1")
 
     def tests_at(self, step: int) -> bool:
-        """Whether a curve has a point here, be there a validation or not: a power of the growth, rounded up.
+        """Whether this step is a power of the growth, rounded up: a point of the test curve.
 
         >>> [step for step in range(1, 40) if RunSettings(test_growth=1.5).tests_at(step)]
         [1, 2, 3, 4, 6, 8, 12, 18, 26, 39]

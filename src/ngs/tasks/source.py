@@ -43,9 +43,9 @@ def permuted(seed: int, kind: int, numbers: Numbers) -> Numbers:
 def dealt(
     kinds: Numbers, share: float, seed: int, *, order: Order = permuted, at_least: int = 0
 ) -> tuple[Numbers, Numbers]:
-    """The numbers of a random share of the examples, the same of each kind, and of the rest.
+    """Numbers of a random share of the examples, the same of each kind, and of the rest.
 
-    `kinds` is [example]. A share above 0 takes `at_least` so many of each kind.
+    `kinds` is [example]. A share above 0 takes at least `at_least` of each kind.
     """
     if not 0 <= share <= 1:
         raise NGSError(f"the share is {share}; it must be from 0 to 1")

@@ -1,8 +1,7 @@
-"""What can be trained, as the rest of the package sees it: commands, runs, reports and sweeps ask only this.
+"""What can be trained: commands, runs, reports and sweeps ask only this.
 
-`Trainable` says what is learned and how it is shown; it is there before PyTorch is loaded. `Prepared` is the
-same with its data, for one run. A task with a grammar and a semantics is a `Task` (`task.py`), which needs no
-code for either.
+`Trainable` says what is learned and how it is shown, without PyTorch. `Prepared` is the same with its data,
+for one run. A task with a grammar and a semantics is a `Task` (`task.py`), which needs no code for either.
 """
 
 from __future__ import annotations
@@ -181,8 +180,7 @@ class Trainable:
         return False
 
     def products(self) -> AbstractContextManager[None]:
-        """How matrices are multiplied on a GPU. Charts and programs have small whole numbers only, which
-        `rounded_products` leaves as they are."""
+        """How a GPU multiplies matrices: rounded. The small integers of charts and programs stay exact."""
         from ngs.gpu import rounded_products
 
         return rounded_products()

@@ -78,11 +78,9 @@ def _point(row: dict[str, Any]) -> dict[str, Any]:
 def recalled(
     record: Path, experiment: str, cells: Sequence[Cell], beside: Iterable[Path] = ()
 ) -> dict[str, Run]:
-    """The runs on record by their address; an NGSError where there are none, or some of no cell.
+    """Runs on record by address, of this experiment and of the records `beside` it, which may share runs.
 
-    Experiments share runs: what the records `beside` it hold of the cells counts as well, but for less than
-    what is on its own, which may be among them. A record keeps no networks: a job that reads from one of
-    these runs has it done again.
+    A record keeps no networks: a job that reads one of these runs needs it done again.
     """
     addresses = addresses_of(cells)
     shared = {
@@ -115,8 +113,7 @@ def recalled(
 
 
 def check_nothing_is_lost(record: Path, cells: Sequence[Cell], jobs: Sequence[Job], store: Store) -> None:
-    """An NGSError where a record that is about to be written anew holds runs of which the store has nothing,
-    and which are not among the jobs to be done now."""
+    """Refuse to overwrite a record with runs that are neither in the store nor among the jobs."""
     if not record.exists():
         return
     kept = set(filter(store.has, addresses_of(cells))) | set(map(address, jobs))

@@ -77,10 +77,7 @@ def write_page(outcomes: Mapping[str, Outcome], docs: Path) -> Path:
 
 
 def findings(path: Path) -> str:
-    """What was asked and found, told by hand beside a record; nothing where nobody told it.
-
-    Links are those of a page one folder up.
-    """
+    """The handwritten text beside a record, if there is one; its links are adapted to the page."""
     if not path.exists():
         return ""
     return path.read_text(encoding="utf-8").replace(f"](../{PAGE}#", "](#").replace("](../", "](")

@@ -1,7 +1,7 @@
-"""The report of a run: one HTML page that needs nothing else, for a light or a dark screen of any width.
+"""The report of a run: one HTML page without other files, for light and dark screens of any width.
 
-What the run wrote is shown as it stands. The mistakes and the corrections are read anew from its networks,
-on the CPU, and judged by the labels, which learning from answers never saw.
+It shows what the run wrote. Mistakes and corrections are read anew from its networks on the CPU, and judged
+by the labels, which learning from answers never saw.
 """
 
 from __future__ import annotations

@@ -21,10 +21,9 @@ from ngs.tasks.run_folder import CONFIG, ENVIRONMENT, RESULT
 
 
 def do(job: Job, folder: Path, needed: Sequence[Path]) -> Iterator[Progress]:
-    """Do it, or go on with what an earlier attempt left in `folder`, as it is iterated.
+    """Do the job while iterated, or continue what an earlier attempt left in `folder`.
 
-    `needed` are the folders of what it needs. Last of all result.json is written, whole or not at all, and
-    before that environment.json.
+    `needed` are the folders of its needs. environment.json and then result.json are written last, each whole.
     """
     if isinstance(job, Trained):
         return training(find(job.task), job.settings, folder, resume=(folder / CONFIG).exists())
@@ -93,10 +92,7 @@ class Executor(Protocol):
 
 
 def drive(jobs: Iterable[Job], store: Store, start: Callable[[], Executor]) -> Events:
-    """Do what is missing of the jobs and of what they need, as it is iterated; tells what happens.
-
-    The executor starts with the iteration and is closed with it.
-    """
+    """Do the jobs and their needs that have no result yet, while iterated; yields what happens."""
     running: dict[str, Addressed] = {}
     failures: set[str] = set()
     with closing(start()) as executor:
@@ -129,9 +125,9 @@ def drive(jobs: Iterable[Job], store: Store, start: Callable[[], Executor]) -> E
 
 
 def _next(remaining: Mapping[str, Addressed], running: Mapping[str, Addressed]) -> Addressed | None:
-    """Choose the next job to begin beside the running ones; None where all that remain have to wait.
+    """The next job to begin beside the running ones; None if all must wait.
 
-    A job that has to be alone waits until nothing else goes on, and then all others wait for it.
+    A job that must be alone waits until nothing runs; then all others wait for it.
     """
     if any(entry.job.alone for entry in running.values()):
         return None

@@ -27,11 +27,11 @@ DIED = "its process crashed or was killed; if memory was short, use fewer worker
 
 
 def run_here(jobs: Iterable[Job], store: Store, *, workers: int | None = None) -> Events:
-    """Do what is missing of the jobs and of what they need, as it is iterated; tells what happens.
+    """Do the jobs and their needs that have no result yet, while iterated; yields what happens.
 
-    `workers` processes share the cores, and the GPUs in turn; by default there is one for each GPU. One
-    alone is this process itself. A job that fails stops those that need it and no others. Interrupted,
-    the sweep goes on from the checkpoints of its jobs when it is run again.
+    `workers` processes share the cores and take the GPUs in turn, by default one for each GPU. A single
+    worker is this process. A failed job stops only those that need it. An interrupted sweep continues from
+    the checkpoints of its jobs.
     """
     if workers is not None and workers < 1:
         raise NGSError(f"a sweep with {workers} workers would never end; give at least 1")

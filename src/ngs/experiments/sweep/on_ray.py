@@ -1,9 +1,8 @@
 """The jobs of a sweep on a Ray cluster, whose machines need not share a file system.
 
-NGS must be installed on every machine of the cluster, and data files that a job reads must lie there
-under the path that it names; a relative one would be looked for elsewhere. Everything else travels: a job
-and the files of what it needs go out, the files of its result come back. Where a machine dies, the job begins
-anew on another, as its checkpoint is gone.
+NGS and the data files must be on every machine, the files under the same absolute path. A job and the files
+of its needs are sent, and the files of its result come back. If a machine dies, its job restarts elsewhere
+from the beginning.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ RETRIES = 2  # times Ray restarts a job whose process or machine died
 
 
 def run_on_ray(jobs: Iterable[Job], store: Store, *, cluster: str = "auto", per_gpu: int = 1) -> Events:
-    """Do what is missing of the jobs and of what they need, as it is iterated; tells how they end.
+    """Do the jobs and their needs that have no result yet, while iterated; yields how they end.
 
-    Uses the cluster this process is connected to, or else connects to the one at `cluster`. Where the
-    cluster has GPUs, `per_gpu` jobs share one; elsewhere a job has a core.
+    Uses the connected cluster, or connects to the one at `cluster`. `per_gpu` jobs share a GPU; without
+    GPUs, a job has one core.
     """
     if per_gpu < 1:
         raise NGSError(f"{per_gpu} jobs cannot share a GPU; give at least 1")

@@ -28,10 +28,7 @@ class Addressed:
 
 
 def addressed(jobs: Iterable[Job], done: Callable[[str], bool] = lambda address: False) -> list[Addressed]:
-    """Collect the jobs and all they need: needs before what needs them, each address once.
-
-    A job that is `done`, by its address, needs nothing any more.
-    """
+    """The jobs and all their needs, needs first, each address once. Jobs that are `done` need nothing."""
     found: dict[str, Addressed] = {}
 
     def visit(job: Job) -> str:
@@ -63,10 +60,7 @@ class Store:
 
     @contextmanager
     def writing(self, address: str) -> Iterator[Path]:
-        """Lend the folder, to which no other process may write meanwhile; an NGSError where one does.
-
-        The lock is the operating system's: it ends with the process, however that ends.
-        """
+        """The folder of a job, locked by the operating system; an NGSError if another process has it."""
         try:
             lock = FileLock(self.root / LOCKS / address).acquire(timeout=0)
         except Timeout:
@@ -78,9 +72,9 @@ class Store:
             yield self.at(address)
 
     def note_error(self, address: str, error: str) -> None:
-        """Keep how it failed, or forget how it once did where that is empty or a result is there.
+        """Write a job's error, or remove the last one if `error` is empty or there is a result.
 
-        Nothing is written while another process is at it.
+        Does nothing while another process has the folder.
         """
         with suppress(NGSError), self.writing(address) as folder:
             if not error or self.has(address):

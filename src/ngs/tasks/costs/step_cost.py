@@ -27,9 +27,9 @@ MEASURED = ("seconds", "memory_mb")
 class StepCost(Measurement):
     """Some methods on work of several sizes.
 
-    Seconds are the median over `rounds` steps, the methods in turn, each waited for. On a GPU products are
-    rounded. Memory is what tensors take at most during the first step of a fresh training, Adam's state
-    included, once everything is compiled.
+    Seconds are the median over `rounds` synchronised steps, with the methods in turn. Memory is the peak of
+    tensors, with Adam's state, in the first step of a fresh training after compilation. A GPU rounds
+    products.
     """
 
     workload: Workload
@@ -108,10 +108,9 @@ def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
 
 
 def peak_tensor_mb(action: Callable[[], object], device: torch.device) -> float:
-    """The most that tensors took at once during `action`, beyond what they took before it.
+    """The peak memory of tensors during `action`, beyond what they took before it.
 
-    On a GPU by what PyTorch's allocator says; on a CPU, where it says nothing, by its profiler, which notes
-    all that is allocated and freed. (The memory of the process would not do: it never falls.)
+    On a GPU from PyTorch's allocator, on a CPU from its profiler (the memory of the process never falls).
     """
     if device.type == "cuda":
         torch.cuda.synchronize(device)
@@ -138,12 +137,11 @@ class PowerLaw(NamedTuple):
 
 
 def power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
-    """The line a + b u through the points (u, v) = (log x, log y) with the least squares, and
+    """The least-squares line a + b u through the points (u, v) = (log x, log y), and
 
         se(b)^2 = sum of (v - a - b u)^2 / ((n - 2) S_uu),    S_uu the sum of (u - mean u)^2
 
-    The errors of v count as independent and alike, so the standard error says how well a power fits these
-    points, and nothing about x beyond them.
+    which takes the errors of v as independent and alike; it says nothing about x beyond the points.
 
     >>> law = power_law([1, 2, 4], [3, 12, 48])
     >>> round(law.exponent, 9), round(law.constant, 9)

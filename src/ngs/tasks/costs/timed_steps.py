@@ -1,7 +1,6 @@
-"""Things that are timed in turn, and the training steps of each method among them.
+"""Actions timed in turn, among them the training steps of each method.
 
-A run launches a step while the GPU is at the one before, and what the CPU does for it costs nothing then;
-here every step is waited for. Whoever times them rounds products as runs do (`rounded_products`).
+Every step is waited for, unlike in a run, where the GPU works while the CPU launches the next step.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ def training_steps(
 
 
 def timed(actions: Actions, rounds: int, warm_up: int = 2) -> dict[str, Measurement]:
-    """The seconds of each action, timed in turn so that a slow moment hits all of them.
+    """The seconds of each action, timed in turn so that a slow moment affects all of them.
 
-    PyTorch's `timer` waits for a GPU. Its `Timer` would choose itself how often an action is done, and a
-    training has only so many steps.
+    PyTorch's `timer` waits for a GPU. Its `Timer` chooses the number of steps itself, and a training is
+    finite.
     """
     spent: dict[str, list[float]] = {name: [] for name in actions}
     for action in actions.values():

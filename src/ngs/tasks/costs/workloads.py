@@ -1,8 +1,7 @@
-"""What can be made larger to see what it costs; and grammars that grow.
+"""Kinds of work that can grow, and grammars that grow.
 
-A workload is a frozen value that says what stays as it is; `at` makes work of one size, with steps of it for
-each method. Networks learn so slowly that they stay as they began: what a step costs then depends on its
-size, not on which size is learned sooner.
+A workload is a frozen value; `at` makes work of one size, with steps for each method. The learning rate is
+almost zero, so that the cost of a step depends on its size and not on what was learned.
 """
 
 from __future__ import annotations
@@ -73,10 +72,7 @@ class Parsing(Workload):
 
 @dataclass(frozen=True)
 class PrecedenceLevels(Parsing):
-    """More levels of operators, two operators on each: more rules, and longer chains of them.
-
-    Two levels and ten digits are the grammar of formulas.
-    """
+    """More levels of two operators: more rules, and longer chains of them. Formulas have two levels."""
 
     grows: ClassVar[str] = "levels"
 

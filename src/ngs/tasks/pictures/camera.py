@@ -1,8 +1,7 @@
-"""The camera of CLEVR images: where a place shows in the image, and which place shows at a pixel.
+"""The camera of CLEVR images: from places in a scene to pixels, and back.
 
-A pinhole camera that looks at the origin, as in `scene_sampling`; here for many images at once, in PyTorch.
-Columns and rows are counted from the upper left corner of the image, so that the first pixel's centre is
-(0.5, 0.5).
+A pinhole camera that looks at the origin, as in `scene_sampling`, for many images at once. Columns and rows
+count from the upper left corner: the first pixel's centre is (0.5, 0.5).
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ def axes(cameras: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def rays(cameras: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
-    """float [n, k, 3]: where cameras look at columns, rows [n, k] of an image of 480x320; depth one.
-
-    A point there is `camera + depth * ray`.
-    """
+    """float [n, k, 3]: directions of columns, rows [n, k] of an image of 480x320, with depth one."""
     right, down, forward = (axis[:, None] for axis in axes(cameras))
     across, below = (columns - WIDTH / 2) / FOCAL, (rows - HEIGHT / 2) / FOCAL
     return forward + across[..., None] * right + below[..., None] * down
@@ -50,10 +46,10 @@ def project(cameras: Tensor, places: Tensor) -> Tensor:
 
 
 def lift(cameras: Tensor, columns: Tensor, rows: Tensor, heights: Tensor) -> Tensor:
-    """float [n, k, 2]: where the points stand that show at columns, rows [n, k] and are `heights` high.
+    """float [n, k, 2]: ground positions of the points at columns, rows [n, k] with these heights.
 
-    The inverse of `project`: camera + t * ray has the height h for t = (h - camera_z) / ray_z. A pixel that
-    looks at the horizon or above it has no such point; the answer is then far away, not a number it is not.
+    The inverse of `project`: camera + t * ray has the height h for t = (h - camera_z) / ray_z. A pixel at the
+    horizon or above has no such point; its answer is finite and far away.
     """
     ray = rays(cameras, columns, rows)
     depth = (heights - cameras[:, None, 2]) / ray[..., 2].clamp(max=-1e-3)
@@ -82,7 +78,7 @@ def misses(camera: Floats, things: Sequence[Thing]) -> Floats:
 
 
 def fitted_camera(scene: Scene) -> tuple[float, float, float]:
-    """Where the camera stood, from where the objects are and where they show (both in the scene).
+    """The camera's position, from the places and the pixels of the objects in a scene.
 
     Gauss-Newton from CAMERA on the sum of squared differences of column, row and weighted depth.
     """

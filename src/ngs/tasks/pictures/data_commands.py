@@ -164,11 +164,7 @@ def render(
 
 @contextmanager
 def _filling(out: Path) -> Iterator[Path]:
-    """A hidden folder in the new or empty folder `out`, to write to.
-
-    What it holds moves into `out` when all went well, and goes when not. One that was left behind by a
-    process that was killed is begun anew.
-    """
+    """A hidden folder in the new or empty folder `out`; its content moves to `out` if all goes well."""
     stage, was_there = out / UNFINISHED, os.path.exists(out)
     try:
         if was_there and (not out.is_dir() or any(path != stage for path in out.iterdir())):

@@ -13,10 +13,9 @@ from ngs.tasks.pictures.rendering.renderer import softened
 
 @dataclass(frozen=True)
 class Lighting:
-    """Random light, colour balance, contrast, blur and noise for each picture.
+    """Random light, colour balance, contrast, blur and noise for each picture, uniform in both directions.
 
-    Each is drawn uniformly up to what is given, to both sides. Nothing is moved, so that what is true of a
-    picture stays true.
+    Nothing moves, so that the truth about a picture stays true.
     """
 
     brightness: float = 0.12

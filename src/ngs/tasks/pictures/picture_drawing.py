@@ -56,10 +56,7 @@ def write_annotated(path: Path, seen: SeenPicture, marked: Collection[int] = ())
 def places_of_labels(
     boxes: Sequence[Sequence[float]], sizes: Sequence[tuple[float, float]], picture: tuple[int, int]
 ) -> list[tuple[float, float]]:
-    """The upper left corner of each label: above its box, or as near to that as the others leave room for.
-
-    Labels are put one after the other and moved up or down, within the picture.
-    """
+    """The upper left corner of each label: above its box, or at the nearest free height in the picture."""
     taken: list[tuple[float, float, float, float]] = []
     for box, (width, height) in zip(boxes, sizes, strict=True):
         most = (picture[0] - width, picture[1] - height)

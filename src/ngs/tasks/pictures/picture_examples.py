@@ -72,13 +72,12 @@ class PictureBatch:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PictureExamples:
-    """Pictures, and what is true of them on the device of the network.
+    """Pictures, and the truth about them on the device of the network.
 
-    With `mirrors`, every picture comes twice: picture k has the number 2k, and in the mirror 2k + 1. The
-    camera looks at the origin and is not tilted, so the upright plane through both cuts the picture in
-    halves. Mirrored at that plane, a scene shows as the picture with left and right exchanged, seen from the
-    same place: the camera stays true, a column c becomes 480 - c, and no object changes its kind, since a
-    cube, a ball and a cylinder are their own mirror images. Only the light comes from the other side.
+    With `mirrors`, every picture comes twice: picture k as 2k, and mirrored as 2k + 1. The camera looks at
+    the origin and is not tilted, so a mirrored picture shows a mirrored scene from the same camera: column
+    c becomes 480 - c, and cubes, balls and cylinders are their own mirror images. Only the light changes
+    sides.
     """
 
     pictures: Pictures

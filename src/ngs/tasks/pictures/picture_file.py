@@ -1,7 +1,4 @@
-"""A picture of a scene from a file: 480x320 pixels in colour, whatever it came as; anything else is refused.
-
-Each message names the file, what was found and what is needed.
-"""
+"""A picture of a scene from a file: 480x320 pixels in colour. Anything else is resampled or refused."""
 
 from __future__ import annotations
 
@@ -98,11 +95,10 @@ def _in_colour(image: Image.Image) -> Image.Image:
 
 
 def tint_spread(picture: Image.Image) -> float:
-    """How far the colours of a picture are from being shades of one colour, in levels of 255.
+    """The distance of a picture's colours from shades of one colour, in levels of 255.
 
     The tint is the unit vector u that explains the mean colours c of TILES best: the first singular vector.
-    What is told is the distance max |c - (c . u) u| that one tile in a hundred exceeds, so that neither a
-    few odd pixels nor noise count, and a sepia print is as grey as a grey one.
+    The result is the 99% quantile over tiles of max |c - (c . u) u|, which ignores odd pixels and noise.
     """
     tiles = np.asarray(picture.resize(TILES, Image.Resampling.BOX), dtype=np.float64).reshape(-1, 3)
     tint = np.linalg.svd(tiles, full_matrices=False)[2][0]

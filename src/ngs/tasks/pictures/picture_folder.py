@@ -1,8 +1,7 @@
 """A folder of CLEVR images with the file of their scenes, read as a data set of pictures.
 
-An image belongs to the scene whose `image_filename` has the same stem: images/real/CLEVR_train_000000.png to
-that of CLEVR_train_000000.png, wherever in the folder it lies. Boxes and visible pixels are found by casting
-rays at the shapes of the scene, so nothing but images and scenes is needed.
+An image belongs to the scene whose `image_filename` has the same stem, in whatever subfolder it is. Boxes and
+visible pixels are computed from the shapes of the scene.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ def read_folder(
     held_out: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, images: None,
 ) -> PictureData:
-    """The pictures of a folder. Those of a scene are all learned from, or all tested on.
+    """The pictures of a folder; all pictures of a scene are in the same part.
 
-    `progress` is told how many images of how many are done.
+    `progress` gets the number of finished images and of all.
     """
     paths = sorted(images_in(folder))
     if not paths:
@@ -97,8 +96,7 @@ def seen_scenes(path: Path, wanted: Collection[str] | None = None) -> Iterator[t
 
 
 FARTHEST, LEAST_ASIDE = 1e3, 1.0
-"""Of cameras: from the origin along each axis, at most; from the vertical through it, at least. Seen from
-straight above, no side of the picture is the right one."""
+"""The largest coordinate of a camera, and its least distance from the vertical axis, which has no right."""
 
 
 def camera_of(value: dict[str, Any], scene: Scene) -> Camera:

@@ -34,8 +34,8 @@ from ngs.tasks.trainable import Parts, Prepared, cut
 KNOWN = {"attributes": {name: list(values) for name, values in ATTRIBUTES.items()}}
 """What a network that sees scenes must know."""
 KEPT_BYTES, KEPT_SHARE = 2**30, 0.25
-"""Of imported images that are decoded once and kept: so many bytes, or on a GPU such a share of what is free.
-Where they would be more, each is decoded when it is shown."""
+"""Decoded images of a part are kept up to this many bytes, or on a GPU this share of the free memory. Above
+that, each is decoded when needed."""
 
 
 @dataclass(frozen=True, eq=False)

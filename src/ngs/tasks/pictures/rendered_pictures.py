@@ -22,8 +22,7 @@ from ngs.tasks.pictures.seen_scene import official_directions
 from ngs.tasks.pictures.settings import RENDERED as RENDERED  # what this data set is called
 
 RENDERING = 1
-"""To be counted up when the sampler, the cameras, the lamps or the renderer change what a picture shows: data
-sets are others then."""
+"""To be increased when a change of the sampler, the cameras, the lamps or the renderer changes pictures."""
 TEST_PICTURES = 60
 
 PIXELS_TO_STAY = 150
@@ -57,10 +56,10 @@ def digest_of_rendered(number: int) -> str:
 def rendered_pictures(
     number: int, seed: int, device: torch.device, purpose: Purpose = Purpose.TRAINING
 ) -> Pictures:
-    """So many pictures with their images on the device; scenes, cameras and lamps are drawn from the seed.
+    """Pictures with their images on the device; scenes, cameras and lamps are drawn from the seed.
 
-    All is drawn on the CPU, picture after picture, so that images differ by no more than rounding from
-    device to device, whatever is rendered at once, and the first ones are the same whatever follows.
+    All is drawn on the CPU, picture after picture: images differ only by rounding between devices and batch
+    sizes, and the first ones do not depend on the number.
     """
     if number < 1:
         raise NGSError(f"{number} pictures were asked for; ask for one or more")
@@ -75,10 +74,7 @@ def rendered_pictures(
 def photographed(
     scenes: Sequence[Scene], cameras: Tensor, lamps: torch.Generator
 ) -> Iterator[tuple[Scene, Tensor, Tensor, Tensor]]:
-    """Each scene as its camera shows it, its picture, and the boxes and visible pixels of its objects.
-
-    Hidden objects are left out of scene and picture.
-    """
+    """Each scene without hidden objects, its picture, and the boxes and visible pixels of its objects."""
     at_once = AT_ONCE_CUDA if cameras.is_cuda else AT_ONCE
     for first in range(0, len(scenes), at_once):
         places = cameras[first : first + at_once]
@@ -120,10 +116,10 @@ def without_others(scene: Scene, kept: Sequence[int]) -> Scene:
 
 
 def as_released(scene: Scene) -> Scene:
-    """The scene turned about the origin, so that its directions are those that released scenes all have.
+    """The scene turned about the origin, so that its directions are those of all released scenes.
 
-    In the release, directions are those of the average camera, whatever the jitter of the camera that took
-    the picture; `scene_sampling` takes each scene's own. Turning keeps distances and relations.
+    In the release, directions are those of the average camera; `scene_sampling` takes those of each scene's
+    own camera. Turning keeps distances and relations.
     """
     own, released = scene.directions["right"], official_directions()["right"]
     angle = atan2(released[1], released[0]) - atan2(own[1], own[0])

@@ -36,8 +36,8 @@ WEIGHTS: Mapping[str, float] = {"centers": 1, "attributes": 0.5, "offsets": 1, "
 class Seeing(nn.Module):
     """The loss above, each part of it a measure.
 
-    All but the camera is a mean over the objects of a batch. Where several processes share a batch, each
-    takes the mean over its own objects: what they learn together is not exactly what one would learn alone.
+    All but the camera is a mean over the objects of a batch; processes that share a batch take the mean over
+    their own objects.
     """
 
     def forward(self, maps: SceneMaps, batch: PictureBatch) -> Loss:
@@ -97,8 +97,8 @@ def _cell(pixels: Tensor) -> Tensor:
 def _around(truth: SceneTargets, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The 3x3 cells around each object's centre, nine for each object, each [picture, place].
 
-    Their numbers, row after row; where their own centres are (x and y, in cells); and their weights, which
-    are zero where nothing is to be asked.
+    Their numbers, row after row; their centres x and y, in cells; and their weights, zero for what does not
+    count.
     """
     height, width = shape
     steps = torch.arange(-1, 2, device=truth.columns.device)

@@ -1,9 +1,8 @@
 """A convolutional network that sees a picture as a map of objects.
 
 After Zhou et al. (2019), "Objects as Points": at each cell of 4x4 pixels it says whether an object's centre
-is there and, if so, what the object is like. Features are made coarser down to a stride of 32 and brought
-back to 4 from there (Lin et al. 2017); what the whole picture shows is added everywhere, and tells where the
-camera stands.
+is there, and what the object is like. Features go down to a stride of 32 and back to 4 (Lin et al. 2017). A
+context vector of the whole picture is added everywhere, and tells the camera.
 """
 
 from __future__ import annotations
@@ -57,10 +56,7 @@ def by_attribute(values: Tensor, dim: int) -> dict[str, Tensor]:
 
 
 def at_cells(maps: Tensor, cells: Tensor) -> Tensor:
-    """[picture, place, channel]: what maps [picture, channel, row, column] say at cells [picture, place].
-
-    Cells are numbered row after row.
-    """
+    """[picture, place, channel]: maps [picture, channel, row, column] at cells [picture, place]."""
     return maps.flatten(2).gather(2, cells[:, None].expand(-1, maps.shape[1], -1)).transpose(1, 2)
 
 

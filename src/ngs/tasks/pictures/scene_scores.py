@@ -119,11 +119,10 @@ def overlaps(some: Tensor, others: Tensor) -> Tensor:
 
 
 def facts_of(rows: Sequence[PictureOutcome]) -> dict[str, float | int | None]:
-    """For JSON: how much of what is in some pictures was seen as it is; the examples are objects.
+    """Shares and errors for JSON; the examples are objects. A share of nothing is None.
 
-    A share of nothing is None: neither all nor nothing was right. Relations are right among all objects, or
-    among those that are found. Position errors are distances on the ground of objects found from where they
-    stand: the mean, and what 95% of them do not exceed.
+    Relations are counted among all objects, or among those that were found. Position errors are distances
+    on the ground of found objects: the mean and the 95% quantile.
     """
     wrong = [attributes for row in rows for attributes in row.wrong.values()]
     objects, seen, found = (

@@ -21,8 +21,8 @@ THRESHOLD = 0.3  # peaks below this probability are no objects
 MOST_PEAKS = 20
 """looked at in a picture: twice as many as there can be objects, so that too many can be noticed"""
 NEAREST = 8.0
-"""Pixels between the centres of two objects, at least: in 1,000 released scenes none are nearer than 19. Of
-neighbouring cells that half precision makes equally high, only one is an object."""
+"""Pixels between the centres of two objects, at least; 1,000 released scenes have 19 or more. Neighbouring
+cells can be equally high in half precision, but only one is an object."""
 
 
 Relations = dict[str, tuple[frozenset[int], ...]]
@@ -124,10 +124,9 @@ def official_directions() -> Mapping[str, tuple[float, float, float]]:
 
 
 def relations_of(places: Tensor) -> Relations:
-    """Who stands left, right, in front of and behind whom at places [object, 3], by `official_directions`.
+    """The relations of objects at places [object, 3], by `official_directions`.
 
-    Which side it is on decides: in official scenes two centres differ by MARGIN along each direction, and
-    zero is the threshold that the largest errors of two places do not cross.
+    The threshold is zero: in official scenes two centres differ by MARGIN along each direction.
     """
 
     def related(direction: tuple[float, float, float]) -> tuple[frozenset[int], ...]:

@@ -1,7 +1,7 @@
 """What a run learned in one file to give away: the network, what it was trained on, and how good it is.
 
-The file is a network as a run keeps it (safetensors with a checksum over all that it holds), with the
-configuration and the result of the run; beside it stands a model card to read.
+The file is a network as a run keeps it (safetensors with a checksum), with the configuration and the result
+of the run. A model card is beside it.
 """
 
 from __future__ import annotations

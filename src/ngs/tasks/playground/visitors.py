@@ -76,8 +76,5 @@ def visitor_of(visitors: Visitors, request: Request, response: Response) -> Visi
 
 
 async def current_visitor(request: Request, response: Response) -> Visitor:
-    """A FastAPI dependency: who sent a request.
-
-    `async` only to be spared the way through a thread: nothing is waited for.
-    """
+    """A FastAPI dependency: the visitor of a request. `async` saves a thread: nothing is waited for."""
     return visitor_of(request.app.state.visitors, request, response)

@@ -1,8 +1,7 @@
 """What a task says about a run: words for the headline, and sections below it.
 
-`AnswersReport` is the report of any task that is learned from answers: its readings and searches need a
-grammar, a reasoner with its examples and a network. A task says otherwise what it likes in a template of the
-same name in its own folder.
+`AnswersReport` is the report of any task that is learned from answers. A task overrides templates by those of
+the same name in its own folder.
 """
 
 from __future__ import annotations
@@ -81,8 +80,8 @@ class Report(ABC):
     folder: ClassVar[str] = "tasks/report"  # of its templates
 
     def __init__(self, task: Trainable, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
-        """`shown` is what `read` made of the run, None if it has no network. `parts` has the scores of the
-        TEST part, and of the VALIDATION part where the run is finished."""
+        """`shown` is the result of `read`, None without a network. `parts` has the scores of the TEST part,
+        and of the VALIDATION part if the run is finished."""
         self.view, self.config, self.shown, self.parts = task.metrics, config, shown, parts
         self.data: str = config.data if shown is None else shown.data
 

@@ -1,7 +1,7 @@
-"""What 1-BS and m-BS make of wrong answers.
+"""The corrections of wrong answers by 1-BS and m-BS.
 
-Learning from answers never sees a label. Here labels judge: a correction that gives the right answer and does
-not mean what the label means is spurious, and only the label can tell.
+Learning from answers never sees a label. Here labels judge: a correction is spurious if it gives the right
+answer but does not mean the same as the label.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sections of a page, the templates that they are made by, and numbers as text.
+"""Sections of a page, their templates, and numbers as text.
 
-Templates are HTML files beside the code that fills them in; their names begin below `ngs`. Whatever is not
-markup is escaped.
+Templates are HTML files beside the code that fills them in, named relative to `ngs`. Text that is not markup
+is escaped.
 """
 
 from __future__ import annotations

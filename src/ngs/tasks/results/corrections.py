@@ -1,7 +1,7 @@
 """Kinds of correction (Li et al. 2020, Sec. 4.1.2, supplement Sec. 3.2): how frequent, and some of each.
 
-A network that has only begun to learn reads training examples. Where its answer is wrong, 1-BS and m-BS
-correct it, and the labels, which no search sees, tell what the correction is worth.
+An early network reads training examples, 1-BS and m-BS correct its wrong answers, and the labels, which no
+search sees, judge the corrections.
 """
 
 from __future__ import annotations
@@ -124,10 +124,7 @@ def corrections(
     quick: RunSettings,
     number: int,
 ) -> Experiment:
-    """Of a network that has learned something, and still makes mistakes of every kind.
-
-    A quick run reads only this `number` of examples.
-    """
+    """Corrections of a network that still makes mistakes of every kind; a quick run reads `number`."""
 
     def full(means: Means) -> list[Cell]:
         return [Cell(*PLACE, (Corrections(Trained(task, early(means))),))]
@@ -158,7 +155,6 @@ def show(outcome: Outcome) -> Section:
 
 
 def _told(example: dict[str, Any]) -> str:
-    """What was written, read and found, in the order it happened."""
     told = {
         "question": "asked",
         "written": "written",

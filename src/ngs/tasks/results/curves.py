@@ -1,4 +1,4 @@
-"""Learning curves as a figure: the mean of the seeds, with all of them in its shade."""
+"""Learning curves as a figure: the mean of the seeds, and a shade over their range."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def together(curves: Sequence[Mapping[int, float]]) -> Curve:
-    """The curve of several seeds, at the steps that all of them were tested at."""
+    """The curve of several seeds, at the steps of all of them."""
     steps = sorted(set.intersection(*map(set, curves))) if curves else []
     return [(step, [shares[step] for shares in curves]) for step in steps]
 
@@ -27,8 +27,7 @@ def curves_figure(
     scale: str = "linear",
     marks: Mapping[str, str] | None = None,
 ) -> Figure:
-    """A line for each name, with what must be said beside it; dotted, in the same colour or one of its own,
-    what others published."""
+    """A line for each name and mark; curves published by others are dotted."""
     from matplotlib.figure import Figure  # here: it is slow to import, and most commands draw nothing
 
     figure = Figure(figsize=(8, 4), layout="constrained")
@@ -54,7 +53,7 @@ def curves_figure(
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Without the date, and with numbers that do not change: the same runs make the same file."""
+    """Save without date and random identifiers: the same runs make the same file."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "ngs"}):

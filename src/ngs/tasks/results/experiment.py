@@ -17,19 +17,17 @@ from ngs.tasks.trainable import Source
 
 @dataclass(frozen=True)
 class Means:
-    """What there is to experiment with."""
+    """The data, seeds and device of experiments."""
 
     data: Mapping[Source, str] = field(default_factory=dict)
-    """where the data of a source are, if not where it says"""
+    """paths of sources that are not the default"""
     seeds: int = 3
     device: str = "cpu"
-    """on which costs are measured: cpu or cuda"""
 
     def path(self, source: Source) -> str:
         return self.data.get(source, source.path)
 
     def check(self, sources: Sequence[Source]) -> None:
-        """A DataError where one of their files is missing."""
         missing = [self.path(source) for source in sources if not Path(self.path(source)).exists()]
         if missing:
             options = ", ".join(f"--{source.option}" for source in sources)
@@ -48,15 +46,12 @@ class Cell:
     jobs: tuple[Job, ...]
     """one for each seed"""
     instead: tuple[Job, ...] = ()
-    """shown, and said so, while there are no others: the same with fewer steps, for instance"""
+    """shown with a mark until the others are done: runs of fewer steps, for instance"""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A declaration; nothing happens before its jobs are done.
-
-    What is asked, with which settings, and what was found is told beside the record, in NAME.md.
-    """
+    """An experiment as data. Its question and findings are beside its record, in NAME.md."""
 
     name: str
     title: str
@@ -78,11 +73,11 @@ Rows = Mapping[str, Mapping[str, Any]]  # settings by row or column
 FRACTIONS: Rows = {f"{percent}%": {"fraction": percent / 100} for percent in (25, 50, 75, 100)}
 WHOLE: Rows = {"100%": {}}
 TEST_GROWTH = 1.25
-"""Curves are tested at steps that grow by this factor, too: most is learned in the first few."""
+"""Curves are also tested at steps that grow by this factor: most is learned in the first few."""
 
 
 def grid(task: str, rows: Rows, columns: Rows, config: Callable[..., RunSettings], number: int) -> list[Cell]:
-    """Every row with every column: `number` seeds of what `config` makes of the settings of both."""
+    """A cell for every row and column, each with `number` seeds of the settings of both."""
     return [
         Cell(row, column, seeds(task, config(**how, **what), number))
         for row, how in rows.items()
@@ -96,10 +91,10 @@ def seeds(task: str, config: RunSettings, number: int) -> tuple[Trained, ...]:
 
 
 def addresses_of(cells: Sequence[Cell]) -> set[str]:
-    """Of all that cells may be filled with: what is wanted, and what is shown for it."""
+    """The addresses of all jobs that can fill cells."""
     return {address(job) for cell in cells for job in (*cell.jobs, *cell.instead)}
 
 
 def jobs_of(cells: Sequence[Cell], *, instead: bool = False) -> Iterator[Job]:
-    """What has to be done; with `instead`, what may be shown for it."""
+    """The jobs of cells, or those that stand in for them."""
     return (job for cell in cells for job in (cell.instead if instead else cell.jobs))

@@ -1,4 +1,4 @@
-"""A piece of work whose result is worth keeping: known by what it depends on, and done once, wherever."""
+"""A job: a piece of work addressed by what its result depends on, and done once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ngs.tasks.finding import find
 from ngs.tasks.settings import CHANGES_NO_RESULT
 
 DEFAULTS = 1
-"""To be counted up when a default of a training run changes: runs that relied on it are others then."""
+"""To be increased when a default of a training run changes, so that its runs get new addresses."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run or another job is: after some steps, or after a validation."""
+    """The progress of a job, with its latest measurements."""
 
     step: int
     steps: int  # at most
@@ -27,20 +27,20 @@ class Progress:
 
 
 class Measurement(Protocol):
-    """A job that is no training run. A frozen value that can be sent to another process."""
+    """A job other than a training run: a frozen value that can be pickled."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """All that the result depends on, for JSON, without places on this machine."""
+        """Everything that the result depends on, for JSON, without paths on this machine."""
 
     @property
     def needs(self) -> tuple[Job, ...]:
-        """Jobs that must be done before, and whose folders it reads."""
+        """Jobs that must be done before; it reads their folders."""
         return ()
 
     @property
     def alone(self) -> bool:
-        """Whether it measures time, so that no other job of a sweep may go on meanwhile."""
+        """Whether no other job may run meanwhile, because it measures time."""
         return False
 
     @property
@@ -49,7 +49,7 @@ class Measurement(Protocol):
         return "cpu"
 
     def measure(self, folder: Path, needed: Sequence[Path]) -> Measuring:
-        """The result, at the end. `needed` are the folders of what it needs; drawings go into `folder`."""
+        """Returns the result. `needed` are the folders of its needs; drawings go into `folder`."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,12 @@ class Trained:
     alone: ClassVar[bool] = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As its task makes it in another process, where the file of a task is another module."""
+        """Pickled by name: in another process, the file of a task is another module."""
         return _trained, (type(self), self.task, self.settings.given)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the result depends on: no setting that has its default, so that one which is added later
-        changes no address, and none that changes only when the test part is looked at."""
+        """Settings that are not the default, so that new ones change no address; none of CHANGES_NO_RESULT."""
         settings = {
             name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
             for name, value in self.settings.given.items()
@@ -89,13 +88,13 @@ Measuring = Generator[Progress, None, dict[str, Any]]  # its progress, then its 
 
 
 def address(job: Job) -> str:
-    """The name of a job's folder: the same on every machine, another as soon as a setting differs."""
+    """The name of a job's folder: a hash of its facts, the same on every machine."""
     text = json.dumps(job.facts, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def data_facts(task: str, source: str) -> str:
-    """What stands for a data set in the facts of a job: its contents, wherever they lie."""
+    """The digest of a data set, or the name of the built-in one."""
     return source if source == find(task).settings.data else _digest(task, str(Path(source).resolve()))
 
 

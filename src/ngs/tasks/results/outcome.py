@@ -1,4 +1,4 @@
-"""What came of an experiment: the results of its jobs, in the places they belong to."""
+"""The outcome of an experiment: the results of its jobs by row and column."""
 
 from __future__ import annotations
 
@@ -29,22 +29,20 @@ class Spread:
 
 @dataclass(frozen=True)
 class Run:
-    """A job that was done."""
-
     address: str
     facts: dict[str, Any]
-    """what was asked for"""
+    """the settings of the job"""
     result: dict[str, Any]
     environment: dict[str, Any]
     curve: tuple[dict[str, Any], ...] = ()
-    """what was tested on the way: the step, the seconds, and the shares"""
+    """points of the test curve: step, seconds and shares"""
     drawings: dict[str, str] | None = None
     """SVG by name"""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place of a table, or a line of a figure, with the runs there are for it."""
+    """A place of a table, or a line of a figure, with its runs."""
 
     row: str
     column: str
@@ -54,21 +52,20 @@ class Place:
 
     @property
     def mark(self) -> str:
-        """What must be said beside a number: that it is of other runs, or of fewer than wanted."""
+        """The mark beside a number of stand-ins or of too few seeds."""
         other = "†" if self.instead else ""
         return other + (f" ({len(self.runs)} of {self.wanted} seeds)" if len(self.runs) < self.wanted else "")
 
     def curve(self, share: str) -> Curve:
-        """Of all its runs, by the name of what was tested on the way."""
+        """The test curve of all its runs for one share."""
         return together([{row["step"]: row[share] for row in run.curve} for run in self.runs])
 
     def spread(self, of: Callable[[Run], float | None]) -> Spread | None:
-        """Of the runs that have it; None where none has."""
+        """The spread over the runs that have a value; None if none has."""
         values = [value for run in self.runs if (value := of(run)) is not None]
         return Spread.of(values) if values else None
 
     def tested(self, share: str) -> Spread | None:
-        """Of a share of the test part, by its name."""
         return self.spread(lambda run: run.result["test"].get(share))
 
 
@@ -94,7 +91,6 @@ class Outcome:
             yield from place.runs
 
     def at(self, row: str, column: str) -> Place | None:
-        """None where the experiment has no such place."""
         found = [place for place in self.places if (place.row, place.column) == (row, column)]
         return found[0] if found else None
 
@@ -103,7 +99,7 @@ class Outcome:
 
 
 def write_outcome(outcome: Outcome, path: Path) -> None:
-    """As JSON, a line for each run, so that one more run is one more line of difference."""
+    """Write JSON with a line for each run, for small diffs."""
     places = ",\n".join(_place_text(place) for place in outcome.places)
     head = json.dumps({"experiment": outcome.experiment, "quick": outcome.quick})[1:-1]
     with replacing(path) as temporary:
@@ -119,7 +115,6 @@ def _place_text(place: Place) -> str:
 
 
 def read_outcome(path: Path) -> Outcome:
-    """What `write_outcome` wrote."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         return Outcome(facts["experiment"], facts["quick"], tuple(map(_place, facts["places"])))
@@ -136,7 +131,7 @@ def _place(facts: dict[str, Any]) -> Place:
 
 
 def commits(runs: Sequence[Run]) -> list[str]:
-    """In short, with `+` where the code differed from its commit."""
+    """Short commits, with `+` for uncommitted changes."""
     found = [attempt["commit"] for attempt in _attempts(runs)]
     return sorted({"unknown" if each is None else each[:7] + "+" * each.endswith("+") for each in found})
 
@@ -146,7 +141,7 @@ def devices(runs: Sequence[Run]) -> list[str]:
 
 
 def _attempts(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
-    """Where the runs began, and where they went on after an interruption."""
+    """Environments of the runs, from their beginnings and resumptions."""
     for run in runs:
         yield run.environment
         yield from run.environment.get("resumed", [])

@@ -1,4 +1,4 @@
-"""Tables in Markdown: mean and spread of the seeds, with what was published beside it."""
+"""Tables in Markdown: mean and spread of the seeds beside published values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Published:
 
 @cache
 def published(package: str, label: str) -> Published:
-    """A table by its label in the paper, or the name we gave it, from published.toml in a package."""
+    """A table by its label, from published.toml in a package."""
     facts = tomllib.loads((files(package) / "published.toml").read_text(encoding="utf-8"))[label]
     rows = {
         row: dict(zip(facts["columns"], values, strict=False))  # what is missing stands at the end
@@ -44,8 +44,7 @@ MISSING = "not run yet"
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page of results: Markdown in which `{name}` stands for the path of a figure or drawing,
-    without its ending."""
+    """Markdown of the page of results; `{name}` stands for the path of a figure or drawing without suffix."""
 
     text: str
     figures: Mapping[str, Figure] = field(default_factory=dict)  # written as SVG and PNG
@@ -53,10 +52,9 @@ class Section:
 
 
 def table(outcome: Outcome, measured: str, known: Published | None = None, corner: str = "") -> str:
-    """Rows and columns of an experiment: a share of the test part, in percent. Published rows that we do not
-    run come last.
+    """A table of one share of the test part, in percent. Published rows without runs are last.
 
-    Beside quick runs, whose data are others, nothing published stands.
+    Quick runs have other data, and no published values beside them.
     """
     known = None if outcome.quick else known
     others = [] if known is None else [row for row in known.values if row not in outcome.rows]
@@ -71,7 +69,7 @@ def table(outcome: Outcome, measured: str, known: Published | None = None, corne
 
 
 def titled_tables(outcome: Outcome, titles: Mapping[str, str | Published]) -> Section:
-    """A table for each share of the test part, under a title or beside what was published."""
+    """A table for each share of the test part, with a title or a published table."""
     parts = []
     for name, title in titles.items():
         known = None if isinstance(title, str) else title
@@ -81,7 +79,6 @@ def titled_tables(outcome: Outcome, titles: Mapping[str, str | Published]) -> Se
 
 
 def rows_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
@@ -103,7 +100,7 @@ def _cell(place: Place | None, measured: str, known: Published | None) -> str:
 
 
 def share(place: Place, measured: str) -> str:
-    """In percent; or that it is missing."""
+    """The spread in percent, or that it is missing."""
     spread = place.tested(measured)
     return MISSING if spread is None else in_percent(spread)
 
@@ -120,7 +117,7 @@ def plain(spread: Spread, digits: int, unit: float = 1) -> str:
 
 
 def provenance(outcome: Outcome) -> str:
-    """How much of the experiment is done, on what, and with which code."""
+    """The command, the number of finished runs, devices and commits."""
     runs = list(outcome.runs)
     wanted = sum(place.wanted for place in outcome.places)
     done = sum(len(place.runs) for place in outcome.places if not place.instead)
@@ -136,7 +133,7 @@ def provenance(outcome: Outcome) -> str:
 
 
 def _commits_by_row(outcome: Outcome) -> str:
-    """Each commit, or several, with the rows that were run with it; without them if all rows were."""
+    """The commits, with the rows that they made if these differ."""
     rows: dict[str, list[str]] = {}
     for row in outcome.rows:
         if runs := [run for place in outcome.places if place.row == row for run in place.runs]:

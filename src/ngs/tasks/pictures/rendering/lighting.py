@@ -94,9 +94,9 @@ def lights(
 def seen_share(solids: Solids, to_lamp: Rays, standing_on: Tensor | int) -> Tensor:
     """float [m]: the share of a lamp, at the depth of one on each ray, that no solid hides.
 
-    A solid covers the share of the lamp's disc that a straight edge does which is as far from the disc's
-    centre as the solid's outline is. The solid that a ray is `standing_on` (NOTHING for none) hides nothing:
-    what faces away from the lamp is dark anyway.
+    A solid covers as much of the lamp's disc as a straight edge at the distance of the solid's outline from
+    the disc's centre. The solid that a ray is `standing_on` (NOTHING for none) hides nothing: its far side
+    is dark anyway.
     """
     chosen, numbers, widths = near_rays(solids, to_lamp, standing_on, LAMP_RADIUS)
     rays, depths = to_lamp.at(chosen), torch.empty_like(widths)
@@ -110,9 +110,9 @@ def seen_share(solids: Solids, to_lamp: Rays, standing_on: Tensor | int) -> Tens
 def inside_outline(shape: str, origins: Tensor, directions: Tensor) -> Tensor:
     """float [m]: how far rays are inside the outline of a solid of radius one; negative outside.
 
-    That is the least distance to a round wall, or to an edge of the outline. The edge between a wall that is
-    entered at t_i and one that is left at t_j, where the ray has the speeds d_i and d_j across them, is
-    (t_j - t_i) |d_i d_j| / |(d_i, d_j)| away. Rims of a cylinder are taken for straight.
+    That is the least distance to a round wall, or to an edge of the outline. The edge between a wall that
+    the ray enters at t_i and one that it leaves at t_j, with speeds d_i and d_j across them, is (t_j - t_i)
+    |d_i d_j| / |(d_i, d_j)| away. Rims of a cylinder are taken as straight.
     """
     enters, leaves = crossings(shape, origins, directions)
     parts = list(zip(*(torch.split(each, WALLS[shape]) for each in (origins, directions)), strict=True))
@@ -179,10 +179,7 @@ class Surface(NamedTuple):
 def seen_light(
     solids: Solids, rays: Rays, found: Found, lamps: Tensor, behind: Tensor, *, mirroring: bool = True
 ) -> Tensor:
-    """float [3, m]: the light of what each ray found; where that is nothing, what is `behind` [3, m].
-
-    Rubber and metal have the other solids' shadows on them and, in metal, there are their mirror images.
-    """
+    """float [3, m]: the light of what rays found, with shadows and mirror images; else `behind` [3, m]."""
     hits, of_metal = found.solids != NOTHING, solids.materials[found.solids] == METAL
     for chosen, look in (
         (hits & of_metal, partial(_metal, mirroring=mirroring)),
@@ -206,10 +203,10 @@ def ground_light(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor) 
 
 
 def _ambient_on_ground(solids: Solids, scenes: Tensor, points: Tensor) -> Tensor:
-    """GROUND_AMBIENT where no solid stands; near one, its colour takes the place of what it covers.
+    """GROUND_AMBIENT; a solid nearby replaces the part of the sky that it covers by its colour.
 
     A ball of radius r, at a distance d in a direction of upward component u, covers u r^2 / d^2 of the sky
-    over the ground; cubes and cylinders are taken for balls.
+    over the ground; cubes and cylinders are taken as balls.
     """
     covered, bounced = torch.zeros_like(points[0]), torch.zeros_like(points)
     palette = BOUNCE * constant(PALETTE, points.device).T

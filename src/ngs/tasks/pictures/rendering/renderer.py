@@ -72,8 +72,7 @@ def instances(
 def boxes(instances: Tensor) -> tuple[Tensor, Tensor]:
     """float32 [n, object, 4] and int32 [n, object]: box and number of visible pixels of each object.
 
-    A box is left, upper, right and lower edge, in pixels from the image's upper left corner; it is all zero
-    for an object that does not show.
+    A box is left, upper, right and lower edge in pixels; all zero for an object that does not show.
     """
     numbers = torch.arange(1, MOST_OBJECTS + 1, dtype=torch.uint8, device=instances.device)
     shows = instances[:, None] == numbers[:, None, None]
@@ -150,10 +149,7 @@ def _numbers(view: _View) -> Tensor:
 
 
 def _light(view: _View, lamps: Tensor) -> Tensor:
-    """float [3, n, height, width]: linear red, green, blue.
-
-    Each pixel is looked at through its centre; where surfaces end or bend, four rays are averaged.
-    """
+    """float [3, n, height, width]: linear red, green, blue. At edges and bends, four rays are averaged."""
     total = _ground(view, lamps).view(3, -1)
     edges = _edge_pixels(view)
     inner = view.found._replace(solids=torch.where(edges, NOTHING, view.found.solids))
@@ -164,10 +160,7 @@ def _light(view: _View, lamps: Tensor) -> Tensor:
 
 
 def _ground(view: _View, lamps: Tensor) -> Tensor:
-    """float [3, n, height, width]: the ground as if no object stood before it, but with their shadows.
-
-    Nothing on it is sharp, so that every second row and column will do.
-    """
+    """float [3, n, height, width]: the ground with shadows but no objects. It is smooth: rendered coarsely."""
     count, height, width = view.shape
     coarse = (-(-height // 2), -(-width // 2))
     rays = _pixel_rays(view.cameras, *coarse)

@@ -1,6 +1,6 @@
 """Spheres, and cubes and cylinders with rounded edges, as solids; and which of them a ray meets first.
 
-Vectors are float [3, m]: one component after the other, which PyTorch adds up faster than [m, 3].
+Vectors are float [3, m], which PyTorch sums faster than [m, 3].
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ shorter than one."""
 ROUNDING = {"cube": 0.17, "sphere": 1.0, "cylinder": 0.07}
 """Radius of the rounded edges, as a share of the object's."""
 REACHES = {shape: 1.01 * len(walls) ** 0.5 for shape, walls in WALLS.items()}
-"""How far the solid reaches from its centre at most, as a share of the object's radius; a little more, so
-that rounding leaves out no ray."""
+"""Radius of a ball that holds the solid, as a share of the object's radius; a little larger for rounding."""
 STEPS = 7
 """of sphere tracing after the sharp-edged solid is entered: faces need none, rounded edges two or three"""
 NEAR = 0.005  # distance to the surface, as a share of the radius, that counts as a hit
@@ -106,9 +105,9 @@ def nearest(solids: Solids, rays: Rays, chosen: Tensor, numbers: Tensor) -> Foun
 def near_rays(
     solids: Solids, rays: Rays, leave_out: Tensor | int = NOTHING, spread: float = 0.0
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Numbers [p] of rays, and of solids that may be in their way; not a ray's own solid in `leave_out`.
+    """Numbers [p] of rays and of solids that may be in their way, and radii [p] of the cones at the solids.
 
-    Rays are cones of radius `spread` at a depth of one; also the radius [p] of the cone beside the solid.
+    Rays are cones of radius `spread` at a depth of one; a ray never meets its own solid in `leave_out`.
     """
     numbers = rays.scenes * MOST_OBJECTS + torch.arange(MOST_OBJECTS, device=rays.scenes.device)[:, None]
     ahead = solids.centers[:, numbers] - rays.origins[:, None]
@@ -141,9 +140,9 @@ def by_shape(
     origins: Tensor,
     directions: Tensor,
 ) -> Iterator[tuple[Tensor, T]]:
-    """For each shape, which rays are about such a solid, and what the function says of them.
+    """For each shape, the rays about such solids and the result of the function for them.
 
-    It is given the shape, and the rays as seen from a solid of radius one at the origin that is not turned.
+    The function gets the shape, and the rays relative to an unturned solid of radius one at the origin.
     """
     for shape, name in enumerate(ATTRIBUTES["shape"]):
         chosen = (solids.shapes[numbers] == shape).nonzero()[:, 0]
