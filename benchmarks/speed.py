@@ -48,7 +48,8 @@ from ngs.tasks.clevr.preparation import PreparedQuestions
 from ngs.tasks.clevr.question_sampling import questions as sampled_questions
 from ngs.tasks.clevr.scene_sampling import scenes
 from ngs.tasks.clevr.settings import TrainCLEVR
-from ngs.tasks.costs.timed_steps import timed, training_steps
+from ngs.tasks.costs.step_cost import timed
+from ngs.tasks.costs.workloads import training_steps
 from ngs.tasks.hwf.preparation import PreparedFormulas
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.pictures.camera import drawn_cameras

@@ -12,7 +12,7 @@ from ngs.apps import bench_command
 from ngs.grammar.library import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
-from ngs.tasks.costs.timed_steps import Actions
+from ngs.tasks.costs.workloads import Actions
 from tests.apps.commands import done, refused
 
 MS = {"fast": [8.0, 8.0, 8.0, 8.0], "slow": [1.0, 2.0, 6.0, 9.0]}

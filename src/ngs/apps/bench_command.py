@@ -32,7 +32,8 @@ from ngs.search.multi_step import multi_step
 from ngs.search.one_step import one_step
 from ngs.search.reasoner import reasoner
 from ngs.search.support import posterior
-from ngs.tasks.costs.timed_steps import timed, training_steps
+from ngs.tasks.costs.step_cost import timed
+from ngs.tasks.costs.workloads import training_steps
 
 GRAMMAR, LENGTH, BATCH = arithmetic(), 7, 64
 FEW = 8

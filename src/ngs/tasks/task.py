@@ -39,7 +39,6 @@ from ngs.learning.metrics import SHARES, Scores, measure, read_all
 from ngs.parsing.sentence import find_tree
 from ngs.processes import own_seed
 from ngs.reasoning.semantics import Meaning, evaluate
-from ngs.search.back_search import Judge
 from ngs.search.edits import Edits, Substitute
 from ngs.search.judges import ReferenceJudge
 from ngs.search.reasoner import MakeJudge, Reasoner, autoregressive_reasoner, reasoner
@@ -255,19 +254,19 @@ class Task(Trainable):
         effort = settings.effort if isinstance(settings, WriterSettings) else None
         constraint = self.constraint(self.grammar).to(examples.device)
         _check_lengths(constraint, examples)
+        judge = (
+            ReferenceJudge(self.grammar, self.semantics, examples.answers)
+            if self.judge is None
+            else self.judge(self.grammar, examples)
+        )
         return autoregressive_reasoner(
             self.grammar,
             constraint,
             examples,
-            self._judge_of(examples),
+            judge,
             Substitute(self.grammar, examples.time) if self.edits is None else self.edits,
             effort=effort,
         )
-
-    def _judge_of(self, examples: Examples) -> Judge:
-        if self.judge is not None:
-            return self.judge(self.grammar, examples)
-        return ReferenceJudge(self.grammar, self.semantics, examples.answers)
 
 
 def _check_lengths(constraint: Constraint[Any], examples: Examples) -> None:

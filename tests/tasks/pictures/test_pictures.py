@@ -72,11 +72,6 @@ def test_selected_and_joined_pictures_belong_together() -> None:
         assert torch.equal(some.decoded(numbers(place)), pictures.decoded(numbers(k)))
 
 
-def test_pictures_without_a_camera_each_are_refused() -> None:
-    with pytest.raises(NGSError, match=r"6 pictures have cameras \(5, 3\); \(6, 3\) is needed"):
-        replace(few(), cameras=few().cameras[:5])
-
-
 @pytest.mark.parametrize("share, taken", [(0.0, 0), (0.01, 1), (0.5, 3), (1.0, 6)])
 def test_pictures_are_dealt_out_once(share: float, taken: int) -> None:
     one, rest = divided(few(), share, seed=2)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from ngs.errors import NGSError
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.pictures.camera import fitted_camera
 from ngs.tasks.pictures.rendered_pictures import (
@@ -101,8 +100,3 @@ def test_a_scene_without_some_objects_is_numbered_anew() -> None:
     for name, rows in left.relations.items():
         assert (1 in rows[0]) == (0 in scene.relations[name][2])
         assert (0 in rows[1]) == (2 in scene.relations[name][0])
-
-
-def test_no_picture_at_all_is_refused() -> None:
-    with pytest.raises(NGSError, match="0 pictures were asked for"):
-        rendered_pictures(0, 0, CPU)

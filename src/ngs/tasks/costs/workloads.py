@@ -13,15 +13,18 @@ from functools import partial
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from accelerate import Accelerator
+from torch import Tensor, nn
 
 from ngs.grammar.grammar import Grammar
-from ngs.learning.methods import METHODS
+from ngs.learning.loop import Lesson, Settings, Trainer
+from ngs.learning.methods import MakeMethod, Objective
 from ngs.parsing.independent import independent
-from ngs.tasks.costs.timed_steps import Actions
+from ngs.search.reasoner import Reasoner
 
 STILL = 1e-12  # a learning rate that changes nothing
 BATCHES = 2  # of training examples, so that steps see different ones
+Actions = Mapping[str, Callable[[], object]]
 Work = tuple[int, Actions]  # a size, in the workload's unit, and the steps of each method
 
 
@@ -30,7 +33,6 @@ class Workload(ABC):
 
     unit: ClassVar[str]  # what sizes count
     grows: ClassVar[str]  # the setting that is the size; the others are fields
-    known_methods: ClassVar[Sequence[str]] = tuple(METHODS)
 
     def settings(self, value: int) -> dict[str, Any]:
         return {**vars(self), self.grows: value}
@@ -38,6 +40,25 @@ class Workload(ABC):
     @abstractmethod
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         """Work of size `value` for this many steps."""
+
+
+def training_steps(
+    methods: Mapping[str, MakeMethod],
+    reasoner: Reasoner,
+    network: Callable[[], nn.Module],
+    settings: Settings,
+    steps: int,
+) -> Actions:
+    """By method, a function that takes the next training step; the steps are the same each time."""
+    examples, device = reasoner.examples, reasoner.examples.device
+    taken = {}
+    for name, make in methods.items():
+        torch.manual_seed(0)
+        objective = Objective(make(examples), reasoner, torch.Generator(device).manual_seed(0))
+        lesson = Lesson(name, examples, objective, steps)
+        accelerator = Accelerator(cpu=device.type == "cpu")
+        taken[name] = partial(next, iter(Trainer(network(), [lesson], settings, accelerator=accelerator)))
+    return taken
 
 
 # Parsing
@@ -58,7 +79,6 @@ class Parsing(Workload):
     """Parsing by larger grammars of formulas. Sizes are counted in rules."""
 
     unit: ClassVar[str] = "rules"
-    known_methods: ClassVar[Sequence[str]] = tuple(PARSERS)
 
     def at(self, value: int, methods: Sequence[str], steps: int, device: torch.device) -> Work:
         given = self.settings(value)

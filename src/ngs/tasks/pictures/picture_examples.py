@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,10 +45,10 @@ class SceneTargets:
         return len(self.columns)
 
     def select(self, pictures: Tensor) -> SceneTargets:
-        return SceneTargets(*(getattr(self, each.name)[pictures] for each in fields(self)))
+        return SceneTargets(*(part[pictures] for part in vars(self).values()))
 
     def to(self, device: torch.device) -> SceneTargets:
-        return SceneTargets(*(getattr(self, each.name).to(device) for each in fields(self)))
+        return SceneTargets(*(part.to(device) for part in vars(self).values()))
 
     def mirrored(self, flipped: Tensor) -> SceneTargets:
         """The targets with some pictures, bool [picture], mirrored."""

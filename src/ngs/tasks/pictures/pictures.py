@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.errors import DataError, NGSError
+from ngs.errors import DataError
 from ngs.learning.packed_file import Ragged
 from ngs.tasks.clevr.dataset import scene_content
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
-from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
+from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.pictures.picture_file import pixels_of
 from ngs.tasks.source import Numbers, dealt
 
@@ -40,15 +40,6 @@ class Pictures:
     """float32 [picture, object, 4]: x0, y0, x1, y1 in pixels; zero where nothing shows"""
     visible: Tensor
     """int32 [picture, object]: pixels of each object that show"""
-
-    def __post_init__(self) -> None:
-        number = len(self)
-        shapes = {"cameras": (3,), "boxes": (MOST_OBJECTS, 4), "visible": (MOST_OBJECTS,)}
-        for name in ("images", "names", *shapes):
-            given, needed = getattr(self, name), (number, *shapes.get(name, ()))
-            shape = tuple(given.shape) if isinstance(given, Tensor) else (len(given),)
-            if shape != needed:
-                raise NGSError(f"{number} pictures have {name} {shape}; {needed} is needed")
 
     def __len__(self) -> int:
         return len(self.scenes)

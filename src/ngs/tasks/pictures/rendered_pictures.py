@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngs.errors import NGSError
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.clevr.scenes import Scene, Thing
 from ngs.tasks.pictures.camera import drawn_cameras, project
@@ -61,8 +60,6 @@ def rendered_pictures(
     All is drawn on the CPU, picture after picture: images differ only by rounding between devices and batch
     sizes, and the first ones do not depend on the number.
     """
-    if number < 1:
-        raise NGSError(f"{number} pictures were asked for; ask for one or more")
     cameras = drawn_cameras(number, _generator(purpose, CAMERAS, seed))
     lamps = _generator(purpose, LAMPS, seed)
     made = photographed(drawn_scenes(number, seed, purpose), cameras.to(device), lamps)

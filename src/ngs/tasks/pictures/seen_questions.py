@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ngs.errors import DataError, NGSError, ParseError
+from ngs.errors import DataError, ParseError
 from ngs.tasks.clevr.dataset import QuestionRecord
 from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program import Program
@@ -91,8 +91,6 @@ def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | N
 
     `eyes` is a run that sees, `reader` one that reads questions; questions are the same each time.
     """
-    if per_picture < 1:
-        raise NGSError(f"{per_picture} questions a picture were asked for; ask for one or more")
     device = torch.device("cpu")
     if data is None:
         check_there(eyes, settings_for(eyes, SCENES, TrainScenes))

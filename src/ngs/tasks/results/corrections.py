@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 
-from ngs.errors import NGSError
 from ngs.learning.whole_file import replacing
 from ngs.search.back_search import ChainSettings
 from ngs.tasks.finding import find
@@ -38,14 +37,6 @@ class Corrections(Measurement):
     number: int = 1000  # of examples to read, at most
     walk_steps: int = 10  # steps of m-BS
     examples: int = 3  # to keep of each kind, at most
-
-    def __post_init__(self) -> None:
-        if self.number < 1 or self.examples < 0:
-            raise NGSError(
-                f"{self.examples} examples of each kind among {self.number} {self.noun}; read at least one, "
-                f"and keep 0 or more"
-            )
-        _ = self.chain  # checks the rest
 
     @property
     def noun(self) -> str:

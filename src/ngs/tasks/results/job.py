@@ -67,7 +67,7 @@ class Trained:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Settings that are not the default, so that new ones change no address; none of CHANGES_NO_RESULT."""
+        """Settings other than the default: new ones change no address. None of CHANGES_NO_RESULT."""
         settings = {
             name: list(value) if isinstance(value, tuple) else value  # as JSON gives it back
             for name, value in self.settings.given.items()

@@ -18,8 +18,7 @@ from ngs.tasks.clevr.preparation import tables_of
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.costs.step_cost import StepCost
-from ngs.tasks.costs.timed_steps import training_steps
-from ngs.tasks.costs.workloads import BATCHES, STILL, Work, Workload
+from ngs.tasks.costs.workloads import BATCHES, STILL, Work, Workload, training_steps
 
 METHODS = ("supervised", "1-bs", "posterior")
 

@@ -11,8 +11,7 @@ import torch
 
 from ngs.networks.lenet import NETWORKS
 from ngs.tasks.costs.step_cost import StepCost
-from ngs.tasks.costs.timed_steps import training_steps
-from ngs.tasks.costs.workloads import BATCHES, STILL, Work, Workload
+from ngs.tasks.costs.workloads import BATCHES, STILL, Work, Workload, training_steps
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.preparation import reasoner_of
@@ -58,7 +57,6 @@ class BatchSize(OnFormulas):
 class WalkSteps(OnFormulas):
     unit: ClassVar[str] = "steps of back-search"
     grows: ClassVar[str] = "walk_steps"
-    known_methods: ClassVar[Sequence[str]] = ("m-bs",)
 
     batch_size: int = 64
     length: int = 7

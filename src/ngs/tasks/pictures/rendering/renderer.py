@@ -160,7 +160,7 @@ def _light(view: _View, lamps: Tensor) -> Tensor:
 
 
 def _ground(view: _View, lamps: Tensor) -> Tensor:
-    """float [3, n, height, width]: the ground with shadows but no objects. It is smooth: rendered coarsely."""
+    """float [3, n, height, width]: the ground with shadows but no objects; smooth, so rendered coarsely."""
     count, height, width = view.shape
     coarse = (-(-height // 2), -(-width // 2))
     rays = _pixel_rays(view.cameras, *coarse)
