@@ -23,16 +23,12 @@ class Group:
     """Runs that differ only in their seed."""
 
     task: str
-    settings: dict[str, Any]
-    """the method, and the settings that differ between groups"""
+    settings: dict[str, Any]  # method, and settings that differ between groups
     data: str
     seeds: tuple[int, ...]
-    test: dict[str, Spread]
-    """shares of the test part that every run knows, answers first"""
-    seconds: Spread
-    """of training, without validation"""
-    seconds_to: Spread | None
-    """until the test accuracy reached the goal, if every run has such a test curve"""
+    test: dict[str, Spread]  # shares of the test part that every run knows
+    seconds: Spread  # of training, without validation
+    seconds_to: Spread | None  # until the goal; None unless all test curves reach it
     hardware: tuple[str, ...]
     commits: tuple[str, ...]
 

@@ -34,8 +34,7 @@ from ngs.tasks.pictures.pictures import PictureData, Pictures
 from ngs.tasks.pictures.rendered_pictures import Purpose, drawn_scenes, photographed
 
 NUMBER = 100  # pictures to render by default
-UNFINISHED = ".unfinished"
-"""The temporary folder inside --out while pictures are rendered."""
+UNFINISHED = ".unfinished"  # the temporary folder inside --out while pictures are rendered
 
 
 def bring_in(

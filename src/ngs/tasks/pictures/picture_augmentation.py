@@ -18,26 +18,16 @@ class Lighting:
     Nothing moves, so that the truth about a picture stays true.
     """
 
-    brightness: float = 0.12
-    """added to all pixels, of a range from 0 to 1"""
-    contrast: float = 0.25
-    """share by which differences from the mean grow or shrink"""
-    saturation: float = 0.2
-    """share by which differences between the channels grow or shrink"""
-    gain: float = 0.08
-    """share by which each channel grows or shrinks"""
-    gamma: float = 0.2
-    """logarithm of the exponent"""
-    shading: float = 0.15
-    """share by which the light varies over the picture, smoothly"""
-    coarse: int = 4
-    """points of the shading along each side"""
-    blur: float = 0.8
-    """share of a blurred picture that is mixed in; below zero, it is sharpened by half as much"""
-    noise: float = 0.02
-    """standard deviation of the noise of a pixel"""
-    untouched: float = 0.1
-    """the share of pictures that stay as they are"""
+    brightness: float = 0.12  # added to all pixels
+    contrast: float = 0.25  # relative change of differences from the mean
+    saturation: float = 0.2  # relative change of differences between channels
+    gain: float = 0.08  # relative change of each channel
+    gamma: float = 0.2  # logarithm of the exponent
+    shading: float = 0.15  # relative change of the light across the picture
+    coarse: int = 4  # points of the shading along each side
+    blur: float = 0.8  # share of the blurred picture; negative values sharpen, half as much
+    noise: float = 0.02  # standard deviation of the noise of a pixel
+    untouched: float = 0.1  # share of pictures that stay as they are
 
     def __call__(self, pictures: Tensor, generator: torch.Generator) -> Tensor:
         """Changed pictures [picture, 3, height, width], floats from 0 to 1, of bytes or such floats."""

@@ -18,28 +18,20 @@ from ngs.tasks.pictures.rendering.solids import table_of
 from ngs.tasks.pictures.seen_scene import in_jitters
 from ngs.tasks.source import Numbers
 
-PIXELS_TO_LEARN = 100
-"""Fewer visible pixels than this: the object may be seen or not."""
+PIXELS_TO_LEARN = 100  # fewer visible pixels than this: the object may be seen or not
 
 
 @dataclass(frozen=True, eq=False)
 class SceneTargets:
     """The truth about a batch of pictures, padded to the same number of objects."""
 
-    columns: Tensor
-    """float [picture, object]: where its centre is, seen or hidden, in pixels"""
-    rows: Tensor
-    """float [picture, object]"""
-    boxes: Tensor
-    """float [picture, object, 4]: left, upper, right and lower side of what shows of it, in pixels"""
-    attributes: Tensor
-    """int [picture, object, attribute]: the number of its value, attributes in the order of ATTRIBUTES"""
-    shown: Tensor
-    """bool [picture, object]: there is such an object, and enough of it shows"""
-    hidden: Tensor
-    """bool [picture, object]: there is one of which so little shows that it may be seen or not"""
-    cameras: Tensor
-    """float [picture, 3]: as in `SceneMaps.cameras`"""
+    columns: Tensor  # float [picture, object]: of its centre, in pixels
+    rows: Tensor  # float [picture, object]
+    boxes: Tensor  # float [picture, object, 4]: sides of its visible part, in pixels
+    attributes: Tensor  # int [picture, object, attribute]: indices of its values in ATTRIBUTES
+    shown: Tensor  # bool [picture, object]: exists, and enough of it shows
+    hidden: Tensor  # bool [picture, object]: exists, and may be seen or not
+    cameras: Tensor  # float [picture, 3]: as in `SceneMaps.cameras`
 
     def __len__(self) -> int:
         return len(self.columns)

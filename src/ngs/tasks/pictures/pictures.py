@@ -29,17 +29,12 @@ BYTES = 3 * HEIGHT * WIDTH  # in a decoded image
 class Pictures:
     """Images of scenes with their scenes and cameras, and where each object shows."""
 
-    images: tuple[Tensor, ...]
-    """uint8: the bytes of an image file, which is decoded when it is asked for, or pixels [3, 320, 480]"""
+    images: tuple[Tensor, ...]  # uint8: bytes of an image file, or pixels [3, 320, 480]
     scenes: tuple[Scene, ...]
-    names: tuple[str, ...]
-    """of the images"""
-    cameras: Tensor
-    """float32 [picture, 3]: where the camera stands"""
-    boxes: Tensor
-    """float32 [picture, object, 4]: x0, y0, x1, y1 in pixels; zero where nothing shows"""
-    visible: Tensor
-    """int32 [picture, object]: pixels of each object that show"""
+    names: tuple[str, ...]  # file names of the images
+    cameras: Tensor  # float32 [picture, 3]
+    boxes: Tensor  # float32 [picture, object, 4]: x0, y0, x1, y1 in pixels, or zero
+    visible: Tensor  # int32 [picture, object]: pixels that show
 
     def __len__(self) -> int:
         return len(self.scenes)

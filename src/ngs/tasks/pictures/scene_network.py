@@ -33,16 +33,11 @@ FIRST_DISTANCE = 6.0  # from a centre to the sides of its box, in cells, before 
 class SceneMaps(NamedTuple):
     """The outputs of the network for each cell, in float32."""
 
-    centers: Tensor
-    """logits [picture, 1, row, column]: the centre of an object is in this cell"""
-    attributes: Tensor
-    """logits [picture, value, row, column]: the values of ATTRIBUTES one behind the other"""
-    offsets: Tensor
-    """[picture, 2, row, column]: the object's centre, right of and below that of the cell, in cells"""
-    boxes: Tensor
-    """[picture, 4, row, column]: how far its left, upper, right and lower side are from the latter"""
-    cameras: Tensor
-    """[picture, 3]: where the camera stands, from where it usually does, in units of how much that varies"""
+    centers: Tensor  # logits [picture, 1, row, column] of an object's centre
+    attributes: Tensor  # logits [picture, value, row, column] of all values in ATTRIBUTES
+    offsets: Tensor  # [picture, 2, row, column]: the centre relative to that of the cell, in cells
+    boxes: Tensor  # [picture, 4, row, column]: distances of its left, upper, right and lower sides
+    cameras: Tensor  # [picture, 3]: as `in_jitters` of `seen_scene` gives them
 
 
 VALUES = sum(map(len, ATTRIBUTES.values()))

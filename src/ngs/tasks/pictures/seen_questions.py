@@ -29,12 +29,9 @@ from ngs.tasks.run_folder import check_there, settings_for
 class Cause(StrEnum):
     """Why an answer is wrong."""
 
-    SEEING = "seeing"
-    """the true program fails on the seen scene; the read program is right on the true scene"""
-    READING = "reading the question"
-    """the other way round"""
-    BOTH = "both"
-    """both are wrong, or only their combination"""
+    SEEING = "seeing"  # only the true program on the seen scene is wrong
+    READING = "reading the question"  # only the read program on the true scene is wrong
+    BOTH = "both"  # both are wrong, or only together
 
 
 @dataclass(frozen=True)

@@ -32,18 +32,12 @@ Relations = dict[str, tuple[frozenset[int], ...]]
 class SeenObjects:
     """The objects seen in one picture, the surest first, on the CPU."""
 
-    scores: Tensor
-    """[object]: probability that there is one"""
-    boxes: Tensor
-    """[object, 4]: left, upper, right and lower side of what shows of it, in pixels"""
-    columns: Tensor
-    """[object]: where its centre is, seen or hidden, in pixels"""
-    rows: Tensor
-    """[object]"""
-    attributes: Mapping[str, Tensor]
-    """probabilities [object, value] for each attribute, the values as in ATTRIBUTES"""
-    jitters: Tensor
-    """[3]: as in `SceneMaps.cameras`"""
+    scores: Tensor  # [object]: probability of the object
+    boxes: Tensor  # [object, 4]: sides of its visible part, in pixels
+    columns: Tensor  # [object]: of its centre, in pixels
+    rows: Tensor  # [object]
+    attributes: Mapping[str, Tensor]  # by attribute, probabilities [object, value]
+    jitters: Tensor  # [3]: as in `SceneMaps.cameras`
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -18,13 +18,10 @@ from ngs.tasks.trainable import Trainable
 class Server:
     """The state that all views share."""
 
-    runs_root: Path = Path("runs")
-    """the folder whose runs are shown, and that a first network is trained into"""
+    runs_root: Path = Path("runs")  # folder of the runs shown, also for the first network
     visitors: Visitors = field(default_factory=Visitors)
-    jobs: Slots = field(init=False)
-    """`with server.jobs: ...` around all that computes"""
-    learners: Slots = field(init=False)
-    """around what learns, before `jobs`"""
+    jobs: Slots = field(init=False)  # `with server.jobs: ...` around all that computes
+    learners: Slots = field(init=False)  # around what learns, before `jobs`
 
     def __post_init__(self) -> None:
         limits = self.visitors.limits

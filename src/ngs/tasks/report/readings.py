@@ -53,23 +53,16 @@ class Misread:
 class Readings:
     """A network's readings of some examples of a part. A task with more to show makes a subclass."""
 
-    at_once: ClassVar[int] = 256
-    """wrong answers that are corrected together"""
+    at_once: ClassVar[int] = 256  # wrong answers that are corrected together
 
     grammar: Grammar
-    reasoner: Reasoner
-    """of these examples"""
+    reasoner: Reasoner  # of these examples
     network: nn.Module
-    reading: Reading
-    """what `read_all` made of them"""
-    of: int
-    """how many examples the part has that can be read"""
-    chosen: Sequence[int]
-    """[example]: which of the part"""
-    semantics: Meaning | None = None
-    """by which sentences are evaluated; None: only the judge knows what they mean"""
-    show: Callable[[Any], str] | None = None
-    """what is shown of the inputs of an example, [time, ...] or whole: text or markup"""
+    reading: Reading  # from `read_all`
+    of: int  # number of readable examples in the part
+    chosen: Sequence[int]  # [example]: which of the part
+    semantics: Meaning | None = None  # None: only the judge knows what sentences mean
+    show: Callable[[Any], str] | None = None  # from inputs [time, ...] or whole to text or markup
 
     def __len__(self) -> int:
         return len(self.reading.right)

@@ -32,10 +32,8 @@ class Shares:
     """The shares of some examples that were right."""
 
     examples: int
-    by_name: Mapping[str, float | None]
-    """right answers first; None without examples or labels"""
-    groups: Mapping[str, Mapping[str, Shares]]
-    """by length, kind, ..."""
+    by_name: Mapping[str, float | None]  # right answers first; None: unknown
+    groups: Mapping[str, Mapping[str, Shares]]  # by length, by kind
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], view: MetricsView) -> Shares:
@@ -162,18 +160,12 @@ class AnswersReport(Report):
     """Accuracy, mistakes and corrections of any task that is learned from answers."""
 
     shown: Gallery
-    sentence: ClassVar[str] = "sentence"
-    """the hidden sentence of an example"""
-    true: ClassVar[str] = "true"
-    """the word for a true sentence in a card"""
-    cards: ClassVar[str] = "cards"
-    """the class of a list of cards"""
-    examined: ClassVar[int | None] = 5_000
-    """test examples to read anew, at most"""
-    places: ClassVar[tuple[int, int]] = (24, 6)
-    """mistakes to show, at most; places among them for right answers"""
-    few: ClassVar[int] = 6
-    """corrections to show for each fate, at most"""
+    sentence: ClassVar[str] = "sentence"  # the hidden sentence of an example
+    true: ClassVar[str] = "true"  # the word for a true sentence in a card
+    cards: ClassVar[str] = "cards"  # the class of a list of cards
+    examined: ClassVar[int | None] = 5_000  # test examples to read anew, at most
+    places: ClassVar[tuple[int, int]] = (24, 6)  # mistakes to show, at most; places for lucky ones
+    few: ClassVar[int] = 6  # corrections to show for each fate, at most
     searches: ClassVar[type[Searches]] = Searches
 
     @classmethod

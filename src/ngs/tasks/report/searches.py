@@ -62,9 +62,9 @@ class Searches:
     readings: Readings
     one: Corrections
     several: Corrections
-    """[wrong]: the results of 1-BS and m-BS"""
+    """[wrong]: from 1-BS and m-BS"""
     states: Tensor
-    """[state, wrong, time]: the states of m-BS, from the first to the last"""
+    """[state, wrong, time]: the states of m-BS"""
 
     @classmethod
     def of(cls, readings: Readings, chain: ChainSettings, seed: int) -> Self:

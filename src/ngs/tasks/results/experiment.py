@@ -19,8 +19,7 @@ from ngs.tasks.trainable import Source
 class Means:
     """The data, seeds and device of experiments."""
 
-    data: Mapping[Source, str] = field(default_factory=dict)
-    """paths of sources that are not the default"""
+    data: Mapping[Source, str] = field(default_factory=dict)  # paths of sources that are not the default
     seeds: int = 3
     device: str = "cpu"
 
@@ -43,10 +42,8 @@ class Cell:
 
     row: str
     column: str
-    jobs: tuple[Job, ...]
-    """one for each seed"""
-    instead: tuple[Job, ...] = ()
-    """shown with a mark until the others are done: runs of fewer steps, for instance"""
+    jobs: tuple[Job, ...]  # one for each seed
+    instead: tuple[Job, ...] = ()  # marked stand-ins until the others are done
 
 
 @dataclass(frozen=True)

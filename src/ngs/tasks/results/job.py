@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Protocol
 from ngs.tasks.finding import find
 from ngs.tasks.settings import CHANGES_NO_RESULT
 
-DEFAULTS = 1
-"""To be increased when a default of a training run changes, so that its runs get new addresses."""
+DEFAULTS = 1  # to be increased when a default of a training run changes, so that its runs get new addresses
 
 
 @dataclass(frozen=True)

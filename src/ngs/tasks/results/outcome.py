@@ -30,14 +30,11 @@ class Spread:
 @dataclass(frozen=True)
 class Run:
     address: str
-    facts: dict[str, Any]
-    """the settings of the job"""
+    facts: dict[str, Any]  # the settings of the job
     result: dict[str, Any]
     environment: dict[str, Any]
-    curve: tuple[dict[str, Any], ...] = ()
-    """points of the test curve: step, seconds and shares"""
-    drawings: dict[str, str] | None = None
-    """SVG by name"""
+    curve: tuple[dict[str, Any], ...] = ()  # points of the test curve
+    drawings: dict[str, str] | None = None  # SVG by name
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,8 @@ class Lamp:
     """A small lit square; it shines most along its aim."""
 
     place: tuple[float, float, float]
-    aim: tuple[float, float, float]
-    """unit vector"""
-    strength: tuple[float, float, float]
-    """red, green, blue on the ground at a distance of one, under the lamp's aim"""
+    aim: tuple[float, float, float]  # unit vector
+    strength: tuple[float, float, float]  # red, green, blue on the ground at a distance of one
 
 
 LAMPS = (
@@ -61,14 +59,10 @@ LAMP_RADIUS = 0.35
 class Light(NamedTuple):
     """The light of a lamp at points."""
 
-    color: Tensor
-    """float [3, 1]: its `strength`"""
-    toward: Tensor
-    """float [3, m]: unit vectors to the lamp"""
-    strengths: Tensor
-    """float [m]: of what falls on a surface that faces the lamp: cosine at the lamp / squared distance"""
-    seen: Tensor
-    """float [m]: the share of the lamp that no solid hides"""
+    color: Tensor  # float [3, 1]
+    toward: Tensor  # float [3, m]: unit vectors to the lamp
+    strengths: Tensor  # float [m]: cosine at the lamp / squared distance
+    seen: Tensor  # float [m]: share of the lamp that is visible
 
 
 def drawn_lamps(number: int, generator: torch.Generator, device: torch.device) -> Tensor:
@@ -138,8 +132,7 @@ def color_of(name: str) -> tuple[float, float, float]:
 
 PALETTE = tuple(map(color_of, ATTRIBUTES["color"]))
 METAL = ATTRIBUTES["material"].index("metal")
-SUN = (0.42, -0.20, 0.885)
-"""Direction of the light that is not a lamp's; it casts no shadow."""
+SUN = (0.42, -0.20, 0.885)  # direction of the light that is not a lamp's; it casts no shadow
 
 GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)  # the ground where no lamp reaches it
 OCCLUSION = {"cube": 0.5, "sphere": 1.0, "cylinder": 0.6}
@@ -154,10 +147,8 @@ RUBBER_SHEEN = 0.012  # colourless; stronger at a flat angle
 
 MIRROR = 0.84  # share of the sharp mirror image in metal
 SKY = 0.03  # light above the horizon: little is there but the lamps
-BRUSHED_AMBIENT = 0.03
-"""Light in the brush's streaks on metal that faces up; less on a slope."""
-HORIZON, HORIZON_WIDTH = -0.08, 0.03
-"""Ground and sky blend around this upward direction."""
+BRUSHED_AMBIENT = 0.03  # light in the brush's streaks on metal that faces up; less on a slope
+HORIZON, HORIZON_WIDTH = -0.08, 0.03  # ground and sky blend around this upward direction
 SHARP, SHARP_WIDTH = 0.13, 0.04  # strength and roughness of a lamp's mirror image
 BRUSHED, BRUSHED_ALONG, BRUSHED_ACROSS = 0.48, 0.21, 0.5
 """Strength of a lamp's streak; roughness along and across the brush's circles."""
