@@ -12,19 +12,19 @@ SHOWN = 20  # faults that a message lists; the rest are counted
 
 
 def listed(faults: Sequence[object]) -> str:
-    """The first of them, one a line, and how many more there are."""
+    """The first faults, one a line, and the number of the others."""
     more = [f"  ... and {len(faults) - SHOWN:,} more"] if len(faults) > SHOWN else []
     return "\n".join([*(f"  {fault}" for fault in faults[:SHOWN]), *more])
 
 
 def shown(value: Any) -> str:
-    """A value from a file."""
+    """A value from a file, shortened."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 MISSING = type("Missing", (), {"__repr__": lambda _: "missing"})()
-"""The value of a member that an object does not have."""
+"""The value of a missing member."""
 
 
 class Field(NamedTuple):
@@ -40,27 +40,27 @@ class Field(NamedTuple):
     place: str = ""
 
     def member(self, name: str, default: Any = MISSING) -> Field:
-        """Of an object."""
+        """The member of an object."""
         return Field(self.value.get(name, default), f"{self.place}.{name}" if self.place else name)
 
     def entries(self) -> list[Field]:
-        """Of a list."""
+        """The entries of a list."""
         return [Field(each, f"{self.place}[{k}]") for k, each in enumerate(self.value)]
 
     def need(self, sound: bool, needed: str) -> None:
-        """A DataError with the value and what is needed, unless the value is sound."""
+        """Raise a DataError with the value and the need, unless the value is sound."""
         if not sound:
             raise DataError(f"{self.place or 'it'} is {shown(self.value)}; {needed}")
 
     def a(self, kind: type, needed: str) -> Field:
-        """The field itself, which must be of this kind."""
+        """The field, which must be of this kind."""
         self.need(isinstance(self.value, kind), f"{needed} is needed")
         return self
 
 
 @contextmanager
 def naming(what: object) -> Iterator[None]:
-    """Errors name the file or folder, or the place in it."""
+    """Add the file, the folder or the place in it to errors."""
     try:
         yield
     except DataError as error:

@@ -37,7 +37,7 @@ def _references() -> Mapping[str, str]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of the installed tasks, those that come along first."""
+    """The names of the installed tasks, built-in ones first."""
     return tuple(dict.fromkeys((*BUILT_IN, *_references())))
 
 
@@ -53,7 +53,7 @@ def every() -> list[Trainable]:
 
 
 def installed(name: str) -> Trainable | None:
-    """The task that is installed under a name, if there is one."""
+    """The installed task of this name, if there is one."""
     if name not in _references():
         return None
     reference = _references()[name]
@@ -72,7 +72,7 @@ def installed(name: str) -> Trainable | None:
 
 
 def find(text: str) -> Trainable:
-    """The task that a user means by a name, a file or a module; an NGSError says what can be given."""
+    """The task of this name, file or module."""
     if (found := installed(text)) is not None:
         return found
     place, _, attribute = text.partition(":")

@@ -26,7 +26,7 @@ AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON, with everythin
 def to_be_packed(
     source: Path, out: Path | None, name: str | None, overwrite: bool, suffix: str = ""
 ) -> tuple[Path, str]:
-    """The file to write, and the name of the data set in it; an NGSError where that is there already."""
+    """The path of a new packed file, and the name of its data set."""
     name = name or f"{title(source)}{suffix}"
     path = out or Path("data") / re.sub(r"[^\w.-]+", "-", f"{name}.ngs")
     check_free(path, overwrite)

@@ -17,7 +17,7 @@ from ngs.errors import DataError
 from ngs.tasks.faults import naming
 
 LARGEST = 1 << 26
-"""Bytes that are read for one element: a small file can unpack to more than there is memory."""
+"""Bytes of one element: a small file can unpack to more than the memory."""
 
 DEEPEST = 50
 """Nested brackets; official files have 5. Only `basic_parse` of ijson is used: it keeps no paths to values,
@@ -49,7 +49,7 @@ def elements(path: Path, key: str) -> Iterator[tuple[int, Any]]:
 
 
 def whole(path: Path) -> Any:
-    """The one value that the file `path` holds."""
+    """The value in the file `path`."""
     with naming(path), _opened(path) as file:
         source = _Source(file)
         value = source.value()
@@ -66,14 +66,13 @@ def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
 
 
 class _Source:
-    """A file that is read as far as it is needed."""
+    """A file that is read lazily."""
 
     def __init__(self, file: gzip.GzipFile | BufferedReader) -> None:
         self.file, self.left, self.ended = file, LARGEST, False
         self.events = self._events()
 
     def read(self, size: int) -> bytes:
-        """What ijson asks for."""
         begins = self.file.tell() == 0
         content = self.file.read(size)
         self.ended, self.left = size > 0 and not content, self.left - len(content)
@@ -82,7 +81,7 @@ class _Source:
         return content.removeprefix(codecs.BOM_UTF8) if begins else content
 
     def _events(self) -> Iterator[tuple[str, Any]]:
-        """What comes, by ijson's names: ("start_map", None), ("map_key", "a"), ("number", 1)."""
+        """Events of ijson: ("start_map", None), ("map_key", "a"), ("number", 1)."""
         try:
             yield from ijson.basic_parse(self, use_float=True)
         except (ijson.JSONError, UnicodeDecodeError, EOFError, zlib.error) as error:
@@ -91,7 +90,7 @@ class _Source:
             raise DataError(f"no proper JSON, {str(error).splitlines()[0]:.80}") from None
 
     def value(self, *begun: tuple[str, Any]) -> Any:
-        """The value that comes next, of which an event may have come."""
+        """The next value, given the events of it that were already read."""
         built, depth = ijson.ObjectBuilder(), 0
         for event, value in chain(begun, self.events):
             built.event(event, value)
@@ -104,7 +103,7 @@ class _Source:
         return built.value
 
     def items(self, key: str) -> Iterator[Any]:
-        """The elements of the list that comes next."""
+        """The elements of the next list."""
         if next(self.events)[0] != "start_array":
             raise DataError(f"{key} is no list in brackets")
         for index in count():
@@ -117,5 +116,5 @@ class _Source:
             yield value
 
     def finish(self) -> None:
-        """Refuse what follows behind the value."""
+        """Refuse anything after the value."""
         next(self.events, None)

@@ -33,17 +33,17 @@ CONFIG, ENVIRONMENT, RESULT, REPORT = "config.json", "environment.json", "result
 METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
 A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
 DATA = "data"
-"""What the digest of the data is called that a network was trained on, among the facts kept with it."""
+"""The name of the digest of the training data among the facts of a network."""
 MOST_BYTES = 2**26  # of a JSON file
 TASK, TASK_FILE = "task", "task_file"
-"""What the name of the task and its file are called in the configuration."""
+"""The names of the task and its file in the configuration."""
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 SettingsT = TypeVar("SettingsT", bound=RunSettings)
 
 
 class Configured(NamedTuple):
-    """What a run is to do: a task, with its settings."""
+    """A task with the settings of a run."""
 
     task: Trainable
     settings: Any
@@ -55,7 +55,7 @@ class Configured(NamedTuple):
 
 
 def remove(folder: Path) -> None:
-    """Delete the files of a run, and nothing else that may lie in its folder."""
+    """Delete the files of a run, and nothing else in its folder."""
     for name in (CONFIG, ENVIRONMENT, METRICS, CHECKPOINT, EARLY, BEST, RESULT, REPORT):
         (folder / name).unlink(missing_ok=True)
     for events in (folder / TENSORBOARD).glob("events.out.tfevents.*"):
@@ -63,7 +63,7 @@ def remove(folder: Path) -> None:
 
 
 def network_of(run: Path) -> Path:
-    """The file with what a run learned: the best network of its folder, or `run` itself if it is a file."""
+    """The file of a run's best network, or `run` itself if it is a file."""
     return run if run.is_file() else run / BEST
 
 
@@ -79,13 +79,13 @@ def load_config(run: Path, task: Trainable | None = None) -> Configured:
 
 
 def task_name(run: Path) -> str:
-    """What a run says its task is called."""
+    """The name of a run's task."""
     facts = read_facts(run / CONFIG)
     return str(facts.get(TASK)) if isinstance(facts, dict) else ""
 
 
 def configured(facts: Any, origin: Path, task: Trainable | None = None) -> Configured:
-    """The task and the settings that some run's `as_facts` wrote."""
+    """The task and the settings in the facts of a configuration."""
     facts = facts if isinstance(facts, dict) else {}
     name = facts.get(TASK)
     found = task or _task_of(name, facts.get(TASK_FILE), origin)
@@ -107,7 +107,7 @@ def configured(facts: Any, origin: Path, task: Trainable | None = None) -> Confi
 
 
 def _task_of(name: Any, file: Any, origin: Path) -> Trainable:
-    """The installed task of a configuration."""
+    """The installed task in a configuration."""
     if not isinstance(name, str):
         raise DataError(
             f"{origin} is no configuration of `ngs train`: its task is {name!r}, and there are "
@@ -124,7 +124,7 @@ def _task_of(name: Any, file: Any, origin: Path) -> Trainable:
 
 
 def read_facts(path: Path) -> Any:
-    """The JSON of a run's file; a DataError naming it where there is none."""
+    """The JSON in a run's file."""
     try:
         if path.exists() and not path.is_file():  # a pipe would never end
             raise DataError(f"{path} is no file; give the folder of a run, as `ngs train` makes it")
@@ -141,7 +141,7 @@ def read_facts(path: Path) -> Any:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The lines of a record; a last line that a killed run left unfinished is not one."""
+    """The rows of a record, without an unfinished last line."""
     if not path.exists():
         raise DataError(f"{path}: there is no such file; give the folder of a run, as `ngs train` makes it")
     rows: list[dict[str, Any]] = []
@@ -157,7 +157,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def settings_for(run: Path, wanted: Trainable, kind: type[SettingsT]) -> SettingsT:
-    """The settings of a run, which must be one of this task; `kind` is what its settings are."""
+    """The settings, of type `kind`, of a run of this task."""
     if not run.exists():
         raise DataError(f"{run} is no folder; give a run of `ngs train {wanted.name}`, or a file of weights")
     task, settings = load_config(run)
@@ -170,7 +170,7 @@ def settings_for(run: Path, wanted: Trainable, kind: type[SettingsT]) -> Setting
 
 
 def check_there(run: Path, settings: RunSettings) -> None:
-    """A DataError where the data that a run was trained on are not where they were."""
+    """Refuse to look for a run's data where they are no longer."""
     if settings.data != type(settings).data and not Path(settings.data).exists():
         raise DataError(
             f"{settings.data}, which {run} was trained on, is not there; run this where it is, or test on "
@@ -198,7 +198,7 @@ def changed_data(source: str, learned: Path, other: str) -> DataError:
 
 
 def step_of(path: Path, task: str) -> int:
-    """When a network was kept."""
+    """The step of a saved network."""
     _, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
     return int(facts["step"])
 
@@ -206,7 +206,7 @@ def step_of(path: Path, task: str) -> int:
 def read_network(
     path: Path, task: str, needed: Mapping[str, Any], make: Callable[[Any], NetworkT]
 ) -> tuple[NetworkT, Any]:
-    """A trained network that `make` builds from the facts kept with it, among which must be those needed."""
+    """A trained network, built by `make` from its facts, which must include those needed."""
     tensors, facts = tensor_file.load(path, A_NETWORK, f"train one with `ngs train {task}`")
     for name, value in needed.items():
         if facts.get(name) != value:

@@ -33,22 +33,22 @@ METHODS = (
 )
 """The names of `ngs.learning.methods.METHODS`."""
 CHANGES_NO_RESULT = ("data", "test_growth")
-"""Settings on which no result depends: where the data are (what they are is told apart), and more tests."""
+"""Settings on which no result depends: the path of the data (their content counts), and more tests."""
 STARTS = ("likeliest", "sample")
 PRECISIONS = ("float32", "bfloat16")
 
 
 def setting(default: Any, help: str, *, hidden: bool = False) -> Any:
-    """A field of a configuration, with what the command line says about it."""
+    """A field of settings with its help on the command line."""
     return field(default=default, metadata={"help": help, "hidden": hidden})
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What every training run is configured by; an NGSError refuses values that cannot be."""
+    """The settings of every training run, checked."""
 
     choices: ClassVar[Choices] = {"schedule": SCHEDULES, "precision": PRECISIONS}
-    """for the settings that are names"""
+    """the values of settings that are names"""
 
     data: str = setting("", "What to learn from, where a task offers a choice.", hidden=True)
     method: str = setting("posterior", "How to learn.")
@@ -73,7 +73,7 @@ class RunSettings:
 
     @property
     def preparation(self) -> str:
-        """What goes on before the first step, in a word or two."""
+        """What happens before the first step, in a word or two."""
         return "preparing"
 
     def __post_init__(self) -> None:
@@ -113,7 +113,7 @@ class RunSettings:
 
     @property
     def settings(self) -> Settings:
-        """What the training loop asks for."""
+        """The settings of the training loop."""
         import torch
 
         from ngs.learning.loop import Settings
@@ -134,13 +134,13 @@ class RunSettings:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings that are not the default."""
+        """The settings other than the default."""
         return {name: value for name, value in vars(self).items() if value != getattr(type(self), name)}
 
 
 @dataclass(frozen=True)
 class TaskSettings(RunSettings):
-    """The settings of a task that is learned from answers, by any of the methods."""
+    """The settings of a task that is learned from answers."""
 
     choices: ClassVar[Choices] = {**RunSettings.choices, "method": METHODS, "start": STARTS}
 
@@ -164,7 +164,7 @@ class TaskSettings(RunSettings):
         return ChainSettings(steps=self.walk_steps, back_search=self.back_search)
 
     def make_method(self) -> MakeMethod:
-        """The method with the options that concern it."""
+        """The method with its options."""
         from ngs.learning import methods
 
         start = methods.a_sample if self.start == "sample" else methods.most_likely
@@ -197,7 +197,7 @@ class WriterSettings(TaskSettings):
 
     @property
     def effort(self) -> Effort:
-        """How hard to look for right sentences."""
+        """The effort of the search for right sentences."""
         from ngs.search.support import Effort
 
         return Effort(enumerated=self.enumerated, samples=self.samples, memory=self.memory)

@@ -19,7 +19,7 @@ Order = Callable[[int, int, Numbers], Numbers]
 def packed_at(
     source: str, instead: str, argument: str, *, raw: Callable[[Path], bool] = Path.is_dir, options: str = ""
 ) -> Path:
-    """The packed file `source`; a DataError says what to give `instead`, or how to pack what is `raw`."""
+    """The packed file `source`; errors suggest `instead`, or how to pack what is `raw`."""
     path = Path(source)
     if not path.exists():
         raise DataError(
@@ -32,7 +32,7 @@ def packed_at(
 
 
 def title(path: Path) -> str:
-    """What a data set is called that has no other name than its path."""
+    """The name of a data set by its path."""
     return path.resolve().name if path.is_dir() else path.stem
 
 

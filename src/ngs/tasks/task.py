@@ -52,7 +52,7 @@ from ngs.tasks.trainable import MetricsView, Parts, Prepared, TaskFile, Trainabl
 
 
 class PreparedAnswers(Prepared):
-    """A task that is learned from answers, by any of the methods, with its data."""
+    """A task that is learned from answers, with its data."""
 
     settings: TaskSettings
 
@@ -63,14 +63,14 @@ class PreparedAnswers(Prepared):
     @property
     @abstractmethod
     def reasoner(self) -> Reasoner:
-        """Of the training examples."""
+        """The reasoner of the training examples."""
 
     @abstractmethod
     def readings(self, run: Path, file: str, part: str, limit: int | None) -> Readings:
-        """What a network of a run reads in at most `limit` examples of a part; the same ones each time."""
+        """A network's readings of at most `limit` examples of a part, the same each time."""
 
     def check(self, run: Path) -> None:
-        """A DataError where these are not the data that a run was trained on."""
+        """Refuse other data than a run was trained on."""
         data = self.parts.data
         check_data(run / BEST, self.settings.data, data.digest)
 
@@ -91,14 +91,14 @@ class Splits:
     """
 
     train: Examples
-    """part of them is held out, to choose the network by: `--validation` says how large a share"""
+    """a share of them, `--validation`, is held out to choose the network"""
     test: Examples
     name: str = "examples"
-    """of the data set, in tables and reports"""
+    """of the data set"""
 
     @cached_property
     def digest(self) -> str:
-        """Of inputs, answers and labels: tells data sets apart that have the same name."""
+        """A hash of inputs, answers and labels."""
         hasher = hashlib.sha256()
         for piece in _contents((self.train, self.test)):
             hasher.update(piece)
@@ -106,7 +106,7 @@ class Splits:
 
 
 def _contents(value: Any) -> Iterator[bytes]:
-    """What a value is made of: the bytes of its tensors, and the representations of the rest."""
+    """The bytes of all tensors in a value, and the representations of the rest."""
     if isinstance(value, Tensor):
         yield f"{value.dtype} {list(value.shape)} ".encode()
         yield value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
@@ -166,18 +166,18 @@ class Task(Trainable):
     data: Callable[[Any], Splits]
     network: Callable[[Any], nn.Module]
     settings: type[TaskSettings] = TaskSettings
-    """what a run is configured by; a subclass adds options, each made with `ngs.setting`"""
+    """the settings of a run; a subclass adds options, each made with `ngs.setting`"""
     about: str = "A task of your own."
     edits: Edits | None = None
     """what one step of back-search may change; None: one symbol"""
     constraint: Callable[[Grammar], Constraint[Any]] = Automaton
-    """which symbols a network that writes sentences may write next"""
+    """the symbols that a network that writes sentences may write next"""
     judge: MakeJudge | None = None
-    """which sentences give their answer; None: tables of all values, or the semantics sentence by sentence"""
+    """whether sentences give their answers; None: by tables of values, or by the semantics"""
     augment: Augmentation | None = None
-    """other views of the inputs that mean the same, for training"""
+    """changes of the inputs that keep their meaning, for training"""
     show: Callable[[Any], str] = as_picture
-    """what a report shows of the inputs of one example, [time, ...] or whole: text or markup"""
+    """from the inputs of an example, [time, ...] or whole, to text or markup for a report"""
     metrics: MetricsView = field(default_factory=MetricsView)
     commands: Mapping[str, str] = field(default_factory=dict)
     file: TaskFile | None = field(default=None, repr=False)
@@ -226,7 +226,7 @@ class Task(Trainable):
         return self.splits(self.settings(data=source)).digest
 
     def splits(self, settings: TaskSettings) -> Splits:
-        """The data of a run; an NGSError says where `data` makes something else."""
+        """The data of a run, checked."""
         if settings.data and not type(settings).data:
             raise NGSError(
                 f"the data are {settings.data!r}, and this task makes its own; leave --data out, or give the "
@@ -240,15 +240,15 @@ class Task(Trainable):
         return found
 
     def trained(self, settings: TaskSettings, run: Path, name: str = BEST) -> tuple[nn.Module, Any]:
-        """What a run learned, ready to read, and the facts kept with it."""
+        """The network of a run in evaluation mode, and the facts kept with it."""
         return read_network(run / name, self.name, self.network_facts(), lambda facts: self.network(settings))
 
     def network_facts(self) -> dict[str, Any]:
-        """What a network must know to be one of this task."""
+        """The facts that a network of this task must have."""
         return {"symbols": list(self.grammar.symbols)}
 
     def reasoner(self, examples: Examples, settings: TaskSettings) -> Reasoner:
-        """What learning asks about some examples."""
+        """The reasoner of some examples."""
         if isinstance(examples.inputs, Pool):
             return reasoner(self.grammar, self.semantics, examples, judge=self.judge, edits=self.edits)
         effort = settings.effort if isinstance(settings, WriterSettings) else None
@@ -292,7 +292,7 @@ FIRST = 20  # examples whose labels are checked before training
 
 
 def _check_answers(task: Task, reasons: Reasoner) -> None:
-    """An NGSError where none of the first labels gives its answer: answers or functions are then wrong."""
+    """Refuse data if none of the first labels gives its answer."""
     examples: Examples = reasons.examples
     if examples.labels is None:
         return
@@ -314,8 +314,6 @@ def _check_answers(task: Task, reasons: Reasoner) -> None:
 
 
 class PreparedTask(PreparedAnswers):
-    """A `Task` with its data and its network."""
-
     measure = staticmethod(measure)
     parts: Parts[Splits, Reasoner]
 

@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 
 
 class Metrics(Protocol):
-    """How good a network is."""
+    """Measures of a network on some examples."""
 
     @property
     def accuracy(self) -> float:
         """The share of right answers, by which the network is chosen."""
 
     def as_facts(self) -> dict[str, Any]:
-        """All of it, for JSON: `examples`, shares by name, and the same for groups of examples."""
+        """For JSON: `examples`, shares by name, and the same for groups of examples."""
 
 
 @dataclass(frozen=True)
 class MetricsView:
-    """What the facts of a task's metrics hold, and how they are shown."""
+    """The content of a task's metrics, and how it is shown."""
 
     shares: Mapping[str, str] = field(
         default_factory=lambda: {name: f"{name} right" for name in ("answers", "sentences", "symbols")}
     )
-    """the name of each share -> its heading; first the right answers, by which networks are compared"""
+    """the heading of each share, first that of right answers, by which networks are compared"""
     groups: Mapping[str, str] = field(default_factory=lambda: {"by_length": "length"})
-    """what the same is counted by -> what one group is; tables have a row for each of the first"""
+    """the groups with the same shares -> the name of a group; the first are the rows of tables"""
     examples: str = "examples"
-    """what is counted"""
+    """the word for examples"""
     columns: tuple[str, ...] | None = None
-    """the shares that tables show; None: all"""
+    """shares in tables; None: all"""
     progress: Mapping[str, str] = field(default_factory=lambda: {"answers": "answers", "symbols": "symbols"})
-    """the shares that a line of progress tells -> of what"""
+    """shares in a line of progress -> their nouns"""
     compared: Mapping[str, str] = field(default_factory=lambda: {"answers": "answers", "symbols": "symbols"})
-    """the shares that `ngs compare` shows -> their headings"""
+    """shares in `ngs compare` -> their headings"""
     below: Callable[[Mapping[str, Any]], Iterable[str]] = lambda facts: ()
-    """lines below a table: numbers that are no shares of its rows"""
+    """lines below a table, for other numbers"""
 
     def __post_init__(self) -> None:
         if not self.shares or not self.groups:
@@ -71,7 +71,6 @@ class MetricsView:
 
     @property
     def headings(self) -> dict[str, str]:
-        """The columns of a table."""
         return {name: self.shares[name] for name in (self.columns or self.shares)}
 
     def line(self, facts: Mapping[str, Any]) -> str:
@@ -86,7 +85,7 @@ class MetricsView:
 
 @dataclass(frozen=True)
 class TaskFile:
-    """The file that a task was read from, by which a run knows it again."""
+    """The file of a task, by which a run recognises it."""
 
     name: str
     sha256: str
@@ -94,49 +93,49 @@ class TaskFile:
 
 @dataclass(frozen=True)
 class Source:
-    """Data that experiments about a task are done with."""
+    """Data that experiments need."""
 
     option: str
-    """of `ngs reproduce`, which says where they are"""
+    """the option of `ngs reproduce` for their path"""
     title: str
     path: str
-    """where they are, unless somebody says otherwise"""
+    """the default path"""
 
 
 class Trainable:
-    """What a network can learn. Subclass it for what has no grammar; otherwise make a `Task`."""
+    """Something to learn. Subclass it if there is no grammar; otherwise make a `Task`."""
 
     name: str
     about: str = ""
-    """what `ngs train NAME --help` says; its first sentence stands in the list of tasks"""
+    """the help of `ngs train NAME`; its first sentence is in the list of tasks"""
     settings: type[RunSettings]
-    """what a run is configured by: an option for each field"""
+    """the settings of a run: an option for each field"""
     metrics: MetricsView = MetricsView()
     file: TaskFile | None = None
-    """None of an installed task"""
+    """None for an installed task"""
     experiment_data: tuple[Source, ...] = ()
-    """what `ngs reproduce` has an option for"""
+    """each has an option of `ngs reproduce`"""
     commands: Mapping[str, str] = {}
     """what it adds to the command line, once it is installed: name -> module:function, as Typer takes it.
     `predict` and `explain` are for its own runs, `data import` and `data inspect` for what it `holds`."""
     sources: str = ""
-    """what `data import` takes, in words"""
+    """the sources for `data import`, in words"""
     imports: Mapping[str, str] = {}
-    """what is imported when a method below first needs it: name -> module:attribute"""
+    """parts imported when first needed: name -> module:attribute"""
 
     @property
     def called(self) -> str:
-        """What `ngs train` takes for it: its name, or its file."""
+        """Its name or its file, for `ngs train`."""
         return self.name if self.file is None else self.file.name
 
     @property
     def option(self) -> list[str]:
-        """What other commands need to know it by."""
+        """The option by which other commands know it."""
         return [] if self.file is None else ["--task", self.file.name]
 
     @property
     def title(self) -> str:
-        """What is learned, in a few words: the first sentence of `about`."""
+        """The first sentence of `about`."""
         return self.about.strip().partition(".")[0].partition(":")[0] or self.name
 
     def prepare(self, settings: Any, device: torch.device) -> Prepared:
@@ -147,36 +146,36 @@ class Trainable:
     def evaluate(
         self, settings: Any, run: Path, data: str | None, device: torch.device
     ) -> tuple[str, Metrics]:
-        """The name of the data and how good a run's network is on the test part of its data, or of other."""
+        """The name of the data and a network's metrics on the test part of its own data, or of others."""
         measured: tuple[str, Metrics] = self._imported("evaluate")(settings, run, data, device)
         return measured
 
     def digest(self, source: str) -> str:
-        """The digest of the data set at `source`: the same for the same content, wherever it lies."""
+        """The digest of the content of the data set at `source`."""
         return str(self._imported("data")(source).digest)
 
     def report(self) -> type[Report]:
-        """What a page about a run tells."""
+        """The class of the page about a run."""
         report: type[Report] = self._imported("report")
         return report
 
     def experiments(self) -> Sequence[Experiment]:
-        """Tables and figures about the task, for the page of results."""
+        """Experiments for the page of results."""
         found: Sequence[Experiment] = self._imported("experiments", ())
         return found
 
     def costs(self, *, quick: bool) -> Mapping[str, StepCost]:
-        """Steps that are timed as their work grows, by row of the table of costs; `quick`: few and small."""
+        """Costs of steps by row of the table of costs; `quick`: few and small."""
         found: Mapping[str, StepCost] = self._imported("quick costs" if quick else "costs", {})
         return found
 
     def playground(self, server: Server) -> View | None:
-        """What `ngs serve` shows of it besides its runs, if anything; called when a server starts."""
+        """Its part of the playground, if it has one; called when a server starts."""
         view: View | None = self._imported("playground", lambda task, server: None)(self, server)
         return view
 
     def holds(self, source: Path, options: Collection[str]) -> bool:
-        """Whether a file or folder has data of this task. `options` are given with it: `--scenes`, ..."""
+        """Whether a file or folder has data of this task; `options` are those given: `--scenes`, ..."""
         return False
 
     def products(self) -> AbstractContextManager[None]:
@@ -201,10 +200,10 @@ ExamplesT = TypeVar("ExamplesT", bound=Sized)
 
 @dataclass(frozen=True, eq=False)
 class Parts(Generic[DataT, PartT]):
-    """A data set cut as a configuration says."""
+    """A data set, cut as the settings say."""
 
     data: DataT
-    """with a `name`, and a `digest` that tells data sets apart that stand in the same place"""
+    """with a `name` and a `digest` of the content"""
     train: PartT
     validation: PartT
     """held out from the training examples; chooses the network"""
@@ -218,7 +217,7 @@ def cut(
     divided: Callable[[ExamplesT, float, int], tuple[ExamplesT, ExamplesT]],
     what: str,
 ) -> tuple[ExamplesT, ExamplesT, ExamplesT]:
-    """What to train, choose and test on. The cut depends on the data alone, so that runs can be compared."""
+    """The parts to train, validate and test on. They depend only on the data, so that runs compare."""
     used, _ = divided(given, settings.fraction, 0)
     held_out, train = divided(used, settings.validation, 1)
     for purpose, part in (("train", train), ("validate", held_out), ("test", test)):
@@ -231,34 +230,34 @@ class Prepared(ABC):
     """A task with its data and its network, for one run."""
 
     measure: ClassVar[staticmethod[[nn.Module, Any], Metrics]]
-    """how good a network is on one part"""
+    """the metrics of a network on a part"""
     settings: Any
     parts: Any
     device: torch.device
 
     @property
     def augment(self) -> Augmentation | None:
-        """How what the network sees is changed in training."""
+        """Changes of the inputs in training."""
         return None
 
     @property
     @abstractmethod
     def held_out(self) -> int:
-        """How many examples of the validation part choose the network."""
+        """The number of validation examples that choose the network."""
 
     @abstractmethod
     def network(self) -> nn.Module:
-        """Not trained yet."""
+        """A new network."""
 
     @abstractmethod
     def network_facts(self) -> dict[str, Any]:
-        """What must be known to build the network again."""
+        """The facts needed to build the network again."""
 
     @abstractmethod
     def lessons(self) -> Sequence[Lesson]: ...
 
     def result_facts(self) -> dict[str, Any]:
-        """What else belongs to a result."""
+        """More facts of a result."""
         return {}
 
     def validate(self, network: nn.Module) -> Metrics:

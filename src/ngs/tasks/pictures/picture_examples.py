@@ -82,7 +82,7 @@ class PictureExamples:
 
     @property
     def times(self) -> int:
-        """How often each picture comes."""
+        """The number of examples for each picture."""
         return 2 if self.mirrors else 1
 
     def __len__(self) -> int:

@@ -100,7 +100,7 @@ FARTHEST, LEAST_ASIDE = 1e3, 1.0
 
 
 def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
-    """As the scene says, or as its pixel coordinates tell."""
+    """The camera of a scene, given or fitted to pixel coordinates."""
     if "camera_location" not in value:
         return fitted_camera(scene)
     given = vector(Field(value["camera_location"], "camera_location"))
@@ -126,7 +126,7 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
 
 
 def _kept_aside(stems: Sequence[str], listing: Path | None) -> set[str]:
-    """The stems of the test part: those of a list, of the list that comes with NGS, or a seeded tenth."""
+    """The stems of the test part: from a list, from NGS's own list, or a seeded tenth."""
     if listing is None:
         ours = {Path(line).stem for line in held_out_names()} & set(stems)
         return ours or {stems[k] for k in deal(len(stems), TEST_SHARE, seed=0)[0]}

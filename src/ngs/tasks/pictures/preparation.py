@@ -46,7 +46,6 @@ class SceneParts(Parts[PictureData, Pictures]):
 
 
 def parts_of(settings: TrainScenes, device: torch.device) -> SceneParts:
-    """What to train, choose and test on."""
     given = None if settings.data == RENDERED else imported(settings.data)  # first: it may be refused
     made = rendered_pictures(settings.rendered, 0, device)
     data = given or PictureData(RENDERED, made, rendered_test_pictures(device), "")
@@ -135,7 +134,7 @@ def evaluate(
 
 
 def load_scene_reader(run: Path) -> SceneReader:
-    """What a run learned to see, from its folder or from a file of weights."""
+    """The network of a run, from its folder or from a file of weights."""
     settings_for(run, SCENES, TrainScenes)  # refuses other runs
     network, _ = read_network(network_of(run), SCENES.name, KNOWN, _made)
     return SceneReader(network)

@@ -57,7 +57,7 @@ def at_cells(maps: Tensor, cells: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class SceneSize:
-    """How many channels the network has at each stride, and how many residual blocks."""
+    """The numbers of channels and residual blocks at each stride."""
 
     channels: tuple[int, int, int, int, int]  # at strides 2, 4, 8, 16 and 32
     blocks: tuple[int, int, int, int]  # at strides 4, 8, 16 and 32

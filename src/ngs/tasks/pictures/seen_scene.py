@@ -51,7 +51,7 @@ class SeenObjects:
 
     @property
     def camera(self) -> Tensor:
-        """[3]: where the camera stands; the inverse of `in_jitters`."""
+        """[3]: the inverse of `in_jitters`."""
         return torch.tensor(CAMERA) + JITTER * self.jitters
 
     @property
