@@ -1,4 +1,4 @@
-"""What a run ran on: versions, machine and commit, kept with its results."""
+"""The environment of a run: versions, machine and commit, kept with its results."""
 
 from __future__ import annotations
 

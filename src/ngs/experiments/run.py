@@ -1,4 +1,4 @@
-"""One training run: from a configuration to a folder that says what ran, how it went and what came of it."""
+"""One training run: from settings to a folder with its course and its result."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ def training(
                 run.restore()
             else:
                 if overwrite and accelerator.is_main_process:
-                    remove(folder)  # only now: whatever could be refused was not
+                    remove(folder)  # only now: nothing can be refused any more
                 run.begin(command)
-            spare()  # the optimizer, too, and all that it imported
+            spare()  # also the optimizer and its imports
             try:
                 yield from run.go()
             except Exception:
                 if not resume and not trainer.steps_done and accelerator.is_main_process:
-                    remove(folder)  # nothing was learned: the next attempt need not ask to overwrite it
+                    remove(folder)  # nothing was learned, so the next attempt need not overwrite it
                 raise
 
 
@@ -166,7 +166,7 @@ def spared() -> Iterator[Callable[[], None]]:
     try:
         yield gc.freeze
     finally:
-        gc.unfreeze()  # what is frozen as Python ends is told as leaked by libraries that count their own
+        gc.unfreeze()  # or some libraries report leaks at exit
 
 
 class _Run:
@@ -206,7 +206,7 @@ class _Run:
         self.seconds, self.best = facts["seconds"], facts["best"]
         if self.best_weights:
             self._keep(BEST, self.best_weights, self.best["step"])
-        self.record.write(CONFIG, self.config.as_facts())  # with where the data are now
+        self.record.write(CONFIG, self.config.as_facts())  # with the present path of the data
         first, now = read_facts(self.folder / ENVIRONMENT), environment(self.trainer.accelerator.device)
         later = [*first.get("resumed", []), {name: now[name] for name in ("device", "commit")}]
         self.record.write(ENVIRONMENT, {**first, "resumed": later})
@@ -219,7 +219,7 @@ class _Run:
         for step in trainer:
             losses.append(step)
             validating = step.number % self.settings.validate_every == 0 or not trainer.steps_left
-            # Before each checkpoint too: a resumed run then tells the same, and NaN is never saved as good.
+            # Also before each checkpoint: a resumed run has the same rows, and NaN is never saved.
             testing = self.settings.test_curve and (validating or self.settings.tests_at(step.number))
             if step.number % LOG_EVERY == 0 or validating or testing:
                 row = _row(losses)  # waits for the device
@@ -248,7 +248,7 @@ class _Run:
         """
         metrics, weights = self.prepared.validate(self.trainer.learned), self.trainer.learned.state_dict()
         in_last_lesson = self.trainer.lesson >= len(self.trainer.lessons) - 1
-        if in_last_lesson and metrics.accuracy >= self.best["accuracy"]:  # of equals the later: it saw more
+        if in_last_lesson and metrics.accuracy >= self.best["accuracy"]:  # of equals the later
             self.best = {"accuracy": metrics.accuracy, "step": step}
             self.best_weights = {name: tensor.cpu().clone() for name, tensor in weights.items()}
             self._keep(BEST, self.best_weights, step)

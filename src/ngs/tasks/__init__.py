@@ -1,10 +1,10 @@
-"""What is learned: the data, the grammar and the semantics of each task.
+"""Tasks: the data, the grammar and the semantics of each.
 
 Read first: `trainable.py` and `task.py`, what the rest of the package asks of any task; then `hwf`, the
 smaller of the two tasks of the paper. A new task is a file of its own, a folder here, or another package with
 an entry point in the group `ngs.tasks`. No other layer has to know it.
 
-    trainable.py   Trainable: what can be trained; Prepared: the same with its data, for one run
+    trainable.py   Trainable: anything that can be trained; Prepared: the same with its data, for one run
     task.py        Task: a grammar, a semantics, data and a network as one value
     settings.py    the settings of a run, an option for each
     finding.py     a task by its name, by its file, or by its module
@@ -12,15 +12,15 @@ an entry point in the group `ngs.tasks`. No other layer has to know it.
     hwf            handwritten formulas, learned from their values
     clevr          questions about scenes, learned from their answers
     pictures       pictures of scenes: rendering them, and seeing the objects in them
-    importing.py   what the commands that bring data in have in common
-    report         what a task tells about a run on its page
+    importing.py   the options that commands for importing data share
+    report         the parts of a run's page that depend on the task
     results        experiments as data, and their outcomes as tables and figures
-    costs          what steps cost in seconds and memory
-    playground     what a task shows in `ngs serve`
-    source.py      where the data of a task come from, and how they are divided
+    costs          the costs of steps in seconds and memory
+    playground     the views of tasks in `ngs serve`
+    source.py      the sources of data, and their division into parts
     image_file.py  an image file from anywhere, decoded safely
     json_list.py   a long list in a JSON file, element by element
-    faults.py      how messages show what is wrong with data
+    faults.py      messages about faulty data
 
 Methods and search do not belong here: a task gives `learning` its examples, its reasoner and its network.
 """

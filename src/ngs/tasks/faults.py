@@ -1,4 +1,4 @@
-"""How messages show what is wrong with data from elsewhere: not all of it, if it is long."""
+"""Messages about faulty data, shortened if they are long."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def installed(name: str) -> Trainable | None:
     module, _, attribute = reference.partition(":")
     try:
         found = getattr(import_module(module), attribute)
-    except Exception as error:  # whatever a package does when it is imported
+    except Exception as error:  # an import can raise anything
         raise NGSError(
             f"the task {name!r} is installed as {reference}, which cannot be imported "
             f"({type(error).__name__}: {error}); install its package again"

@@ -23,7 +23,7 @@ def opened(path: Path) -> Iterator[Image.Image]:
         raise DataError("this is a folder; give one picture" if path.is_dir() else "there is no such file")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the decoders: what matters is checked here
+            warnings.simplefilter("ignore")  # of the decoders
             with path.open("rb") as file, Image.open(file, formats=FORMATS) as image:
                 width, height = image.size
                 if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:

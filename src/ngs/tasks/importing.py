@@ -1,4 +1,4 @@
-"""What the commands that bring data in have in common: their options, and where the packed file goes."""
+"""The options and the output file of commands that import data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a task's data come from, and how they are divided: the same for every task."""
+"""The sources of a task's data, and their division into parts."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _figure(outcome: Outcome) -> Figure:
                 points = [(row["x"], row["seconds"]) for row in cost["measured"]]
                 axes.plot(*zip(*points, strict=True), marker=".", label=method)
                 axes.set_xticks([x for x, _ in points], [str(x) for x, _ in points])
-            axes.xaxis.set_minor_locator(NullLocator())  # powers of ten would lie over the sizes
+            axes.xaxis.set_minor_locator(NullLocator())  # powers of ten would overlap the sizes
             axes.set_xlabel(run.result["unit"])
             axes.legend(fontsize="x-small")
     return figure

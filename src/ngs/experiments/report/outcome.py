@@ -1,4 +1,4 @@
-"""What a run left behind, read."""
+"""The folder of a run, read."""
 
 from __future__ import annotations
 

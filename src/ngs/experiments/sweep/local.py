@@ -98,7 +98,7 @@ class Workers:
             if isinstance(error, BrokenProcessPool):
                 worker.pool.shutdown()  # when the process is gone, so is its lock
                 yield Event(entry, "failed", DIED)
-            else:  # any other error kept the job from its process, as where it cannot be pickled
+            else:  # other errors: the job could not be sent, for instance not pickled
                 yield failed(entry, error) if error else future.result()
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class Worker:
     """A pool of one process: if it dies, only its own job fails."""
 
     def __init__(self, lifeline: connection.Connection, threads: int, device: str | None) -> None:
-        # Without a lock, which a process that is killed would not give back.
+        # Without a lock, which a killed process would not release.
         self.where: Any = SPAWN.RawArray("c", PROGRESS_BYTES)
         self.settings = self.where, lifeline, threads, device
         self.pool = ProcessPoolExecutor(1, SPAWN, _begin, self.settings)

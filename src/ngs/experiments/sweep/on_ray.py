@@ -54,8 +54,8 @@ class Cluster:
         if self.connects:
             _connect(ray, cluster)
         self.task = ray.remote(max_retries=RETRIES)(do_there)
-        self.put = cache(lambda need: ray.put(pack(store.at(need))))  # once, whatever needs it
-        # By Ray's reference to what comes back, with the lock of the folder.
+        self.put = cache(lambda need: ray.put(pack(store.at(need))))  # once for all that need it
+        # By Ray's reference to the result, with the lock of the folder.
         self.running: dict[Any, tuple[Addressed, ExitStack]] = {}
 
     def submit(self, entry: Addressed) -> None:

@@ -1,4 +1,4 @@
-"""What a step costs in seconds and in memory as its work grows, with the exponents of both."""
+"""The cost of a step in seconds and memory as its work grows, with the exponents of both."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StepCost(Measurement):
     def facts(self) -> dict[str, Any]:
         return {
             "job": "step-cost",
-            "version": 2,  # of what is asked; code that answers it sooner is told by the commit
+            "version": 2,  # of the question; the commit tells the code
             "workload": {"kind": type(self.workload).__name__, **vars(self.workload)},
             "values": list(self.values),
             "methods": list(self.methods),
@@ -75,7 +75,7 @@ class StepCost(Measurement):
     def _measured(self, device: torch.device) -> Measuring:
         measured: dict[str, list[dict[str, float]]] = {method: [] for method in self.methods}
         for number, value in enumerate(self.values, 1):
-            # Once unmeasured: what is made a single time, by whoever comes first, is nobody's cost.
+            # Once unmeasured: the first use of something also makes it.
             for step in self.workload.at(value, self.methods, 1, device)[1].values():
                 step()
             x, steps = self.workload.at(value, self.methods, 1 + self.warm_up + self.rounds, device)

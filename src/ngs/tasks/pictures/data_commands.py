@@ -177,7 +177,7 @@ def _filling(out: Path) -> Iterator[Path]:
         finally:
             shutil.rmtree(stage, ignore_errors=True)
             if not was_there:
-                with suppress(OSError):  # where all went well, it is not empty
+                with suppress(OSError):  # it is not empty if all went well
                     out.rmdir()
     except OSError as error:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Pictures of scenes as what a network learns to see from: images, and what is true of each."""
+"""Pictures of scenes as training examples: images, and the truth about each."""
 
 from __future__ import annotations
 

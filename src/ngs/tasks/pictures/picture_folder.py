@@ -111,7 +111,7 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
         raise DataError(
             f"{stated}, above the origin that it looks at; it must stand {LEAST_ASIDE:.0f} or more aside"
         )
-    told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
+    told = [thing for thing in scene.things if any(thing.pixel)]  # missing pixels are zero
     with np.errstate(all="ignore"):
         missed = np.abs(misses(np.array(given), told)[:, :2]).max() if told else 0.0
     if not missed <= TOLERANCE:

@@ -1,4 +1,4 @@
-"""Pictures of scenes as data: images, and what is true of each."""
+"""Pictures of scenes as data: images, and the truth about each."""
 
 from __future__ import annotations
 

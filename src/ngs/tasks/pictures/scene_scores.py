@@ -1,4 +1,4 @@
-"""How well a network sees scenes: objects found, their attributes, where they stand, and their relations."""
+"""Measures of seeing: objects found, their attributes, places and relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions answered from pixels: what is right, and whether a wrong answer was seen or read wrongly."""
+"""Questions answered from pixels; whether a wrong answer is due to seeing or to reading."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def write_weights(run: Path, out: Path) -> Written:
         "result": read_facts(run / RESULT),
         "environment": read_facts(run / ENVIRONMENT),
     }
-    with replacing(out) as stage:  # an older file stays where this one is refused
+    with replacing(out) as stage:  # an older file stays if this one is refused
         tensor_file.save(stage, A_NETWORK, tensors, {**facts, **kept})
         content = stage.read_bytes()
         if len(content) > MOST_BYTES:

@@ -1,11 +1,10 @@
-"""What tasks show in the playground (`ngs serve`): a `View` each, made of what is here.
+"""The views of tasks in the playground (`ngs serve`), and what they share.
 
-    view.py      View: a tab of the page with the endpoints behind it; Server: what all views share
-    visitors.py  who is on the page, and what is kept of each
-    limits.py    how much one may ask, and how many at once
-    messages.py  what requests and answers are made of
-    training.py  training a first network while the page is looked at
+    view.py      View: a tab of the page with the endpoints behind it; Server: the state of all views
+    visitors.py  visitors, and the data of each
+    limits.py    limits of requests and jobs
+    messages.py  parts of requests and answers
+    training.py  training a first network in the background
 
-Needs `ngs[serve]`: it is imported when a server starts, and by nothing else. The server itself is in
-`ngs.apps.serve`.
+Needs `ngs[serve]`: only a starting server imports it. The server itself is in `ngs.apps.serve`.
 """

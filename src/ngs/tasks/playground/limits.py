@@ -1,4 +1,4 @@
-"""How much one may ask of the playground: sizes of requests, and how many at once."""
+"""Limits of the playground: sizes of requests, and jobs at once."""
 
 from __future__ import annotations
 

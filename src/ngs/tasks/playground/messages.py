@@ -1,4 +1,4 @@
-"""What requests and answers are made of: objects of JSON whose every part the API's description tells of."""
+"""Parts of requests and answers: JSON objects whose fields the API describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training a first network while the page is looked at: a child process, so that the server stays quick."""
+"""Training a first network in a child process, so that the server stays quick."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class FirstTraining:
                 self.failure = " ".join(["the training ended early", *last])
             else:
                 self.view.load(self.folder)
-        except Exception as error:  # whatever it was, the page says so
+        except Exception as error:  # the page shows any error
             self.failure = str(error) or type(error).__name__
         finally:
             self._child = None

@@ -1,4 +1,4 @@
-"""What the playground shows of a task: endpoints, and the tab of the page that asks them."""
+"""A task's part of the playground: endpoints, and the tab of the page that calls them."""
 
 from __future__ import annotations
 

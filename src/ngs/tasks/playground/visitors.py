@@ -1,4 +1,4 @@
-"""Who is on the page: what is kept of each visitor, apart from all others, and forgotten in time."""
+"""The visitors of the page, with separate data that are forgotten in time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Visitors:
 
     def _new(self) -> Visitor:
         if len(self._seen) >= self.limits.visitors:
-            # Rather one who has nothing to lose: those without a cookie come anew with every request.
+            # Prefer one without data: those without a cookie are new with every request.
             idle = next((id for id, (old, _) in self._seen.items() if not old.kept), next(iter(self._seen)))
             del self._seen[idle]
         return Visitor(secrets.token_urlsafe(16))

@@ -1,4 +1,4 @@
-"""What a network reads in some examples, and what their labels, which no search sees, tell."""
+"""A network's readings of some examples, compared with labels, which no search sees."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Readings:
     def scores(self) -> Any:
         return scores_of(self.reading, self.examples)
 
-    # What a task may know better
+    # A task may override these
 
     def means(self, numbers: Sequence[int], z: Tensor) -> Sequence[bool | None]:
         """Whether sentences [number, time] mean the same as the true ones; None if unknown."""

@@ -156,7 +156,7 @@ def _told(example: dict[str, Any]) -> str:
         "one_step": "1-BS finds",
         "multi_step": "m-BS finds",
     }
-    if example.get("true") is None:  # of a formula, or nobody knows it
+    if example.get("true") is None:  # formulas have none; or it is unknown
         del told["true"]
     return "; ".join(
         f"{phrase} nothing" if example[name] is None else f"{phrase} `{example[name]}`"

@@ -29,7 +29,7 @@ def published(package: str, label: str) -> Published:
     """A table by its label, from published.toml in a package."""
     facts = tomllib.loads((files(package) / "published.toml").read_text(encoding="utf-8"))[label]
     rows = {
-        row: dict(zip(facts["columns"], values, strict=False))  # what is missing stands at the end
+        row: dict(zip(facts["columns"], values, strict=False))  # missing values are at the end
         for row, values in facts["rows"].items()
     }
     return Published(label, facts["caption"], rows)
