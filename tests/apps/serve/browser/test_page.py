@@ -130,7 +130,7 @@ def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
         asked.append(route.request.method)
         route.fulfill(status=202, json={"started": True})
 
-    expect(page.locator("#score dd")).to_have_count(3)  # it has asked what there is, and the reload interrupts no request
+    expect(page.locator("#score dd")).to_have_count(3)  # or the reload would interrupt a request
     page.route("**/api/networks", say_status)
     page.route("**/api/train", start)
     page.reload()
