@@ -13,13 +13,15 @@ from ngs.experiments.record import Record, read_rows
 from ngs.tasks.run_folder import METRICS, TENSORBOARD
 
 ROWS = [
-    {"step": 5, "lesson": "a", "loss": 1.5},
+    {"step": 5, "seconds": 0.5, "lesson": "a", "loss": 1.5},
     {
         "step": 5,
+        "seconds": 0.5,
         "validation": {"calculation": 0.25, "formula": None, "by_length": {"3": {"calculation": 0.5}}},
     },
-    {"step": 10, "lesson": "a", "loss": 0.5},
+    {"step": 10, "seconds": 1.0, "lesson": "a", "loss": 0.5},
 ]
+ANOTHER = {"step": 10, "seconds": 1.0, "lesson": "a", "loss": 0.75}
 
 
 def recorded(folder: Path, rows: list[dict[str, object]], after: int = 0) -> None:
@@ -41,8 +43,8 @@ def test_rows_are_there_as_soon_as_they_are_added(tmp_path: Path) -> None:
 def test_a_resumed_record_drops_what_lies_behind_the_checkpoint(tmp_path: Path) -> None:
     recorded(tmp_path, ROWS)
     assert read_rows(tmp_path / METRICS) == ROWS
-    recorded(tmp_path, [{"step": 10, "loss": 0.75}], after=5)
-    assert read_rows(tmp_path / METRICS) == [*ROWS[:2], {"step": 10, "loss": 0.75}]
+    recorded(tmp_path, [ANOTHER], after=5)
+    assert read_rows(tmp_path / METRICS) == [*ROWS[:2], ANOTHER]
     recorded(tmp_path, [], after=0)  # begun anew
     assert read_rows(tmp_path / METRICS) == []
 
@@ -55,13 +57,20 @@ def test_a_half_written_last_line_is_no_row(tmp_path: Path) -> None:
     for cut in range(1, last):
         path.write_text(whole[:-cut])
         assert read_rows(path) in (ROWS, ROWS[:2])
-    recorded(tmp_path, [{"step": 10, "loss": 0.75}], after=5)
-    assert read_rows(path)[-1] == {"step": 10, "loss": 0.75}
+    recorded(tmp_path, [ANOTHER], after=5)
+    assert read_rows(path)[-1] == ANOTHER
 
 
 def test_damage_in_the_middle_is_named_by_line(tmp_path: Path) -> None:
-    (tmp_path / METRICS).write_text('{"step": 1}\n{"step"\n{"step": 3}\n')
+    (tmp_path / METRICS).write_text('{"step": 1, "seconds": 1}\n{"step"\n{"step": 3}\n')
     with pytest.raises(DataError, match=r"metrics\.jsonl, line 2"):
+        read_rows(tmp_path / METRICS)
+
+
+@pytest.mark.parametrize("row", ["3", '{"step": "a", "seconds": 1}', '{"step": 1, "seconds": 1, "test": 3}'])
+def test_a_line_that_is_no_record_is_named(row: str, tmp_path: Path) -> None:
+    (tmp_path / METRICS).write_text(row + "\n")
+    with pytest.raises(DataError, match=r"metrics\.jsonl, line 1 is no record of a run"):
         read_rows(tmp_path / METRICS)
 
 
@@ -75,6 +84,7 @@ def test_tensorboard_gets_the_same_numbers(tmp_path: Path) -> None:
     events = EventAccumulator(str(tmp_path / TENSORBOARD)).Reload()
     assert set(events.Tags()["scalars"]) == {
         "loss",
+        "seconds",
         "validation/calculation",
         "validation/by_length/3/calculation",
     }

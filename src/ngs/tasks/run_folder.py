@@ -148,12 +148,26 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
         try:
-            rows.append(json.loads(line))
+            row = json.loads(line)
         except ValueError as error:
             if number == len(lines):
                 break
             raise DataError(f"{path}, line {number} is damaged ({error}); restore it") from None
+        if not _is_record(row):
+            raise DataError(f"{path}, line {number} is no record of a run; restore it, or train again")
+        rows.append(row)
     return rows
+
+
+def _is_record(row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("step"), int)
+        and isinstance(row.get("seconds"), int | float)
+        and isinstance(row.get("lesson", ""), str)
+        and ("loss" not in row or "lesson" in row)
+        and all(isinstance(row.get(part, {}), dict) for part in ("validation", "test"))
+    )
 
 
 def settings_for(run: Path, wanted: Trainable, kind: type[SettingsT]) -> SettingsT:

@@ -37,7 +37,7 @@ class Known(Measurement):
         tested = {"examples": 3, "calculation": self.share / 3, "symbol": None, "by_length": {"1": {}}}
         rows = [
             {"step": 1, "seconds": 0.5, "validation": {"calculation": 1.0}, "test": tested},
-            {"step": 2, "seconds": 0.7, "loss": 3.0},
+            {"step": 2, "seconds": 0.7, "lesson": "a", "loss": 3.0},
         ]
         (folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
         (folder / "a-1.svg").write_text("<svg></svg>")

@@ -58,7 +58,10 @@ def test_the_progress_is_that_of_the_run(tmp_path, monkeypatch) -> None:
     training.start()
     assert training.progress() == Progress(step=0, steps=150, accuracy=None)
     training.folder.mkdir()
-    rows = [{"step": 35, "validation": {"calculation": 0.25}}, {"step": 40, "loss": 1.0}]
+    rows = [
+        {"step": 35, "seconds": 1.0, "validation": {"calculation": 0.25}},
+        {"step": 40, "seconds": 1.2, "lesson": "a", "loss": 1.0},
+    ]
     (training.folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 5')
     assert training.progress() == Progress(step=40, steps=150, accuracy=0.25)
     with pytest.raises(AlreadyThere, match="being trained"):

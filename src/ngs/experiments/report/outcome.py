@@ -73,17 +73,5 @@ def read_run(folder: Path, task: Trainable | None = None) -> Run:
     if not isinstance(environment, dict):
         raise DataError(f"{folder / ENVIRONMENT} does not describe the environment of a run; train again")
     rows = read_rows(folder / METRICS) if (folder / METRICS).exists() else []
-    for line, row in enumerate(rows, 1):
-        if not _is_record(row):
-            raise DataError(f"{folder / METRICS}, line {line} is no record of a run; train again")
     result = Result.read(folder / RESULT, found.metrics) if (folder / RESULT).exists() else None
     return Run(folder, found, config, environment, rows, result)
-
-
-def _is_record(row: Any) -> bool:
-    return (
-        isinstance(row, dict)
-        and isinstance(row.get("step"), int)
-        and isinstance(row.get("seconds"), int | float)
-        and ("loss" not in row or isinstance(row.get("lesson"), str))
-    )
