@@ -39,7 +39,7 @@ from ngs.reasoning.operation import UNDEFINED, Special, Value
 from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
 from ngs.tasks.clevr.program import COLUMN, MODULES
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of, objects_in
-from ngs.tasks.clevr.semantics import FILTERS, ProgramSemantics, Unique, strict
+from ngs.tasks.clevr.semantics import FILTERS, TRUTHS, ProgramSemantics, Unique, strict
 
 UNDEFINED_ANSWER = -1
 """The answer of a program that is undefined or does not type-check."""
@@ -65,6 +65,7 @@ _KEEP = MOST_OBJECTS + len(_Kind)
 _CHANGE = _KEEP + MOST_OBJECTS
 """Bits of a word: first the mask, from _KEEP on `keep`, from _CHANGE on how many more values there are."""
 
+_PAYLOADS = {truth: k for k, truth in enumerate(TRUTHS)}
 _CONCEPTS = {value: k for k, value in enumerate(value for values in ATTRIBUTES.values() for value in values)}
 
 _OF_SCENE = (
@@ -114,7 +115,9 @@ def _values(name: str, unique: Unique) -> tuple[int, ...]:
         return tuple(kind | given for given in range(_payloads(module.takes[0])))
     semantics = ProgramSemantics(NO_OBJECTS, unique)
     found = (module.apply(semantics, objects_in(bits)) for bits in range(_SETS))
-    return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
+    return tuple(
+        _Kind.UNDEFINED if value is UNDEFINED else kind | _PAYLOADS.get(value, value) for value in found
+    )
 
 
 # By column + 1, so that PAD comes first: it makes nothing of whatever there was.
@@ -246,7 +249,7 @@ def _final_value(module: Module, first: int, second: int) -> Value:
 _NAMED: Mapping[Type, Callable[[int], Value]] = {
     Type.INTEGER: int,
     Type.CONCEPT: dict(enumerate(_CONCEPTS)).get,
-    Type.TRUTH: bool,
+    Type.TRUTH: dict(enumerate(TRUTHS)).get,
 }
 """The value that a payload stands for."""
 

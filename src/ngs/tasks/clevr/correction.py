@@ -27,14 +27,14 @@ from ngs.reasoning.operation import Value
 from ngs.search import correction
 from ngs.search.correction import Action, Correction, Edit, Event
 from ngs.search.one_step import one_step_among
-from ngs.tasks.clevr.execution import Type, modules, spoken
+from ngs.tasks.clevr.execution import Type, modules
 from ngs.tasks.clevr.language import CLOSES, RANK, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import Form, normal
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.clevr.semantics import Objects, ProgramSemantics, Unique
+from ngs.tasks.clevr.semantics import ProgramSemantics, Unique
 
 FEW = 2000
 """Arrangements up to which all are looked at."""
@@ -100,21 +100,8 @@ class ProgramCorrection:
         return tuple(event for event in self.search.trace if event.action is Action.PUSH)
 
 
-class SpokenSemantics(ProgramSemantics):
-    """Truth values as they are spoken: in Python, True equals 1."""
-
-    def exist(self, objects: Objects) -> Value:
-        return spoken(super().exist(objects))
-
-    def equal(self, module: str, left: str, right: str) -> Value:
-        return spoken(super().equal(module, left, right))
-
-    def compare(self, module: str, left: int, right: int) -> Value:
-        return spoken(super().compare(module, left, right))
-
-
 def value_of(answer: str) -> Value:
-    """What a program with this answer gives under `SpokenSemantics`."""
+    """What a program with this answer gives."""
     return int(answer) if answer.isdecimal() else answer
 
 
@@ -128,7 +115,7 @@ def correct(
     first = reading.programs[0].program
     found = one_step_among(
         GRAMMAR,
-        SpokenSemantics(scene, reader.unique),
+        ProgramSemantics(scene, reader.unique),
         lambda programs: _log_probs(p, programs),
         value_of(answer),
         first,

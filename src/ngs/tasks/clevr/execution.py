@@ -86,9 +86,9 @@ class Step:
     """of the module in the program"""
 
 
-def execute(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> bool | int | str | Special:
+def execute(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> int | str | Special:
     """The value of a whole program; UNDEFINED if a `unique` in it is. ParseError where types do not fit."""
-    value: bool | int | str | Special = trace(program, scene, unique=unique).value
+    value: int | str | Special = trace(program, scene, unique=unique).value
     return value
 
 
@@ -148,14 +148,6 @@ def _whole(waiting: list[Step]) -> Step:
 _LISTED = f"{', '.join(ANSWER_TYPES[:-1])} or {ANSWER_TYPES[-1]}"
 
 
-def spoken(value: bool | int | str | Special) -> str | Special:
-    """The answer as text, one of ANSWERS; UNDEFINED stays what it is.
-
-    >>> spoken(True), spoken(3), spoken("red"), spoken(UNDEFINED)
-    ('yes', '3', 'red', UNDEFINED)
-    """
-    if isinstance(value, Special):
-        return value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+def spoken(value: int | str | Special) -> str | Special:
+    """The answer as text, one of ANSWERS; UNDEFINED stays what it is."""
+    return value if isinstance(value, Special) else str(value)

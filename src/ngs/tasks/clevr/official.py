@@ -41,10 +41,6 @@ Progress = Callable[[Path, int], None]
 """Told of the file and index of each element before it is looked at."""
 
 
-def unwatched(file: Path, index: int) -> None:
-    """Nobody is told."""
-
-
 @dataclass(frozen=True)
 class Reading:
     """What official files hold, and what was left out."""
@@ -68,7 +64,9 @@ def is_zipped(path: Path) -> bool:
         return False
 
 
-def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatched) -> Reading:
+def read(
+    folder: Path, *, skip_faulty: bool = False, progress: Progress = lambda file, index: None
+) -> Reading:
     """The data set in a folder; with `skip_faulty`, without the scenes and questions that are not sound.
 
     Faults of single scenes and questions are collected; files that are no JSON or cut short are refused
@@ -132,7 +130,9 @@ def _found(folder: Path, part: str, noun: str) -> Path | None:
 # What is in them
 
 
-def read_scenes(path: Path, faults: list[str], progress: Progress = unwatched) -> Iterator[tuple[int, Scene]]:
+def read_scenes(
+    path: Path, faults: list[str], progress: Progress = lambda file, index: None
+) -> Iterator[tuple[int, Scene]]:
     """The sound scenes of a file, with the numbers that questions know them by: image_index, or the position.
 
     What is wrong with others is added to `faults`.
@@ -150,7 +150,7 @@ def read_scenes(path: Path, faults: list[str], progress: Progress = unwatched) -
 
 
 def read_questions(
-    path: Path, places: Mapping[int, int], faults: list[str], progress: Progress = unwatched
+    path: Path, places: Mapping[int, int], faults: list[str], progress: Progress = lambda file, index: None
 ) -> Iterator[QuestionRecord]:
     """The sound questions of a file about scenes with known places: `places[image_index]`.
 

@@ -11,7 +11,7 @@ gives the same bytes on every machine and with any number of threads.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -56,14 +56,10 @@ def stroke(text: str) -> Stroke:
     return tuple(points)
 
 
-def _shapes() -> Iterator[tuple[str, tuple[Shape, ...]]]:
-    table = tomllib.loads((files(__package__) / "glyphs.toml").read_text(encoding="utf-8"))
-    for symbol, shapes in table.items():
-        yield symbol, tuple(tuple(map(stroke, shape.split(";"))) for shape in shapes)
-
-
-SHAPES: Mapping[str, tuple[Shape, ...]] = dict(_shapes())
-"""Symbol -> its shapes."""
+SHAPES: Mapping[str, tuple[Shape, ...]] = {
+    symbol: tuple(tuple(map(stroke, shape.split(";"))) for shape in shapes)
+    for symbol, shapes in tomllib.loads((files(__package__) / "glyphs.toml").read_text("utf-8")).items()
+}
 
 
 # The pen

@@ -79,10 +79,6 @@ class PreparedFormulas(PreparedAnswers):
     def augment(self) -> Handwriting | None:
         return Handwriting() if self.settings.augments else None
 
-    @property
-    def reasoner(self) -> Reasoner:
-        return self.parts.train
-
     def network(self) -> nn.Module:
         return _made(self.settings.network)
 

@@ -15,16 +15,13 @@ from pydantic import FailFast, Field, field_validator
 from torch import nn
 
 from ngs.errors import NGSError
-from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.compiled import BUDGET, value_circuit
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import as_answer
 from ngs.tasks.hwf.playground.correcting import Corrected, correct
-from ngs.tasks.hwf.playground.learning import Score, Taken, Taught, drawn_of, familiar, learn, own_copy
+from ngs.tasks.hwf.playground.learning import Score, Taken, Taught, drawn_of, learn, own_copy
 from ngs.tasks.hwf.playground.networks import TRAINED, Networks
 from ngs.tasks.hwf.playground.reading import Reading, reading_of
 from ngs.tasks.hwf.playground.strokes import seen_in, written
-from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import Server
 from ngs.tasks.playground.visitors import Visitor, current_visitor
@@ -113,13 +110,6 @@ class Written(Message):
     """A formula written by the page, for those who cannot or do not want to draw."""
 
     strokes: list[list[list[float]]] = part("As those of a drawing.", EXAMPLE)
-
-
-def prepare() -> None:
-    """What visitors would otherwise wait for, the shortest tables first; some seconds, beside serving."""
-    familiar()
-    for length in range(1, LONGEST_TABLED + 1, 2):
-        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
 
 def drawing_router(networks: Networks, server: Server) -> APIRouter:

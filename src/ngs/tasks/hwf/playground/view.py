@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
 from fastapi import APIRouter
 
-from ngs.tasks.hwf.playground.drawing_api import drawing_router, prepare
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.compiled import BUDGET, value_circuit
+from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.playground.drawing_api import drawing_router
+from ngs.tasks.hwf.playground.learning import familiar
 from ngs.tasks.hwf.playground.networks import TRAINED, Networks, Shared
+from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.training import FirstTraining, Progress
 from ngs.tasks.playground.view import Server, View
@@ -87,7 +93,10 @@ class DrawingView(View):
         return router
 
     def prepare(self) -> None:
-        prepare()
+        """Make what visitors would wait for, the shortest tables first; some seconds, beside serving."""
+        familiar()
+        for length in range(1, LONGEST_TABLED + 1, 2):
+            value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
     def stop(self) -> None:
         self.training.stop()
