@@ -94,7 +94,6 @@ def _join(name: str) -> int:
 
 
 def _others(taken: Type) -> int:
-    """The bits of all other kinds."""
     return sum(kind for kind in _Kind if kind.name != taken.name)
 
 
@@ -251,7 +250,6 @@ _NAMED: Mapping[Type, Callable[[int], Value]] = {
     Type.CONCEPT: dict(enumerate(_CONCEPTS)).get,
     Type.TRUTH: dict(enumerate(TRUTHS)).get,
 }
-"""The value that a payload stands for."""
 
 _INDICES: Mapping[str | Special, int] = {answer: index for index, answer in enumerate(ANSWERS)}
 

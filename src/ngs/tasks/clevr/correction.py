@@ -41,7 +41,6 @@ FEW = 2000
 BEAM = 64
 """Likely programs that are looked at where there are more."""
 AT_ONCE = 256
-"""Programs whose probabilities are computed together."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class ProgramCorrection:
     unique: Unique
     answer: str
     search: Correction
-    """from the likeliest program"""
     alternatives: RightPrograms
 
     @property
@@ -101,7 +99,6 @@ class ProgramCorrection:
 
 
 def value_of(answer: str) -> Value:
-    """What a program with this answer gives."""
     return int(answer) if answer.isdecimal() else answer
 
 
@@ -132,9 +129,6 @@ def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
     parts = [torch.tensor(list(map(GRAMMAR.encode, batch))) for batch in batches]
     # All programs are of the only question.
     return [log_p for part in parts for log_p in p.score(part.new_zeros(len(part)), part).tolist()]
-
-
-# Edits
 
 
 def edits_of(reader: QuestionReader) -> Callable[[Program], Iterator[Edit]]:
@@ -217,9 +211,7 @@ def _is_tidy(program: Program) -> bool:
 
 
 _RANK = dict(zip(MODULES, RANK.tolist(), strict=True))
-"""The place of a filter in a noun phrase; -1 for what is no filter."""
 _CLOSES = dict(zip(MODULES, CLOSES.tolist(), strict=True))
-"""Whether a module ends a noun phrase."""
 _GROUP = dict(zip(MODULES, symbol_classes(GRAMMAR), strict=True))
 
 

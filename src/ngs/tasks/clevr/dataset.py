@@ -42,7 +42,6 @@ class QuestionRecord:
     scene: int
     """its position among the scenes"""
     answer: str | None
-    """None where the source keeps it to itself"""
     program: Program | None
     number: int
     """what the source calls it"""
@@ -148,7 +147,6 @@ class Questions:
         return replace(self, **chosen)
 
     def numbered_by(self, vocabulary: tuple[str, ...]) -> Questions:
-        """The same questions for a network that knows these words."""
         lexicon = (*vocabulary, *sorted(set(self.lexicon) - set(vocabulary)))
         place = {word: number for number, word in enumerate(lexicon)}
         renumbered = torch.tensor([place[word] for word in self.lexicon], dtype=torch.int32)
@@ -167,7 +165,6 @@ class Questions:
         return None if number == NO_ANSWER else ANSWERS[number]
 
     def program(self, k: int) -> Program | None:
-        """None where the source gives none."""
         return program_of(self.programs.row(k).tolist()) or None
 
     def modules_of(self, k: int) -> tuple[str, ...]:
@@ -189,7 +186,6 @@ class VisualQuestions:
 
     name: str
     scenes: tuple[Scene, ...]
-    """of both parts"""
     train: Questions
     validation: Questions
     """its words are numbered by the vocabulary of `train`"""
@@ -224,7 +220,6 @@ def divided(questions: Questions, share: float, seed: int) -> tuple[Questions, Q
 
 
 def columns_of(questions: Questions) -> dict[str, Tensor | Ragged]:
-    """All that questions hold besides their lexicon."""
     names = ("scenes", "answers", "numbers", "spelling", "programs", "modules", "keywords")
     return {name: getattr(questions, name) for name in names}
 
@@ -241,7 +236,6 @@ class _Rows:
     def __init__(self, code: str, *shape: int) -> None:
         self.flat, self.ends = array(code), array("q", [0])
         self.shape = shape
-        """of one entry"""
 
     def add(self, entries: Iterable[int]) -> None:
         self.flat.extend(entries)
@@ -252,7 +246,6 @@ class _Rows:
 
 
 def _understood(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Said, ...]]:
-    """Modules and keywords; none where the dictionary refuses the question."""
     try:
         understood = modules_of(words)
     except NGSError:

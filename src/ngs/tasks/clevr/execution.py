@@ -52,7 +52,6 @@ class Module:
     """the symbol itself, if the rule hands it to the function"""
 
     def apply(self, semantics: ProgramSemantics, *arguments: Value) -> Value:
-        """Undefined in, undefined out."""
         if UNDEFINED in arguments:
             return UNDEFINED
         return getattr(semantics, self.function)(*self.symbol, *arguments)
@@ -128,7 +127,6 @@ def _type_error(position: int, name: str, arguments: Sequence[Step]) -> ParseErr
 
 
 def _whole(waiting: list[Step]) -> Step:
-    """The one step that is left, if it is one and gives an answer."""
     if not waiting:
         raise ParseError(
             'the program is empty; give its modules in prefix notation, as in ("count", "scene")'

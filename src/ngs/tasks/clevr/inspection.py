@@ -20,8 +20,6 @@ NOT_KNOWN = "not known"
 
 @dataclass(frozen=True)
 class Count:
-    """How many questions, or scenes, of each part."""
-
     of: str
     train: int
     validation: int
@@ -29,8 +27,6 @@ class Count:
 
 @dataclass(frozen=True)
 class PartInspection:
-    """What `inspect` found in one part."""
-
     questions: int
     scenes: int
     """that the questions are about"""
@@ -49,8 +45,6 @@ class PartInspection:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What `inspect` found."""
-
     name: str
     scenes: int
     vocabulary: tuple[str, ...]
@@ -70,7 +64,6 @@ class Inspection:
 
 
 def inspect(data: VisualQuestions) -> Inspection:
-    """Counts, repetitions, and checks of modules and answers."""
     parts = (data.train, data.validation)
     tables = SceneTables.of(data.scenes)
     train, validation = (_part(part, tables) for part in parts)

@@ -94,9 +94,6 @@ def read(
     return Reading(data, tuple(faults))
 
 
-# Which files
-
-
 def _base(folder: Path) -> Path:
     """The folder with the files, which may be the only one in a folder of its own."""
     inner = [path for path in folder.iterdir() if path.is_dir()]
@@ -125,9 +122,6 @@ def _found(folder: Path, part: str, noun: str) -> Path | None:
     names = (f"{noun}/CLEVR_{part}_{noun}", f"CLEVR_{part}_{noun}", f"{noun}_{part}")
     paths = (folder / f"{name}.json{ending}" for name in names for ending in ("", ".gz"))
     return next((path for path in paths if path.is_file()), None)
-
-
-# What is in them
 
 
 def read_scenes(
@@ -204,9 +198,6 @@ def _answer(field: Field) -> str | None:
 def _integer(field: Field) -> int:
     field.need(type(field.value) is int and 0 <= field.value < LIMIT, "an integer from 0 is needed")
     return int(field.value)
-
-
-# One scene
 
 
 def read_scene(path: Path, image_index: int | None = None) -> Scene:

@@ -34,7 +34,6 @@ KNOWN = {"modules": list(MODULES)}
 
 
 def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestions, Part]:
-    """What to train, choose and test on: the validation questions of the data set."""
     data = load(settings.data)
     train, held_out, test = cut(settings, data.train, data.validation, divided, "questions")
     tables = tables_of(settings, data, device)
@@ -52,13 +51,10 @@ def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestion
 
 
 def tables_of(settings: TrainCLEVR, data: VisualQuestions, device: torch.device) -> SceneTables:
-    """The scenes of a data set with the `unique` of a configuration."""
     return SceneTables.of(data.scenes, UNIQUE[settings.unique]).to(device)
 
 
 class PreparedQuestions(PreparedAnswers):
-    """Questions to learn from, and a network that reads them."""
-
     measure = staticmethod(measure)
     settings: TrainCLEVR
     parts: Parts[VisualQuestions, Part]
@@ -109,7 +105,6 @@ class PreparedQuestions(PreparedAnswers):
 def evaluate(
     settings: TrainCLEVR, run: Path, data: str | None, device: torch.device
 ) -> tuple[str, ProgramScores]:
-    """The name of the data and the scores of a run's network on the test part of its data or of other."""
     questions = load(settings.data if data is None else data)
     network, facts = read_network(run / BEST, CLEVR.name, KNOWN, _made)
     if data is None:

@@ -135,17 +135,14 @@ class Executed:
 
     @property
     def fault(self) -> str | None:
-        """Why there is no answer."""
         if self.steps is None:
             return f"the program does not type-check: {self.type_error}"
         return why_undefined(self.steps, self.scene) if self.answer is None else None
 
     @property
     def told(self) -> str:
-        """The answer, or why there is none."""
         return self.shown + (f": {self.fault}" if self.fault else "")
 
     @property
     def shown(self) -> str:
-        """The answer, or `undefined`."""
         return self.answer or "undefined"

@@ -102,7 +102,6 @@ class Place(NamedTuple):
         return np.flatnonzero(good)
 
     def phrases(self, description: int, other: Place, of_other: int) -> tuple[NounPhrase, NounPhrase]:
-        """What stands here by its description, and what stands at another place."""
         return NounPhrase(description, self.links), NounPhrase(of_other, other.links)
 
     def singling_out(self, masks: SceneMasks, without: Iterable[str] = ()) -> tuple[Masks, Masks]:
@@ -115,8 +114,6 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A question in the making."""
-
     form: Form
     masks: SceneMasks
     balance: Balance
@@ -161,18 +158,15 @@ class Draft:
         return Place((link,), within, (outside,), place.taken | 1 << landmark)
 
     def hops(self, number: int) -> Place:
-        """At the end of a chain of relations."""
         place = self.anywhere
         for _ in range(number):
             place = self.linked(place, self._relation())
         return place
 
     def alike(self, attribute: str) -> Place:
-        """With something in common with an object."""
         return self.linked(self.anywhere, f"same_{attribute}", (attribute,))
 
     def both(self) -> Place:
-        """In two relations to two objects."""
         first = self.hops(1)
         second = self.linked(self.anywhere._replace(taken=first.taken), self._relation())
         one, other, taken = first.within, second.within, second.taken

@@ -177,8 +177,6 @@ def _forms() -> Iterator[Form]:
 FORMS = tuple(_forms())
 
 
-# As many as wanted
-
 ATTEMPTS = 6
 """How often a form of question is tried in a scene before it is given up there."""
 
@@ -204,7 +202,6 @@ def questions(
 
 
 def _about(scene: Scene, number: int, balance: Balance) -> Iterator[Question]:
-    """So many questions about a scene, or as many as can be had."""
     masks, forms, asked = SceneMasks(scene), list(FORMS), set[Program]()
     while len(asked) < number and (form := balance.form(forms)) is not None:
         question = _composed(Draft(form, masks, balance), asked)

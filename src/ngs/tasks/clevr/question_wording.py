@@ -35,7 +35,6 @@ def _wording() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _names(question: Question) -> Iterator[str]:
-    """Of the frames that a question may be put in."""
     family, _ = _OF_AN_ATTRIBUTE.get(question.root, (question.root, ""))
     if question.subjects[0].either:
         yield f"{family}, either"
@@ -118,4 +117,3 @@ SLOTS: Mapping[str, Callable[[_Speaker], str]] = {
     "second": lambda say: say.phrase(say.subject.either[1], MANY),
     "attribute": lambda say: _OF_AN_ATTRIBUTE[say.question.root][1],
 }
-"""What wording.toml says of each slot."""

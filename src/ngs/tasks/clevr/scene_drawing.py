@@ -65,7 +65,6 @@ def _along(position: tuple[float, ...], axis: Point) -> float:
 
 
 def _thing(scene: Scene, k: int, place: Point, rings: Mapping[str, frozenset[int]]) -> dict[str, Any]:
-    """Object k with its number; metal shines."""
     thing = scene.things[k]
     radius = RADIUS[thing.size]
     around = [class_ for class_, objects in rings.items() if k in objects]

@@ -105,9 +105,6 @@ def triple(numbers: Iterable[float]) -> tuple[float, float, float]:
     return x, y, z
 
 
-# The camera
-
-
 def _dot(a: Floats, b: Floats) -> Floats:
     product = a * b
     return np.asarray(product[..., 0] + product[..., 1] + product[..., 2])
@@ -139,9 +136,6 @@ def pixels(view: View, places: Floats) -> Floats:
     column = WIDTH / 2 + FOCAL * _dot(seen, view.right[:, None]) / depth
     row = HEIGHT / 2 + FOCAL * _dot(seen, view.down[:, None]) / depth
     return np.stack([column, row, depth], -1)
-
-
-# Places
 
 
 def _related(view: View, places: Floats) -> dict[str, NDArray[np.bool_]]:

@@ -36,8 +36,6 @@ class ProgramScores(Scores):
 
 
 class Outcome(NamedTuple):
-    """What became of one question."""
-
     kind: Kind | None
     length: int
     score: Score

@@ -46,7 +46,6 @@ class Formulas:
     """int64 [formula, time]: rows of the images, PAD behind the end"""
     answers: tuple[Fraction, ...]
     names: tuple[str, ...]
-    """what each formula is called in its source"""
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], answers: Iterable[Fraction], names: Iterable[str]) -> Formulas:
@@ -118,8 +117,6 @@ class HandwrittenFormulas:
         return Examples.pooled(self.images, formulas.where, formulas.answers, labels, as_ink)
 
     def restricted(self, lengths: Sequence[int]) -> HandwrittenFormulas:
-        """Only the formulas of these lengths, for training and testing."""
-
         def part(formulas: Formulas) -> Formulas:
             return formulas.select(
                 torch.isin(formulas.lengths, torch.tensor(lengths)).nonzero()[:, 0].numpy()

@@ -93,8 +93,6 @@ def _shares(lengths: Mapping[int, float]) -> dict[int, Fraction]:
 
 
 class _Sampler:
-    """Draws derivations of one grammar, and remembers how many there are."""
-
     def __init__(self, grammar: Grammar) -> None:
         self.form = normal_form(grammar)
         self.number = cache(self._number)

@@ -37,10 +37,8 @@ class Point(NamedTuple):
 
 
 Stroke = tuple[Point, ...]
-"""What the pen writes between touching the paper and leaving it."""
 
 Shape = tuple[Stroke, ...]
-"""One way to write a symbol."""
 
 
 def stroke(text: str) -> Stroke:
@@ -212,7 +210,6 @@ RANGES = {"pen": (1.2, 2.6), "ink": (0.75, 1.0), "pressure": (0.0, 0.3), "wobble
 
 
 def writer(generator: torch.Generator) -> Writer:
-    """Someone who writes."""
     table, symbols = outlines(), len(GRAMMAR.symbols)
     first = torch.tensor(table.first)
     choice = torch.rand(symbols, generator=generator)
@@ -270,7 +267,6 @@ def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
 
 
 def written(writer: Writer, columns: Tensor, chance: Tensor) -> Dabs:
-    """The strokes of `write`."""
     table = outlines()
     shapes = writer.shapes[columns]
     points = table.points[shapes] + writer.habits[columns]

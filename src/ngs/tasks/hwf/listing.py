@@ -44,8 +44,6 @@ class Entry:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with an entry."""
-
     place: str
     what: str
     name: str | None = None
@@ -60,20 +58,16 @@ def objects(text: str, file: str) -> Iterator[tuple[str, Any]]:
 
     Pairs, because a dictionary would hide a key that is written twice.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=tuple)
+    decoder, begins = json.JSONDecoder(object_pairs_hook=tuple), re.compile(r"[^\s,]")
     entries = _decoded(decoder, text, file)
     line, counted, end = 1, 0, text.index("[") + 1
     for number in range(1, len(entries) + 1):
-        found = _ENTRY.search(text, end)
+        found = begins.search(text, end)
         assert found is not None  # as many are there as were decoded
         line += text.count("\n", counted, found.start())
         counted = found.start()
         value, end = decoder.raw_decode(text, counted)
         yield f"{file}, line {line}, entry {number}", value
-
-
-_ENTRY = re.compile(r"[^\s,]")
-"""Where the next one begins, from the end of the one before."""
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, file: str) -> list[Any]:

@@ -105,15 +105,11 @@ def natural_order(name: str) -> tuple[list[Any], str]:
 
 
 def _symbol(grey: Grey) -> Tensor:
-    """An image of the right size as it is, another one drawn anew."""
     if grey.shape != (SIDE, SIDE):
         return as_symbol(grey)
     if int(grey.max()) - int(grey.min()) < LEAST_CONTRAST:
         raise DataError("there is no ink in it")
     return torch.from_numpy(grey.copy())
-
-
-# Files
 
 
 def load_picture(path: Path) -> Grey:

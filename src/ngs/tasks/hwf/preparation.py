@@ -40,7 +40,6 @@ LONGEST_TABLED = 9
 
 
 def parts_of(settings: TrainHWF, device: torch.device) -> Parts[HandwrittenFormulas, Reasoner]:
-    """What to train, choose and test on."""
     data = formulas_of(settings)
     there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
     train, test = (there.examples(part).to(device) for part in (data.train, data.test))
@@ -63,7 +62,6 @@ def reasoner_of(examples: Examples) -> Reasoner:
 
 
 def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
-    """Read every formula and count what is right."""
     return replace(metrics.measure(network, reasoner), names=SHARES)
 
 
@@ -90,7 +88,6 @@ class PreparedFormulas(PreparedAnswers):
         return [self._pretraining(self.settings.pretrain), *lessons] if self.settings.pretrain else lessons
 
     def _pretraining(self, goal: float) -> Lesson:
-        """With the labels of a few formulas."""
         examples = self.reasoner.examples
         labelled = reasoner_of(
             divided(examples, min(1.0, self.settings.pretrain_formulas / len(examples)), seed=2)[0]
@@ -118,7 +115,6 @@ class PreparedFormulas(PreparedAnswers):
 
 
 def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
-    """The name of the data and the scores of a run's network on the test part of its data or of other."""
     formulas = formulas_of(settings) if data is None else load(data)
     network = load_network(run).to(device)
     if data is None:

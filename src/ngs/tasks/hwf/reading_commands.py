@@ -147,7 +147,6 @@ def tell_correction(
 
 
 def _tell_alternatives(console: Console, log_probs: Tensor, target: Fraction, correction: Correction) -> None:
-    """The likeliest formulas that give the answer and how likely that is, or that there is none."""
     budget = BUDGET if len(log_probs) <= LONGEST_TABLED else 1
     found = posterior(GRAMMAR, Arithmetic, log_probs[None], None, [target], budget=budget)
     exact = found.exact is None or bool(found.exact[0])

@@ -317,7 +317,6 @@ def paper_of(grey: Grey) -> Grey:
 
 
 def is_light_on_dark(grey: Grey) -> bool:
-    """Whether more stands out from the paper by being lighter."""
     smaller, _ = working_size(grey)
     difference = smaller.astype(np.float64) - paper_of(smaller)
     return bool(difference.mean() > 0)

@@ -78,7 +78,6 @@ def _sides(
 def _rewritten(
     formulas: Formulas, alike: Mapping[int, int], columns: Sequence[int], side: Sequence[int]
 ) -> Formulas:
-    """The formulas with images of their own side only."""
     available = set(side)
     kept = {alike[row] for row in formulas.images.tolist()} & available
     by_column: defaultdict[int, list[int]] = defaultdict(list)

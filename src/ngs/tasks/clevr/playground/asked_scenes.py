@@ -89,21 +89,17 @@ class PictureBox(Message):
 
 @dataclass(frozen=True, eq=False)
 class AskedScene:
-    """A scene, and what one may ask about it."""
-
     number: int
     scene: Scene
     made_up: tuple[Example, ...]
 
     @property
     def examples(self) -> list[Example]:
-        """The shortest of each kind; the simplest first."""
         shortest = sorted(self.made_up, key=lambda each: (len(each.program), len(each.question)))
         by_kind = {kind_of(each.program): each for each in reversed(shortest)}
         return sorted(by_kind.values(), key=shortest.index)[:SHOWN]
 
     def view(self, reader: QuestionReader | None) -> SceneView:
-        """What the page shows to who asks this reader."""
         objects = [
             SceneObject(number=k, text=description(thing), **thing.attributes)
             for k, thing in enumerate(self.scene.things)
@@ -146,7 +142,6 @@ def misread(asked: AskedScene, reader: QuestionReader) -> Example | None:
 
 @cache
 def _rendered(asked: AskedScene) -> tuple[bytes, list[PictureBox | None]]:
-    """From where the scene was looked at."""
     camera = torch.tensor([fitted_camera(asked.scene)])
     rendering = render([asked.scene], camera, torch.Generator().manual_seed(asked.number))
     edges, seen = (each[0, : len(asked.scene.things)] for each in boxes(rendering.instances))

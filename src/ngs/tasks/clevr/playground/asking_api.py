@@ -162,7 +162,6 @@ class AskingView(View):
 
 
 def asking_router(reader: Callable[[], QuestionReader | None], jobs: Slots) -> APIRouter:
-    """Everything under /api/scenes and /api/ask; `reader` may come later."""
     router = APIRouter(prefix="/api", tags=["questions"])
 
     @router.get("/scenes", summary="The scenes that one may ask about")
@@ -277,13 +276,11 @@ def _neighbours(correction: ProgramCorrection) -> Iterator[NeighbourLine]:
 
 
 def _line(executed: Executed, log_prob: float) -> dict[str, Any]:
-    """The parts of a `ProgramLine`."""
     program = " ".join(executed.program)
     return {"program": program, "probability": exp(log_prob), "answer": executed.answer}
 
 
 def _outcome(executed: Executed) -> dict[str, Any]:
-    """The parts of an `Outcome`."""
     return {"answer": executed.answer, "fault": executed.fault, "program": _tree(executed)}
 
 

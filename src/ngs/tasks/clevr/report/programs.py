@@ -15,8 +15,6 @@ from ngs.tasks.clevr.scenes import Scene
 
 
 class Line(NamedTuple):
-    """A module in a table."""
-
     module: str
     value: str
     depth: int
@@ -33,9 +31,7 @@ class Working:
     """the class of its table, and of the rings around what it is about"""
     executed: Executed
     marked: Collection[int] = ()
-    """positions of modules that stand out"""
     p: float | None = None
-    """what the network says"""
 
     @property
     def lines(self) -> Iterator[Line]:
@@ -50,7 +46,6 @@ class Working:
 
     @property
     def rings(self) -> frozenset[int]:
-        """The objects that its answer is about."""
         return about_objects(self.executed.steps)
 
 

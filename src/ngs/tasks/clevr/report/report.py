@@ -51,7 +51,6 @@ class Answered:
 
     @property
     def workings(self) -> list[Working]:
-        """What was read, and the true program where it is known."""
         if self.true is None:
             return [Working("read", "read", self.read, frozenset(), self.p)]
         marked = differing(self.read.program, self.true.program)
@@ -59,7 +58,6 @@ class Answered:
 
     @property
     def drawing(self) -> Markup:
-        """The scene, with rings around the objects that programs are about."""
         return drawing(self.scene, {working.colour: working.rings for working in self.workings})
 
 
@@ -73,7 +71,6 @@ class CorrectedQuestion(Answered):
 
     @property
     def workings(self) -> list[Working]:
-        """With the correction after what was read."""
         read, *true = super().workings
         if self.correction is None:
             return [read, *true]
@@ -83,13 +80,10 @@ class CorrectedQuestion(Answered):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuestionReadings(Readings):
-    """What a network makes of some questions."""
-
     at_once: ClassVar[int] = 32
 
     reader: QuestionReader
     part: Part
-    """of these questions"""
     scenes: Sequence[Scene]
     not_understood: int
     """questions of the whole part that nobody can read"""
@@ -100,7 +94,6 @@ class QuestionReadings(Readings):
 
     @property
     def scores(self) -> ProgramScores:
-        """Without what is not understood."""
         return scores_of(outcomes(self.questions, self.reading.symbols, self.reading.right))
 
     def means(self, numbers: Sequence[int], z: Tensor) -> list[bool | None]:

@@ -40,10 +40,8 @@ class LongTest(Measurement):
     """New formulas of each length, written with the test images of a run's data, read by its network."""
 
     run: Trained
-    """of handwritten formulas"""
     lengths: tuple[int, ...]
     formulas: int
-    """of each length"""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -116,7 +114,6 @@ def _trained(place: Place) -> list[str]:
 
 
 def _read(place: Place) -> str:
-    """Mean and spread over the runs, by length."""
     lengths = list(place.runs[0].result["by_length"])
 
     def of(name: str, length: str) -> str:

@@ -75,7 +75,6 @@ def _cells(beginning: Place, whole: Place, steps: Sequence[int], seconds: float 
 
 
 def _joined(beginning: Place, whole: Place) -> Curve:
-    """The one as far as it goes, then the other."""
     first = beginning.curve("calculation")
     last = first[-1][0] if first else 0
     return [*first, *(point for point in whole.curve("calculation") if point[0] > last)]

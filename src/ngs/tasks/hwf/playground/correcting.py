@@ -96,7 +96,6 @@ class Corrected(RightFormulas):
 
 
 def correct(seen: Seen, target: Fraction) -> Corrected:
-    """The reading, its correction towards the answer, and the posterior."""
     if seen.no_formula:
         raise NGSError(f"there is no formula to correct: {seen.no_formula}")
     first = likeliest(seen.log_probs, 1)[0]
@@ -112,9 +111,6 @@ def correct(seen: Seen, target: Fraction) -> Corrected:
         position=correction.position,
         corrected_tree=node_of(parse(GRAMMAR, found)) if found else None,
     )
-
-
-# The posterior
 
 
 def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> RightFormulas:
@@ -137,9 +133,6 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
         for z, p in shares.items()
     ]
     return RightFormulas(posterior=formulas, evidence=exp(log_z), exact=True, message=None)
-
-
-# Steps
 
 
 def steps_of(correction: Correction) -> Iterator[Step]:

@@ -113,7 +113,6 @@ class Written(Message):
 
 
 def drawing_router(networks: Networks, server: Server) -> APIRouter:
-    """`/written`, `/read`, `/correct`, `/learn`, `/reset`, `/score`."""
     router = APIRouter(prefix="/api", tags=["drawing"])
 
     @router.get("/written", summary="The strokes of a formula, in a neat hand")
@@ -152,7 +151,6 @@ def drawing_router(networks: Networks, server: Server) -> APIRouter:
 
 
 def _symbols(formula: str) -> str:
-    """What was typed, in the symbols of formulas."""
     symbols = "".join(formula.split()).translate({ord(sign): symbol for symbol, sign in SIGNS.items()})
     if not symbols or not set(symbols) <= set(GRAMMAR.symbols):
         raise NGSError(f"{formula!r} cannot be written; use the digits and + − × ÷ (or * and /)")

@@ -41,7 +41,6 @@ SLIGHTLY = Handwriting(rotation=0.12, shear=0.12, scale=0.1, shift=0.06, elastic
 WRITERS, SHOWN_AGAIN = 20, 70
 """Of the handwriting that is not to be forgotten, and its images in a step."""
 SURE = 0.8
-"""The probability from which on a network is sure."""
 REMEMBERED = 50
 """Drawings of a visitor, the latest ones."""
 KEEPING = 5.0
@@ -50,13 +49,10 @@ KEEPING = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A drawing with its answer."""
-
     images: Tensor
     """uint8 [symbol, SIDE, SIDE]"""
     answer: Fraction
     right_before: bool
-    """whether the network gave the answer when it was drawn"""
 
     def same_as(self, other: Drawn) -> bool:
         return self.answer == other.answer and torch.equal(self.images, other.images)
@@ -92,8 +88,6 @@ class Taught:
 
 @dataclass(frozen=True)
 class Taken:
-    """A step that was taken."""
-
     before: float
     """p(y|x) of the new drawing"""
     after: float
@@ -175,7 +169,6 @@ def log_probability(network: nn.Module, drawn: Drawn) -> float:
 
 
 def right(network: nn.Module, drawings: Sequence[Drawn]) -> int:
-    """How many of the drawings the network gives the answers of."""
     if not drawings:
         return 0
     with torch.no_grad():

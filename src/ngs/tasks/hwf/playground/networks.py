@@ -22,7 +22,6 @@ from ngs.tasks.hwf.preparation import load_network
 from ngs.tasks.run_folder import RESULT, read_facts
 
 TRAINED, WEAK = "trained", "weak"
-"""The names that a request chooses a network by."""
 HALF = 0.55
 """The share of made-up symbols that a weak network reads, at most."""
 LEAST_NOISE, MORE_NOISE = 0.5, 0.1
@@ -47,7 +46,6 @@ class Networks(dict[str, Shared | None]):
         super().__init__({TRAINED: None, WEAK: None})
 
     def load(self, run: Path) -> None:
-        """Take the network of a run of `ngs train hwf`."""
         trained = load_network(run)
         weak = weakened(trained)
         tested = read_facts(run / RESULT)["test"] if (run / RESULT).exists() else {}
@@ -67,7 +65,6 @@ def weakened(network: nn.Module) -> nn.Module:
 
 @torch.no_grad()
 def symbols_read(network: nn.Module) -> float:
-    """The share of some made-up symbols that a network reads rightly."""
     count = len(GRAMMAR.symbols)
     read: Tensor = network(familiar()).argmax(-1)
     right = read == torch.arange(count).repeat(len(read) // count)

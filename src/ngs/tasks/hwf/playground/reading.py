@@ -102,7 +102,6 @@ def reading_of(seen: Seen) -> Reading:
 
 
 def node_of(tree: Tree, path: Path = ()) -> Node:
-    """A reasoning tree with the value of each node."""
     symbol, _, arguments = symbol_of(tree, path)
     return Node(
         path=list(path),
@@ -125,7 +124,6 @@ def symbol_of(tree: Tree, path: Path) -> tuple[Leaf, Path, list[Part]]:
 
 
 def plain_value(value: Value) -> str:
-    """`12`, `7/3` or `undefined`."""
     return str(value) if isinstance(value, Fraction) else "undefined"
 
 

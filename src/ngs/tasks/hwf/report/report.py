@@ -36,8 +36,6 @@ DRAWN = 5
 
 @dataclass(frozen=True, eq=False)
 class FormulaReadings(Readings):
-    """What a network reads in some formulas."""
-
     at_once: ClassVar[int] = 1024
 
     names: Sequence[str] = ()
@@ -58,13 +56,10 @@ class CorrectedFormula(Corrected):
     alternatives: tuple[tuple[Sentence, float], ...]
     """the likeliest formulas with the right answer, and p(z|x,y) of each"""
     p_written: float
-    """p(z|x,y) of what is written"""
     drawing: Callable[[], str]
-    """how 1-BS goes, as SVG"""
 
     @property
     def posterior_right(self) -> bool:
-        """Whether the likeliest of all formulas with the right answer is the one that is written."""
         return bool(self.alternatives) and self.alternatives[0][0] == self.misread.true
 
     @property
