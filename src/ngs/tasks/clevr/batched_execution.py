@@ -41,8 +41,7 @@ from ngs.tasks.clevr.program import COLUMN, MODULES
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of, objects_in
 from ngs.tasks.clevr.semantics import FILTERS, TRUTHS, ProgramSemantics, Unique, strict
 
-UNDEFINED_ANSWER = -1
-"""The answer of a program that is undefined or does not type-check."""
+UNDEFINED_ANSWER = -1  # the answer of a program that is undefined or does not type-check
 
 _SETS = 1 << MOST_OBJECTS
 _PAYLOAD = _SETS - 1

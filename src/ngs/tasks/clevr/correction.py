@@ -36,10 +36,8 @@ from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReadi
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique
 
-FEW = 2000
-"""Arrangements up to which all are looked at."""
-BEAM = 64
-"""Likely programs that are looked at where there are more."""
+FEW = 2000  # arrangements up to which all are looked at
+BEAM = 64  # likely programs that are looked at where there are more
 AT_ONCE = 256
 
 

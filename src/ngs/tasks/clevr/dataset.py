@@ -22,14 +22,11 @@ from ngs.tasks.clevr.program import COLUMN, GRAMMAR, MODULES, Kind, Program, kin
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.source import dealt
 
-UNKNOWN = 0
-"""The number of every word outside of the vocabulary."""
+UNKNOWN = 0  # the number of every word outside of the vocabulary
 
-UNKNOWN_WORD = "<unknown>"
-"""What stands first in a vocabulary; no word of a question looks like it."""
+UNKNOWN_WORD = "<unknown>"  # what stands first in a vocabulary; no word of a question looks like it
 
-NO_ANSWER = -1
-"""In place of an answer's number where the source gives none."""
+NO_ANSWER = -1  # in place of an answer's number where the source gives none
 
 _ANSWERS = {text: number for number, text in enumerate((None, *ANSWERS), NO_ANSWER)}
 

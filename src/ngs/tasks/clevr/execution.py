@@ -18,8 +18,7 @@ from ngs.tasks.clevr.program import clevr
 from ngs.tasks.clevr.scenes import RELATIONS, Scene
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, strict
 
-NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})
-"""For what is the same in every scene."""
+NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})  # for what is the same in every scene
 
 
 class Type(StrEnum):

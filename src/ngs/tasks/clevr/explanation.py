@@ -22,14 +22,12 @@ from ngs.tasks.clevr.reading import QuestionReading
 from ngs.tasks.clevr.scenes import COLORS, Scene, Thing
 from ngs.tasks.clevr.semantics import Unique
 
-SHOWN = 5
-"""Programs that are listed."""
+SHOWN = 5  # programs that are listed
 LEGEND = (
     "squares are cubes, circles are spheres, barrels are cylinders; shiny ones are metal; "
     "pale ones are not in the set"
 )
-SLOT = 24.0
-"""The width of an object."""
+SLOT = 24.0  # the width of an object
 RADIUS = {"small": 6.0, "large": 9.5}
 PALE = 0.12
 

@@ -14,8 +14,7 @@ from ngs.tasks.clevr.examples import counts_of
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 
-NOT_KNOWN = "not known"
-"""In place of an answer or a kind that the source does not tell."""
+NOT_KNOWN = "not known"  # in place of an answer or a kind that the source does not tell
 
 
 @dataclass(frozen=True)

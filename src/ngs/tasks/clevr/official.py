@@ -31,11 +31,9 @@ PARTS = (("train",), ("val", "test"))
 
 NOUNS = ("scenes", "questions")
 
-LIMIT = 1 << 31
-"""Numbers of questions and scenes lie below."""
+LIMIT = 1 << 31  # numbers of questions and scenes lie below
 
-LONGEST = 2_000
-"""Characters of a question."""
+LONGEST = 2_000  # characters of a question
 
 Progress = Callable[[Path, int], None]
 """Told of the file and index of each element before it is looked at."""

@@ -29,8 +29,7 @@ from ngs.tasks.run_folder import BEST, check_data, read_network, settings_for
 from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Parts, cut
 
-KNOWN = {"modules": list(MODULES)}
-"""What a network that reads questions must know."""
+KNOWN = {"modules": list(MODULES)}  # what a network that reads questions must know
 
 
 def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestions, Part]:

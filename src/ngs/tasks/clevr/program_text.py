@@ -12,12 +12,10 @@ from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene, Thing
 from ngs.tasks.clevr.semantics import FILTERS, Objects, Unique
 
-LISTED = 6
-"""Objects that are named; the others are counted."""
+LISTED = 6  # objects that are named; the others are counted
 
 _FILTERED = {module: value for module, (_, value) in FILTERS.items()}
-_VALUES = tuple(_FILTERED.values())
-"""In the order in which people name them."""
+_VALUES = tuple(_FILTERED.values())  # in the order in which people name them
 _RELATED = {
     "relate[left]": "left of",
     "relate[right]": "right of",

@@ -192,8 +192,7 @@ SHARES = (1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 JITTER = 2.0
 """How many questions a choice may be behind without being the next: so that choices take no turns."""
 
-START = 2
-"""How often every answer may be given before it has to wait for the others."""
+START = 2  # how often every answer may be given before it has to wait for the others
 
 
 def _shares() -> list[tuple[float, float]]:

@@ -34,8 +34,7 @@ from ngs.tasks.clevr.question_wording import sentence
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, Scene
 from ngs.tasks.clevr.semantics import COMPARISONS
 
-NEAR = 2
-"""How far apart two numbers may be that are compared."""
+NEAR = 2  # how far apart two numbers may be that are compared
 
 YES, NO = ANSWERS.index("yes"), ANSWERS.index("no")
 
@@ -177,8 +176,7 @@ def _forms() -> Iterator[Form]:
 FORMS = tuple(_forms())
 
 
-ATTEMPTS = 6
-"""How often a form of question is tried in a scene before it is given up there."""
+ATTEMPTS = 6  # how often a form of question is tried in a scene before it is given up there
 
 
 def questions(

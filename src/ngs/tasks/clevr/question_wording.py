@@ -13,8 +13,7 @@ from typing import Any
 from ngs.tasks.clevr.question_phrases import DESCRIPTIONS, Link, NounPhrase, Question
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 
-ONE, MANY = 0, 1
-"""Which form of a noun, and of what agrees with it."""
+ONE, MANY = 0, 1  # which form of a noun, and of what agrees with it
 
 _OF_AN_ATTRIBUTE = {
     f"{family}_{attribute}": (family, attribute) for family in ("query", "equal") for attribute in ATTRIBUTES

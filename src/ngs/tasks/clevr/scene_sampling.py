@@ -18,27 +18,20 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 
 FEWEST_OBJECTS = 3
 RADIUS = {"small": 0.35, "large": 0.7}
-REACH = 3.0
-"""Objects stand in [-REACH, REACH]^2."""
+REACH = 3.0  # objects stand in [-REACH, REACH]^2
 
-DISTANCE = 0.25
-"""between any two objects, measured from edge to edge, at least"""
-MARGIN = 0.4
-"""between any two centres, along each of the four directions, at least"""
-EPSILON = 0.2
-"""An object is left of another if it is more than this far to the left."""
+DISTANCE = 0.25  # between any two objects, measured from edge to edge, at least
+MARGIN = 0.4  # between any two centres, along each of the four directions, at least
+EPSILON = 0.2  # an object is left of another if it is more than this far to the left
 
 CAMERA = (7.48, -6.5, 5.34)
 """Where the camera of the released images stands on average; it looks at the origin."""
-JITTER = 0.5
-"""How far it may be from there, in each coordinate."""
+JITTER = 0.5  # how far it may be from there, in each coordinate
 WIDTH, HEIGHT, FOCAL = 480, 320, 525.0
 """of the image, in pixels: released pixel coordinates are met to within their rounding"""
 
-BLOCK = 128
-"""Scenes that are sampled together."""
-TRIES = 50
-"""Places tried for an object before its scene is begun anew."""
+BLOCK = 128  # scenes that are sampled together
+TRIES = 50  # places tried for an object before its scene is begun anew
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

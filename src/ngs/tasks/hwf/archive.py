@@ -29,8 +29,7 @@ from ngs.tasks.source import title
 
 LISTS = ("expr_train.json", "expr_test.json")
 IMAGES = "Handwritten_Math_Symbols"
-DEEPEST = 2
-"""Folders above the lists."""
+DEEPEST = 2  # folders above the lists
 
 Picture = NDArray[np.uint8] | str
 """The pixels of an image, or what is wrong with it."""

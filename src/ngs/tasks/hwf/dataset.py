@@ -28,8 +28,7 @@ from ngs.tasks.source import Numbers, dealt
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""
-PRETRAIN_STEPS = 2000
-"""Pre-training that has not reached its accuracy by then is over anyway."""
+PRETRAIN_STEPS = 2000  # pre-training that has not reached its accuracy by then is over anyway
 
 
 @lru_cache(maxsize=1 << 16)

@@ -22,11 +22,9 @@ from ngs.tasks.hwf.dataset import GRAMMAR
 PAPER_LENGTHS: Mapping[int, float] = {1: 0.1, 3: 0.1, 5: 0.2, 7: 0.6}
 """Length -> share of the formulas (Li et al. 2020, supplement)."""
 
-FINEST = 1_000_000
-"""Shares are fractions with at most this denominator, so that 0.1 is a tenth."""
+FINEST = 1_000_000  # shares are fractions with at most this denominator, so that 0.1 is a tenth
 
-MORE = 10
-"""How far beyond an impossible length an error looks for possible ones."""
+MORE = 10  # how far beyond an impossible length an error looks for possible ones
 
 
 def sample_formula(grammar: Grammar, length: int, random: Random) -> Tree:

@@ -62,23 +62,19 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
 
 # The pen
 
-DABS = 256
-"""Dabs of the pen for one symbol: little more than half a pixel apart in the longest."""
+DABS = 256  # dabs of the pen for one symbol: little more than half a pixel apart in the longest
 
-REACH = 2
-"""How many pixels around its own a dab may colour: enough for a line of 3 pixels."""
+REACH = 2  # how many pixels around its own a dab may colour: enough for a line of 3 pixels
 
 POINTS = max(sum(map(len, shape)) for shapes in SHAPES.values() for shape in shapes)
 STROKES = max(len(shape) for shapes in SHAPES.values() for shape in shapes)
 
-WHOLE = 8
-"""Chances for a symbol as a whole: slant, width, turn, size, place, pen, and pressure."""
+WHOLE = 8  # chances for a symbol as a whole: slant, width, turn, size, place, pen, and pressure
 
 CHANCES = 2 * (POINTS + STROKES) + WHOLE
 """Random numbers in one symbol: how far each point and each stroke is off in x and y, then the whole."""
 
-CHUNK = 128
-"""Images drawn at once: about 30 MB."""
+CHUNK = 128  # images drawn at once: about 30 MB
 
 
 def chances(number: int, generator: torch.Generator) -> Tensor:
@@ -90,8 +86,7 @@ def chances(number: int, generator: torch.Generator) -> Tensor:
     return 2 * (a + b + c) - MOST
 
 
-MOST = 3
-"""No chance is larger."""
+MOST = 3  # no chance is larger
 
 
 # Shapes as tensors
@@ -203,8 +198,7 @@ class Writer:
     """how unsteady the hand is: the standard deviation of a point, for a box of 1"""
 
 
-HABIT, LEAN, ASPECT, CURVATURE = 0.036, 0.17, 0.12, 0.07
-"""How much writers differ: standard deviations."""
+HABIT, LEAN, ASPECT, CURVATURE = 0.036, 0.17, 0.12, 0.07  # how much writers differ: standard deviations
 RANGES = {"pen": (1.2, 2.6), "ink": (0.75, 1.0), "pressure": (0.0, 0.3), "wobble": (0.014, 0.034)}
 """How much writers differ: from, to."""
 
@@ -248,10 +242,8 @@ radii [image, dab], and how dark they are [image]: 1 is black."""
 
 TILT, TURN, STRETCH, PEN = 0.05, 0.045, 0.06, 0.04
 """How much the symbols of one writer differ: slant, angle, width against height, width of the line."""
-SMALLEST = 0.86
-"""The least of the box that a symbol fills."""
-SHIFT = 1.0
-"""The distance in pixels of a symbol from the middle, where there is room."""
+SMALLEST = 0.86  # the least of the box that a symbol fills
+SHIFT = 1.0  # the distance in pixels of a symbol from the middle, where there is room
 
 
 def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:

@@ -25,8 +25,7 @@ TOLERANCE = Fraction(1, 10**5)
 """How far a stated result may be off: lists round to five decimals. The 8,332 values that formulas of seven
 symbols can have lie nearly twice as far apart, so that a result still names one of them."""
 
-LONGEST = 99
-"""In symbols; parsing takes cubic time."""
+LONGEST = 99  # in symbols; parsing takes cubic time
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,7 @@ from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Parts, cut
 
-SYMBOLS = {"symbols": list(GRAMMAR.symbols)}
-"""What a network that reads formulas must know."""
+SYMBOLS = {"symbols": list(GRAMMAR.symbols)}  # what a network that reads formulas must know
 
 LONGEST_TABLED = 9
 """Symbols of the longest formulas whose tables fit the budget. `reasoner` would take a second to find out."""

@@ -28,10 +28,8 @@ from ngs.tasks.hwf.formula_reading import Formula, as_answer, likeliest, ranked,
 from ngs.tasks.hwf.pictures import read_formula
 from ngs.tasks.hwf.preparation import LONGEST_TABLED, load_network
 
-SHOWN = 5
-"""Formulas with an answer that are listed."""
-WRITTEN = tuple("2*9+3")
-"""What is misread in the tour."""
+SHOWN = 5  # formulas with an answer that are listed
+WRITTEN = tuple("2*9+3")  # what is misread in the tour
 
 LineOrStrip = Annotated[
     bool | None,

@@ -24,10 +24,8 @@ from ngs.tasks.pictures.rendering.renderer import boxes, render
 from ngs.tasks.playground.messages import Message, Share, part
 
 SCENES = 12
-MADE_UP, SHOWN = 20, 6
-"""Questions about each scene: that are made up, and that are shown at most."""
-LEAST_SEEN = 20
-"""Pixels of an object that show; of one with fewer, nobody sees what it is."""
+MADE_UP, SHOWN = 20, 6  # questions about each scene: that are made up, and that are shown at most
+LEAST_SEEN = 20  # pixels of an object that show; of one with fewer, nobody sees what it is
 
 _RENDERING = threading.Lock()
 """A page asks for the picture and for its boxes at once; the second waits for what the first renders."""

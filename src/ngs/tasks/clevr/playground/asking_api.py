@@ -28,17 +28,13 @@ from ngs.tasks.playground.limits import Slots
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import View
 
-ALTERNATIVES = 5
-"""Other programs of a question that are shown."""
-LISTED = 10
-"""Neighbours and right programs that are shown."""
+ALTERNATIVES = 5  # other programs of a question that are shown
+LISTED = 10  # neighbours and right programs that are shown
 NO_READER = "no network reads questions yet; train one with `ngs train clevr`, and start `ngs serve` again"
-LONGEST_QUESTION, LONGEST_ANSWER = 300, 32
-"""Characters."""
+LONGEST_QUESTION, LONGEST_ANSWER = 300, 32  # characters
 PROGRAM = "Modules in prefix notation."
 
-KEPT = {"Cache-Control": "private, max-age=3600"}
-"""By a browser: a scene is always the same."""
+KEPT = {"Cache-Control": "private, max-age=3600"}  # by a browser: a scene is always the same
 
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such scene."}}
 UNREAD: dict[int | str, dict[str, Any]] = {409: {"description": "No network reads questions yet."}}

@@ -77,8 +77,7 @@ class LongTest(Measurement):
 
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
-TRAINED, READ = "trained", "read"
-"""The columns: the run itself, and what it makes of longer formulas."""
+TRAINED, READ = "trained", "read"  # the columns: the run itself, and what it makes of longer formulas
 
 
 ROWS: Rows = {

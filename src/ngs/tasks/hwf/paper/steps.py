@@ -20,8 +20,7 @@ STEPS = (1, 5, 10, 20)
 BEGINNING, WHOLE, COST = "beginning", "whole", "cost"
 """The columns: runs that end soon and are tested often, runs with the paper's iterations, and steps timed
 alone."""
-AFTER, QUICKLY_AFTER = (200, 300), (25, 75)
-"""Steps after which the runs that are tested often are looked at."""
+AFTER, QUICKLY_AFTER = (200, 300), (25, 75)  # steps after which the runs that are tested often are looked at
 
 
 def cells(config: Callable[..., TrainHWF], columns: Rows, means: Means, cost: StepCost) -> list[Cell]:

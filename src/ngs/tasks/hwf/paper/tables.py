@@ -70,8 +70,7 @@ LEAK = Experiment(
 
 # Learning curves
 
-SHARES = {"calculation": 1, "symbol": 2}
-"""What is drawn, and its index in a released point."""
+SHARES = {"calculation": 1, "symbol": 2}  # what is drawn, and its index in a released point
 
 
 def _curves(means: Means) -> list[Cell]:

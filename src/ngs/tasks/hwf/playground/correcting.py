@@ -30,10 +30,8 @@ from ngs.tasks.hwf.playground.reading import (
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 
-WAITING_SHOWN = 12
-"""Entries of the queue that are listed after a step: a long formula has a hundred."""
-LARGEST = 690.0
-"""The logarithm of what is still a floating-point number."""
+WAITING_SHOWN = 12  # entries of the queue that are listed after a step: a long formula has a hundred
+LARGEST = 690.0  # the logarithm of what is still a floating-point number
 
 Kind = Literal["push", "pop", "try", "discard", "accept", "reject"]
 KINDS: Mapping[Action, Kind] = {

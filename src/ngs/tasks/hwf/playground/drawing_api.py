@@ -27,12 +27,10 @@ from ngs.tasks.playground.view import Server
 from ngs.tasks.playground.visitors import Visitor, current_visitor
 from ngs.tasks.report.sections import SIGNS
 
-LEARN_SECONDS = 3.0
-"""No step begins later."""
+LEARN_SECONDS = 3.0  # no step begins later
 MOST_STROKES, MOST_POINTS, MOST_STEPS = 200, 20_000, 50
 """In a drawing, in all its strokes, and gradient steps in one request."""
-LARGEST, LONGEST_ANSWER, LONGEST_WRITTEN = 4096, 32, 64
-"""Pixels of a canvas's side, and characters."""
+LARGEST, LONGEST_ANSWER, LONGEST_WRITTEN = 4096, 32, 64  # pixels of a canvas's side, and characters
 EXAMPLE = [
     [[20, 25], [65, 23], [40, 98]],
     [[110, 40], [110, 85]],

@@ -35,16 +35,12 @@ from ngs.tasks.playground.messages import Message, part
 
 LEARNING_RATE = 3e-4
 """Of the first step; it falls to nothing behind the last. Larger ones learn in one step, and forget."""
-VIEWS, REPEATED = 6, 6
-"""In a step: views of the new drawing, and earlier drawings."""
+VIEWS, REPEATED = 6, 6  # in a step: views of the new drawing, and earlier drawings
 SLIGHTLY = Handwriting(rotation=0.12, shear=0.12, scale=0.1, shift=0.06, elastic=0.05)
-WRITERS, SHOWN_AGAIN = 20, 70
-"""Of the handwriting that is not to be forgotten, and its images in a step."""
+WRITERS, SHOWN_AGAIN = 20, 70  # of the handwriting that is not to be forgotten, and its images in a step
 SURE = 0.8
-REMEMBERED = 50
-"""Drawings of a visitor, the latest ones."""
-KEEPING = 5.0
-"""The weight of not forgetting."""
+REMEMBERED = 50  # drawings of a visitor, the latest ones
+KEEPING = 5.0  # the weight of not forgetting
 
 
 @dataclass(frozen=True, eq=False)

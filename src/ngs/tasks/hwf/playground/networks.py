@@ -22,10 +22,8 @@ from ngs.tasks.hwf.preparation import load_network
 from ngs.tasks.run_folder import RESULT, read_facts
 
 TRAINED, WEAK = "trained", "weak"
-HALF = 0.55
-"""The share of made-up symbols that a weak network reads, at most."""
-LEAST_NOISE, MORE_NOISE = 0.5, 0.1
-"""In standard deviations of the weights of a layer."""
+HALF = 0.55  # the share of made-up symbols that a weak network reads, at most
+LEAST_NOISE, MORE_NOISE = 0.5, 0.1  # in standard deviations of the weights of a layer
 
 
 @dataclass(frozen=True, eq=False)

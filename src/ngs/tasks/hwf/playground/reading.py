@@ -19,8 +19,7 @@ from ngs.tasks.hwf.formula_reading import Seen, likeliest
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.report.sections import address_of
 
-SHOWN = 5
-"""Symbols of each box, and formulas, that are listed."""
+SHOWN = 5  # symbols of each box, and formulas, that are listed
 
 
 class Rectangle(Message):

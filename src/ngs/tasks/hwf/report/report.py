@@ -27,8 +27,7 @@ from ngs.tasks.report.readings import Readings
 from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import MORE_STEPS, Corrected, Fate, Searches
 
-ALTERNATIVES = 3
-"""Formulas of the posterior that are shown."""
+ALTERNATIVES = 3  # formulas of the posterior that are shown
 POSTERIOR = "posterior"
 DRAWN = 5
 """Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
