@@ -20,9 +20,8 @@ from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.preparation import load_reader
-from ngs.tasks.clevr.program_text import Executed, description
+from ngs.tasks.clevr.program_text import Executed, about_objects, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
-from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
 from ngs.tasks.pictures.picture_drawing import check_picture, write_annotated

@@ -20,7 +20,7 @@ decided where the answers are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -35,8 +35,8 @@ from torch import Tensor
 import ngs.kernels
 from ngs.errors import DataError, ShapeError
 from ngs.grammar.padding import PAD
-from ngs.reasoning.operation import UNDEFINED, Special, Value
-from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
+from ngs.reasoning.operation import UNDEFINED
+from ngs.tasks.clevr.execution import NO_OBJECTS, Type, modules
 from ngs.tasks.clevr.program import COLUMN, MODULES
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of, objects_in
 from ngs.tasks.clevr.semantics import FILTERS, TRUTHS, ProgramSemantics, Unique, strict
@@ -230,27 +230,21 @@ def _answers() -> _Numbers:
     """[action, first, second]"""
     answers = np.full((1 + len(MODULES), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
     for name, module in modules().items():
-        if module.gives in _NAMED:
-            for payloads in np.ndindex(_NUMBERS, _NUMBERS):
-                answer = spoken(_final_value(module, *payloads))
-                answers[1 + COLUMN[name], *payloads] = _INDICES.get(answer, UNDEFINED_ANSWER)
+        named, of_module = _NAMED.get(module.gives, ()), answers[1 + COLUMN[name]]
+        if named == TRUTHS and len(module.takes) == 2:
+            for payloads in np.ndindex(*of_module.shape):
+                of_module[payloads] = ANSWERS.index(module.apply(ProgramSemantics(NO_OBJECTS), *payloads))
+        else:
+            for payload, value in enumerate(named):
+                of_module[payload] = ANSWERS.index(str(value))
     return answers
 
 
-def _final_value(module: Module, first: int, second: int) -> Value:
-    """What a program gives that begins with the module, by the payloads of the last two values."""
-    if len(module.takes) == 2:
-        return module.apply(ProgramSemantics(NO_OBJECTS), first, second)
-    return _NAMED[module.gives](first)
-
-
-_NAMED: Mapping[Type, Callable[[int], Value]] = {
-    Type.INTEGER: int,
-    Type.CONCEPT: dict(enumerate(_CONCEPTS)).get,
-    Type.TRUTH: dict(enumerate(TRUTHS)).get,
+_NAMED: Mapping[Type, Sequence[object]] = {
+    Type.INTEGER: range(MOST_OBJECTS + 1),
+    Type.CONCEPT: tuple(_CONCEPTS),
+    Type.TRUTH: TRUTHS,
 }
-
-_INDICES: Mapping[str | Special, int] = {answer: index for index, answer in enumerate(ANSWERS)}
 
 
 def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor) -> Tensor:

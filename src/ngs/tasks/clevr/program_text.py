@@ -47,6 +47,14 @@ def objects_of(step: Step) -> frozenset[int] | None:
     return frozenset([value]) if gives is Type.OBJECT else frozenset(value)
 
 
+def about_objects(step: Step | None) -> frozenset[int]:
+    """The objects that an answer is about: what the root, or whatever it compares, was given."""
+    if step is None or step.value is UNDEFINED:
+        return frozenset()
+    objects = objects_of(step)
+    return frozenset().union(*map(about_objects, step.arguments)) if objects is None else objects
+
+
 def shown_value(step: Step, scene: Scene) -> str:
     """What a step gave: objects by their descriptions, anything else as an answer is spoken."""
     if step.value is UNDEFINED:
@@ -56,7 +64,7 @@ def shown_value(step: Step, scene: Scene) -> str:
     gives = modules()[step.module].gives
     if gives is Type.OBJECTS:
         return listed(step.value, scene)
-    return f"the {description(scene.things[step.value])}" if gives is Type.OBJECT else str(spoken(step.value))
+    return f"the {description(scene.things[step.value])}" if gives is Type.OBJECT else str(step.value)
 
 
 def _counted(number: int) -> str:
