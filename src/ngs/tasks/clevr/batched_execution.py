@@ -101,10 +101,7 @@ def _payloads(taken: Type) -> int:
 
 
 def _values(name: str, unique: Unique) -> tuple[int, ...]:
-    """By the payload of the first argument, which filters, set operations and comparisons hand on.
-
-    Empty where they depend on the scene.
-    """
+    """By the payload of the first argument, which many modules hand on; empty where the scene decides."""
     module = modules()[name]
     kind = _Kind[module.gives.name]
     if name in _OF_SCENE:
@@ -251,8 +248,7 @@ def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor) -> Tenso
     """The answers, int64 [program], as indices into ANSWERS; UNDEFINED_ANSWER where there is none.
 
     `columns` [program, time] are modules in prefix notation, PAD behind the end; `scenes` [program] says
-    about which scene of the `tables` each program is. A program that does not type-check has no answer, as
-    one that is undefined.
+    about which scene of the `tables` each program is.
     """
     _check(tables, columns, scenes)
     if not columns.numel():

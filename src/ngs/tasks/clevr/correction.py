@@ -1,9 +1,8 @@
 """Back-search for one question: which modules to put elsewhere so that its program gives the answer.
 
-The plain reference of what `ngs.search.back_search` does for many questions at once: one step
-switches two modules of one group (Li et al. 2020, supplement, Sec. 3.2) or, in the tidy language, moves one
-filter to another noun phrase or turns a chain of noun phrases round. Next to it stand the programs that give
-the answer at all: a correction that is right for the wrong reason is seen there.
+This is the plain reference of `ngs.search.back_search`. One step switches two modules of one group (Li et
+al. 2020, supplement, Sec. 3.2) or, in the tidy language, moves one filter to another noun phrase or turns a
+chain of noun phrases round. All programs with the answer show if a correction is right for a wrong reason.
 """
 
 from __future__ import annotations

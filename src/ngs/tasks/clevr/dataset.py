@@ -86,10 +86,7 @@ class Questions:
 
     @classmethod
     def of(cls, records: Records, vocabulary: Sequence[str] | None = None) -> Questions:
-        """The records as arrays. Those that the dictionary refuses stay, without modules.
-
-        The vocabulary is made of the records' own words where none is given.
-        """
+        """The records as arrays, by default with a vocabulary of their own; refused ones have no modules."""
         lexicon: dict[str, int] = {}
         spelling, programs, modules, keywords = _Rows("i"), _Rows("b"), _Rows("b"), _Rows("h", 2)
         scenes, answers, numbers = array("i"), array("b"), array("i")

@@ -91,12 +91,9 @@ def execute(program: Sequence[str], scene: Scene, *, unique: Unique = strict) ->
 
 
 def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> Step:
-    """The program as a tree with the value of every step. ParseError if it does not type-check.
-
-    From right to left over the prefix notation: the steps that wait for a module are a stack.
-    """
+    """The program as a tree with the value of every step. ParseError if it does not type-check."""
     known, semantics = modules(), ProgramSemantics(scene, unique)
-    waiting: list[Step] = []
+    waiting: list[Step] = []  # a stack of steps that no module has taken yet
     for position in reversed(range(len(program))):
         name = program[position]
         if name not in known:

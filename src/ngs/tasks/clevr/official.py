@@ -31,8 +31,6 @@ PARTS = (("train",), ("val", "test"))
 
 NOUNS = ("scenes", "questions")
 
-LIMIT = 1 << 31  # numbers of questions and scenes lie below
-
 LONGEST = 2_000  # characters of a question
 
 Progress = Callable[[Path, int], None]
@@ -125,10 +123,7 @@ def _found(folder: Path, part: str, noun: str) -> Path | None:
 def read_scenes(
     path: Path, faults: list[str], progress: Progress = lambda file, index: None
 ) -> Iterator[tuple[int, Scene]]:
-    """The sound scenes of a file, with the numbers that questions know them by: image_index, or the position.
-
-    What is wrong with others is added to `faults`.
-    """
+    """The sound scenes with their image_index, by default the position; `faults` gets what others lack."""
     seen: set[int] = set()
 
     def numbered(value: Any, index: int) -> tuple[int, Scene]:
@@ -144,10 +139,7 @@ def read_scenes(
 def read_questions(
     path: Path, places: Mapping[int, int], faults: list[str], progress: Progress = lambda file, index: None
 ) -> Iterator[QuestionRecord]:
-    """The sound questions of a file about scenes with known places: `places[image_index]`.
-
-    Answers and programs may be missing, as they are in the official test questions.
-    """
+    """The sound questions about scenes at `places[image_index]`; answers and programs may be missing."""
     return _read(path, "question", lambda value, index: as_question(value, places, index), faults, progress)
 
 
@@ -194,7 +186,7 @@ def _answer(field: Field) -> str | None:
 
 
 def _integer(field: Field) -> int:
-    field.need(type(field.value) is int and 0 <= field.value < LIMIT, "an integer from 0 is needed")
+    field.need(type(field.value) is int and 0 <= field.value < 1 << 31, "an integer from 0 is needed")
     return int(field.value)
 
 

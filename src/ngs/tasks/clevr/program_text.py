@@ -72,17 +72,13 @@ def _counted(number: int) -> str:
 
 
 def steps_of(step: Step) -> Iterator[Step]:
-    """The step and all below it, in the order of the prefix notation."""
     yield step
     for argument in step.arguments:
         yield from steps_of(argument)
 
 
 def why_undefined(step: Step, scene: Scene) -> str:
-    """Which `unique` of an undefined program found no object, or too many.
-
-    It is the first on the way up: what is defined itself, and whose value is not.
-    """
+    """Which `unique` found no object, or too many: it has no value, and its argument has one."""
     culprits = (
         each
         for each in steps_of(step)

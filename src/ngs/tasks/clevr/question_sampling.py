@@ -184,9 +184,8 @@ def questions(
 ) -> Iterator[QuestionRecord]:
     """`per_scene` questions about each scene, no two of them with one program.
 
-    Forms are asked by their weights, and the answers of each form
-    kept even (`Balance`), over all scenes. A scene with little to ask about has fewer. Scenes are
-    numbered from `first` on.
+    A `Balance` over all scenes chooses forms and answers. A scene with little to ask about has fewer
+    questions. Scenes are numbered from `first` on.
     """
     if per_scene < 0:
         raise NGSError(f"{per_scene} questions a scene were asked for; ask for none or more")

@@ -52,9 +52,9 @@ class View(NamedTuple):
 def scenes(number: int, random: np.random.Generator) -> tuple[Scene, ...]:
     """Scenes of 3 to 10 objects; asking for more leaves the first ones as they are.
 
-    The number of objects and every attribute are uniform, places uniform among those that keep DISTANCE
-    and MARGIN to the objects placed before. The four directions are those of a camera that is set up
-    anew for each scene, on the ground plane. Whether an object hides another is not looked at.
+    The number of objects and every attribute are uniform, and so are places that keep DISTANCE and MARGIN to
+    the objects placed before. Each scene has its own camera, which gives the four directions on the ground
+    plane. Objects may hide each other.
     """
     if number < 0:
         raise NGSError(f"{number} scenes were asked for; ask for none or more")

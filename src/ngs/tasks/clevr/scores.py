@@ -53,13 +53,10 @@ def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outc
 
 
 def same_meaning(read: Program, true: Program | None) -> bool | None:
-    """Whether a program is equivalent to the true one, if that is known.
-
-    One without a form (a policy without grammar, or no program at all) is not.
-    """
+    """Whether a program is equivalent to the true one, if that is known."""
     try:
         return None if true is None else read == true or equivalent(read, true)
-    except ParseError:
+    except ParseError:  # of a policy without grammar, or no program at all
         return False
 
 

@@ -31,8 +31,7 @@ UNIQUE: Mapping[str, Unique] = {"strict": strict, "lenient": lenient}
 
 
 class ProgramSemantics(Semantics):
-    """One function for each name in the grammars of programs. A family of modules shares one function, which
-    is given the module."""
+    """One function for each name in the grammars of programs; that of a family is given the module."""
 
     def __init__(self, scene: Scene, unique: Unique = strict) -> None:
         self._scene = scene

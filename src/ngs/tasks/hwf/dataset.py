@@ -111,7 +111,6 @@ class HandwrittenFormulas:
         return hasher.hexdigest()
 
     def examples(self, formulas: Formulas) -> Examples:
-        """The formulas as the learning loop takes them, seen as ink."""
         labels = self.columns.long()[formulas.where.clamp(min=0)].masked_fill(formulas.where == PAD, PAD)
         return Examples.pooled(self.images, formulas.where, formulas.answers, labels, as_ink)
 

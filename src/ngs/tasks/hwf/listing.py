@@ -53,10 +53,7 @@ class Problem:
 
 
 def objects(text: str, file: str) -> Iterator[tuple[str, Any]]:
-    """The elements of a JSON array with their places; objects come as tuples of pairs.
-
-    Pairs, because a dictionary would hide a key that is written twice.
-    """
+    """The elements of a JSON array with their places; objects are pairs, so that repeated keys are seen."""
     decoder, begins = json.JSONDecoder(object_pairs_hook=tuple), re.compile(r"[^\s,]")
     entries = _decoded(decoder, text, file)
     line, counted, end = 1, 0, text.index("[") + 1

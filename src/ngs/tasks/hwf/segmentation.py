@@ -204,8 +204,7 @@ class Page:
         return Box(*low.astype(int).tolist(), *high.astype(int).tolist())
 
     def overlap(self, one: Piece, other: Piece) -> float:
-        """The width that two pieces share, as part of the narrower one's; where they are apart, minus the
-        gap as part of a symbol's size."""
+        """The shared width as a part of the narrower piece's, or minus the gap as a part of a symbol's."""
         shared = one.shared_width(other)
         return shared / (min(one.width, other.width) if shared > 0 else self.unit)
 

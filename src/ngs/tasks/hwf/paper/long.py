@@ -1,9 +1,8 @@
 """hwf-long: formulas of up to 31 symbols, read by networks that were trained on much shorter ones.
 
-Each symbol is read by itself, so a longer formula is no harder to look at: it has more places for a mistake.
-With a share s of symbols right, were mistakes independent and each of them the end of the answer, a share s^n
-of the formulas of n symbols would come out right. Mistakes that do not matter (in 0 times something) make it
-more; symbols that are read worse than others make it less, because a mean hides them.
+A longer formula has more places for a mistake. If a share s of the symbols is right, mistakes are independent
+and each spoils the answer, then a share s^n of the formulas of n symbols is right. But some mistakes do not
+matter (in 0 times something), and some symbols are read worse than others, which a mean hides.
 """
 
 from __future__ import annotations

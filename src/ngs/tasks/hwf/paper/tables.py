@@ -1,5 +1,4 @@
-"""hwf-table, hwf-lengths, hwf-leak: what each method learns from which formulas; hwf-curves: how soon, beside
-the logs that the paper's authors released."""
+"""hwf-table, hwf-lengths, hwf-leak, hwf-curves: what each method learns from which formulas, and how soon."""
 
 from __future__ import annotations
 

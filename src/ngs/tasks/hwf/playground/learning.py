@@ -1,11 +1,9 @@
 """Learning from what a visitor drew and its answer alone: a few gradient steps of the visitor's own copy.
 
-What is made smaller is -log p(y|x), summed exactly over all formulas with the right answer (Li et al. 2020,
-Eq. 7), of several views of the drawing and of some that were drawn before.
-
-A few steps on one drawing would make a network forget all others. So it is also shown made-up handwriting,
-without labels, and what it was sure of there it shall stay sure of (Li & Hoiem 2016, "Learning without
-forgetting"); and batch norm keeps the averages of training.
+The loss is -log p(y|x), summed exactly over all formulas with the right answer (Li et al. 2020, Eq. 7), for
+views of the drawing and for earlier drawings. So that the network does not forget the rest, it also sees
+made-up handwriting without labels, and should stay sure of what it was sure of there (Li & Hoiem 2016,
+"Learning without forgetting"). Batch norm keeps the averages of training.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The networks that all visitors share: what a run learned, and a weak one for those who want to teach it.
 
-The weak one has forgotten half of what it knew, by noise on its weights. What a run's first validation leaves
-may be weak or not: after 50 steps, one method gives 45% of the right answers and another 94%. An untrained
-network gets an answer by wrong formulas. One that was good a moment ago misreads much, and a few steps
-bring it back.
+The weak one is the trained one with noise on its weights: it misreads much, and a few steps bring it back. An
+untrained network would get answers by wrong formulas, and an early one of the run may be good already: after
+50 steps, one method gives 45% of the right answers and another 94%.
 """
 
 from __future__ import annotations

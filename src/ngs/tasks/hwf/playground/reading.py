@@ -81,7 +81,6 @@ class Reading(Message):
 
 
 def reading_of(seen: Seen) -> Reading:
-    """The likeliest formula of what is seen, or why there is none."""
     formulas = [] if seen.no_formula else likeliest(seen.log_probs, SHOWN)
     alternatives = [
         Alternative(formula="".join(z), value=plain_value(value), probability=p) for z, value, p in formulas

@@ -1,8 +1,7 @@
-"""A drawing by its strokes: those of a formula that the page writes, and the ink that strokes leave, small
-enough to be read while somebody writes.
+"""A drawing by its strokes: those of a formula that the page writes, and the ink that strokes leave.
 
-A picture has to be searched for ink and paper; of strokes it is known where the pen went. They are drawn
-by a thin pen, in one size whatever the canvas, and cropped to the ink, so that a large canvas costs nothing.
+Strokes are drawn by a thin pen, in one size whatever the canvas, and cropped to the ink. So a large canvas
+costs nothing, and a drawing is read while somebody writes.
 """
 
 from __future__ import annotations
