@@ -9,7 +9,6 @@ from io import BytesIO
 
 import numpy as np
 import torch
-from PIL import Image
 
 from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.program import Program, kind_of
@@ -20,6 +19,7 @@ from ngs.tasks.clevr.scene_drawing import drawing
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.pictures.camera import fitted_camera
+from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.rendering.renderer import boxes, render
 from ngs.tasks.playground.messages import Message, Share, part
 
@@ -144,7 +144,7 @@ def _rendered(asked: AskedScene) -> tuple[bytes, list[PictureBox | None]]:
     rendering = render([asked.scene], camera, torch.Generator().manual_seed(asked.number))
     edges, seen = (each[0, : len(asked.scene.things)] for each in boxes(rendering.instances))
     file = BytesIO()
-    Image.fromarray(rendering.images[0].permute(1, 2, 0).contiguous().numpy()).save(file, "PNG")
+    as_image(rendering.images[0]).save(file, "PNG")
     shown = zip((edges / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen.tolist(), strict=True)
     return file.getvalue(), [
         None if pixels < LEAST_SEEN else PictureBox(left=x, top=y, width=right - x, height=bottom - y)
