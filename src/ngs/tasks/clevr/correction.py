@@ -147,7 +147,7 @@ def tidy_edits(program: Program, moves: bool = True) -> Iterator[Edit]:
 
 
 class _Phrase(NamedTuple):
-    """Positions in a program: those of filters, and of the module that they stand before."""
+    """Positions in a program: those of filters, and of the module behind them."""
 
     filters: tuple[int, ...]
     end: int

@@ -196,7 +196,7 @@ class VisualQuestions:
 
     @cached_property
     def digest(self) -> str:
-        """Of scenes, questions and answers: tells data sets apart that stand in the same place."""
+        """Of scenes, questions and answers: tells data sets at the same path apart."""
         hasher = hashlib.sha256()
         for scene in self.scenes:
             hasher.update(repr(scene_content(scene)).encode())

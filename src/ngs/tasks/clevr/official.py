@@ -27,7 +27,7 @@ from ngs.tasks.source import title
 T = TypeVar("T")
 
 PARTS = (("train",), ("val", "test"))
-"""The names of what is to be learned from, and of what is to be tested on: the first that is found."""
+"""The names of the training part and of the test part: the first that is found."""
 
 NOUNS = ("scenes", "questions")
 

@@ -29,7 +29,7 @@ OBJECT = np.array([max(mask.bit_length() - 1, 0) for mask in range(1 << MOST_OBJ
 
 
 class SceneMasks:
-    """Which objects of a scene answer to a description or stand in a relation."""
+    """Which objects of a scene have a description or a relation to an object."""
 
     def __init__(self, scene: Scene) -> None:
         things = scene.things
@@ -54,7 +54,7 @@ class SceneMasks:
                 for name, masks in having.items()
             },
         }
-        """module -> [object]: who stands so to the object"""
+        """module -> [object]: the objects in this relation to the object"""
         self._concise: dict[int, NDArray[np.bool_]] = {}
 
     def concise(self, within: int) -> NDArray[np.bool_]:
@@ -82,11 +82,11 @@ class Form:
 
 
 class Place(NamedTuple):
-    """Where in a question a noun phrase comes to stand."""
+    """A position of a noun phrase in a question."""
 
     links: tuple[Link, ...]
     within: int
-    """the objects that stand so"""
+    """the objects that its links admit"""
     outside: tuple[int, ...] = ()
     """of each of these sets its description is to admit an object"""
     taken: int = 0

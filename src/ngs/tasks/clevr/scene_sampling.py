@@ -132,7 +132,7 @@ def pixels(view: View, places: Floats) -> Floats:
 
 
 def _related(view: View, places: Floats) -> dict[str, NDArray[np.bool_]]:
-    """For each relation, bool [scene, k, i]: whether object i stands so to object k."""
+    """For each relation, bool [scene, k, i]: whether object i has it to object k."""
     offsets = places[:, None] - places[:, :, None]
     return {name: _dot(offsets, axis[:, None, None]) > EPSILON for name, axis in directions(view).items()}
 

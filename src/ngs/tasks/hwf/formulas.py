@@ -44,7 +44,7 @@ def sample_formula(grammar: Grammar, length: int, random: Random) -> Tree:
 def sample_formulas(
     number: int, lengths: Mapping[int, float], random: Random, grammar: Grammar = GRAMMAR
 ) -> list[tuple[Sentence, Fraction]]:
-    """Formulas with their values, `lengths` giving the share of each length.
+    """Formulas with their values, with the share of each length.
 
     Uniform among the formulas of each length that have a value: what divides by zero is drawn again.
     The first formulas are the same however many are asked for.

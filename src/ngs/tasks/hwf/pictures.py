@@ -100,7 +100,7 @@ def natural_order(name: str) -> tuple[list[Any], str]:
     >>> sorted(["x10.png", "x2.png", "X1.png"], key=natural_order)
     ['X1.png', 'x2.png', 'x10.png']
     """
-    parts = re.split("([0-9]+)", name.casefold())  # text and numbers by turns
+    parts = re.split("([0-9]+)", name.casefold())  # text and numbers alternate
     return [int(part) if k % 2 else part for k, part in enumerate(parts)], name
 
 

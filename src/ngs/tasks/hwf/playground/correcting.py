@@ -179,12 +179,12 @@ def _about(event: Event, tree: Tree, correction: Correction) -> str:
         return _about_change(event, tree, event.edit, correction)
     part, wanted = written(sentence_of(tree)), shown_expected(event.expected)
     if event.action is Action.DISCARD:
-        return f"{part} would have to be {wanted}, and no symbol that could stand there is."
+        return f"{part} would have to be {wanted}, and no symbol that fits there is."
     if event.action is Action.POP:
         return f"Look into {part}, the best of the queue: what would its parts have to be?"
     value, priority = plain_value(correction.values[event.path]), shown_ratio(event.log_priority)
     if not event.path:
-        return f"{part} comes to {value}, but should be {wanted}. The search begins here."
+        return f"{part} is {value}, but should be {wanted}. The search begins here."
     if wanted == "none":
         return f"{part} = {value}; no value of it helps, only another operator. Its priority is {priority}."
     return f"{part} = {value} would have to be {wanted}. It waits with priority {priority}."

@@ -141,7 +141,7 @@ def drawing_router(networks: Networks, server: Server) -> APIRouter:
             visitor.kept.pop(Taught, None)
         return WithScore(score=Score())
 
-    @router.get("/score", summary="How much of what was drawn is read rightly")
+    @router.get("/score", summary="How much of what was drawn is read correctly")
     def score(visitor: CurrentVisitor) -> WithScore:
         return WithScore(score=_taught(visitor).score)
 

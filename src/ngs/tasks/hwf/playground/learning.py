@@ -56,8 +56,8 @@ class Score(Message):
     """Of what a visitor drew with an answer."""
 
     drawn: int = part("Drawings.", 3, default=0)
-    right_before: int = part("Read rightly when they were drawn.", 1, default=0)
-    right_now: int = part("Read rightly by the visitor's own network.", 3, default=0)
+    right_before: int = part("Read correctly when they were drawn.", 1, default=0)
+    right_now: int = part("Read correctly by the visitor's own network.", 3, default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Taken:
 
 
 def drawn_of(seen: Seen, answer: Fraction) -> Drawn:
-    """What is to be learned from; an error where nothing can be."""
+    """The drawing to learn from; an NGSError where nothing can be learned."""
     count = len(seen.log_probs)
     if seen.no_formula:
         raise NGSError(f"there is no formula to learn from: {seen.no_formula}")

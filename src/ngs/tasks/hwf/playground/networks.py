@@ -31,7 +31,7 @@ class Shared:
 
     network: nn.Module
     symbols: float
-    """the share of made-up handwritten symbols that it reads rightly"""
+    """the share of made-up handwritten symbols that it reads correctly"""
     accuracy: float | None = None
     """the share of formulas it gave the right answer for, where the run measured it"""
 

@@ -25,8 +25,8 @@ PEN = 3  # pixels of the pen there: thin, so that strokes which only come near e
 DOT = 7  # pixels of a dot there: what is much smaller is taken for a speck
 MOST_PIXELS = 250_000  # of the drawing that is read: thirty symbols side by side
 LINE, TALL, GAP = 0.76, 0.44, 0.38
-"""Of a written formula: the line it stands on and the most of a digit, as shares of the canvas's height; and
-the space between symbols, as a share of a digit."""
+"""Of a written formula: its base line and the most of a digit, as shares of the canvas's height; and the
+space between symbols, as a share of a digit."""
 EVERY = 4  # of a neat symbol's dabs, that a pen goes through
 
 

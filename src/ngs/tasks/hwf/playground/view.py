@@ -1,4 +1,4 @@
-"""The tab to draw formulas in: who can read there, and training a first network where there is nobody."""
+"""The tab to draw formulas in: who can read there, and the training of a first network."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class NetworkStatus(Message):
 
     ready: bool = part("Whether it can be read with.", True)
     accuracy: float | None = part(
-        "The share of formulas it answers rightly, where it was measured.", 0.98, default=None
+        "The share of formulas it answers correctly, where it was measured.", 0.98, default=None
     )
     symbols: float | None = part(
-        "The share of made-up symbols it reads rightly; null while not ready.", 1.0, default=None
+        "The share of made-up symbols it reads correctly; null while not ready.", 1.0, default=None
     )
 
 
