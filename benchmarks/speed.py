@@ -176,7 +176,7 @@ def rendering(batch: int, device: torch.device) -> Callable[[], object]:
 
 def seeing(run: Path, batch: int, device: torch.device) -> Callable[[], object]:
     """From bytes [picture, 3, 320, 480] in memory to scenes: network, decoding, positions and relations."""
-    pictures = rendered_pictures(batch, 0, torch.device("cpu")).images.decoded(np.arange(batch))
+    pictures = rendered_pictures(batch, 0, torch.device("cpu")).decoded(np.arange(batch))
     reader = load_scene_reader(run)
     reader.network.to(device).eval()
     return lambda: [scene_of(seen) for seen in reader.see(pictures)]

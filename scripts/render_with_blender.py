@@ -20,17 +20,20 @@ from ngs.errors import NGSError
 from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, RADIUS, WIDTH
 from ngs.tasks.clevr.scenes import Scene, Thing
 from ngs.tasks.pictures.picture_folder import seen_scenes
-from ngs.tasks.pictures.rendering.lighting import LAMP_RADIUS, LAMPS, Lamp, drawn_lamps
-from ngs.tasks.pictures.rendering.solids import ROUNDING
-from ngs.tasks.pictures.rendering.surfaces import (
+from ngs.tasks.pictures.rendering.lighting import (
     BRUSHED_ACROSS,
     BRUSHED_ALONG,
+    LAMP_RADIUS,
+    LAMPS,
     RUBBER_DIFFUSE,
     RUBBER_SUN,
     SHARP_WIDTH,
     SUN,
+    Lamp,
     color_of,
+    drawn_lamps,
 )
+from ngs.tasks.pictures.rendering.solids import ROUNDING
 
 Place = Sequence[float]
 """x, y, z"""

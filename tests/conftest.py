@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 import torch
@@ -44,6 +47,17 @@ def rendering_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scenes, "rendered_pictures", rendered_once)
         yield
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as people install it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--wheel", "--no-isolation", f"--outdir={folder}", str(Path(__file__).parents[1]))
+    build = subprocess.run([sys.executable, "-m", "build", *options], capture_output=True, text=True)
+    assert build.returncode == 0, build.stdout + build.stderr
+    (path,) = folder.glob("ngs-*.whl")
+    return path
 
 
 @pytest.fixture

@@ -37,12 +37,8 @@ class Document(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] += 1
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-
     def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag, self.getpos()
+        assert tag in VOID or self.open.pop() == tag, self.getpos()
 
     def handle_data(self, data: str) -> None:
         if not {"style", "script"} & set(self.open):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TypeVar
 
 import torch
-from hypothesis import assume
+from hypothesis import assume, example
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -106,6 +108,14 @@ NAMED = {
     "right-linear": RIGHT_LINEAR,
     "prefix": PREFIX,
 }
+
+
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def every_named(*others: object) -> Callable[[Test], Test]:
+    """Have a property of a grammar, and of these `others`, tested for all named grammars too."""
+    return lambda test: reduce(lambda test, grammar: example(grammar, *others)(test), NAMED.values(), test)
 
 
 @st.composite

@@ -31,7 +31,7 @@ from ngs.tasks.hwf.integer_judge import integer_judge
 from ngs.tasks.hwf.preparation import PreparedFormulas
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.task import PreparedAnswers
-from tests.networks import asked as asking
+from tests.networks import test_pointer as asking
 from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -1,4 +1,4 @@
-"""Waiting for a GPU asleep: what a driver is told, and that nothing happens where there is none."""
+"""What is settled before a GPU is used: whether kernels are, and that processes wait for it asleep."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+import ngs.kernels
 from ngs.gpu import BLOCKING_SYNC, sleep_while_waiting
+from ngs.kernels import NAMES, devices
 
 
 class Driver:
@@ -48,3 +50,23 @@ def test_nothing_happens_without_a_driver_that_knows_it(
 
     monkeypatch.setattr(ctypes, "CDLL", load)
     sleep_while_waiting()
+
+
+@pytest.mark.parametrize(("triton", "where"), [(True, ("cuda",)), (False, ())])
+def test_kernels_need_triton_and_a_gpu(
+    triton: bool, where: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ngs.kernels, "HAS_TRITON", triton)
+    assert devices(None) == dict.fromkeys(NAMES, where)
+
+
+@pytest.mark.parametrize("wanted", [[], ["lstm"], ["decoder", "lstm"]])
+def test_kernels_are_turned_off_by_name(wanted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngs.kernels, "HAS_TRITON", True)
+    used = devices(",".join(wanted) or "off")
+    assert [name for name in used if used[name]] == wanted
+
+
+def test_a_kernel_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="NGS_KERNELS names lstms; give `off` or some of decoder,lstm"):
+        devices("lstms")

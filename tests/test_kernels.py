@@ -25,7 +25,7 @@ from ngs.tasks.clevr import language as language_module
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
 from ngs.tasks.clevr.program import MODULES
 from ngs.tasks.clevr.semantics import Unique, lenient, strict
-from tests.networks import asked as asking
+from tests.networks import test_pointer as asking
 from tests.tasks.clevr.programs import encoded, random_programs
 from tests.tasks.clevr.test_execution import random_scene, random_source
 
@@ -47,7 +47,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("unique", [strict, lenient])
 def test_programs_are_executed_and_judged(unique: Unique) -> None:
-    from ngs.kernels.program_execution import executed, judged
+    from ngs.kernels.program_execution import executed
 
     rng, told = random_source(), batched_programs._CONSTANTS
     tables = SceneTables.of([random_scene(rng) for _ in range(9)], unique)
@@ -59,7 +59,7 @@ def test_programs_are_executed_and_judged(unique: Unique) -> None:
         want = execute_batch(tables, each, scenes[questions])
         assert torch.equal(executed(tables, each, scenes[questions], told), want)
         answers = want[torch.searchsorted(questions.sort().values, torch.arange(50)).clamp(max=199)]
-        right = judged(tables, each, (questions, scenes, answers), told)
+        right = executed(tables, each, scenes, told, (questions, answers))
         assert torch.equal(right, want == answers[questions])
     assert 0 < right.sum() < 200
     unknown = torch.full((2, 3), 99)

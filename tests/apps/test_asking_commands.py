@@ -23,7 +23,7 @@ from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.settings import TrainHWF
 from tests.apps.commands import done, misused, ngs, refused
-from tests.experiments.training import as_facts, train
+from tests.experiments.training import as_facts, finished
 from tests.tasks.clevr.official_files import scene, thing
 from tests.tasks.clevr.readers import random_reader, some_questions
 
@@ -40,8 +40,7 @@ def run(tmp_path_factory) -> Path:
     config = TrainCLEVR(
         data=str(folder / "few.ngs"), method="supervised", steps=2, batch_size=8, validate_every=2
     )
-    for _ in train(config, folder / "run"):
-        pass
+    finished(config, folder / "run")
     return folder / "run"
 
 

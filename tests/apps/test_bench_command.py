@@ -7,16 +7,14 @@ from collections.abc import Mapping
 
 import pytest
 from torch.utils.benchmark import Measurement, TaskSpec
-from typer.testing import CliRunner
 
 from ngs.apps import bench_command
-from ngs.apps.cli import app
 from ngs.grammar.library import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
 from ngs.tasks.costs.timed_steps import Actions
+from tests.apps.commands import done, refused
 
-RUNNER = CliRunner()
 MS = {"fast": [8.0, 8.0, 8.0, 8.0], "slow": [1.0, 2.0, 6.0, 9.0]}
 
 
@@ -34,7 +32,7 @@ def done_once(actions: Actions, rounds: int, warm_up: int) -> Mapping[str, Measu
 
 def test_every_reference_is_scaled_to_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_command, "timed", done_once)
-    found = json.loads(RUNNER.invoke(app, ["bench", "--rounds", "3", "--threads", "1", "--json"]).output)
+    found = json.loads(done("bench", "--rounds", "3", "--threads", "1", "--json").stdout)
     assert found["environment"]["command"][0] == "ngs" and found["environment"]["threads"] == 1
     times = {speed["name"]: speed["times_as_fast"] for speed in found["speeds"]}
     searches = {name: 4.0 for name in ("1-BS", "m-BS(5)", "posterior")}  # 64 in 8 ms, 8 in 4 ms
@@ -45,10 +43,9 @@ def test_every_reference_is_scaled_to_the_batch(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_was_unsteady_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_command, "timed", done_once)
-    output = RUNNER.invoke(app, ["bench", "--rounds", "3"]).output
+    output = done("bench", "--rounds", "3").output
     assert "Algorithm 1" in output and output.count("4.0 ?") == 5 and output.count("0.5 ?") == 1
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:
-    result = RUNNER.invoke(app, ["bench", "--device", "tpu"])
-    assert result.exit_code == 1 and "give cpu or cuda" in result.stderr
+    assert "give cpu or cuda" in refused("bench", "--device", "tpu")

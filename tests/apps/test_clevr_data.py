@@ -98,7 +98,7 @@ def test_inspect_finds_what_is_wrong() -> None:
     files = sound_files()
     files["questions_train"]["questions"][0]["answer"] = "2"
     files["questions_train"]["questions"][1]["question"] = "What shape is the pink thing?"
-    files["questions_train"]["questions"].append({"question": 5})
+    files["questions_train"]["questions"].append({"question": 5, "image_index": 0})
     files["scenes_val"]["scenes"].append(sound_scene())
     files["questions_val"]["questions"].append({**sound_question(), "question_index": 5})
     files["questions_val"]["questions"].append({"question": "How many balls are there?", "image_index": 0})

@@ -23,10 +23,13 @@ from ngs.tasks.hwf.embedded import embedded
 from ngs.tasks.hwf.formula_reading import as_answer, likeliest, shown_value
 from ngs.tasks.hwf.segmentation import Grey
 from ngs.tasks.hwf.settings import TrainHWF
-from tests.apps.commands import done, misused, ngs, refused
+from tests.apps.commands import done, misused, ngs, printed, refused
 from tests.enumeration import sentences
-from tests.experiments.training import as_facts, train
+from tests.experiments.training import as_facts, finished
 from tests.tasks.hwf.written_lines import KnownHand, written_line, written_symbols
+
+FRACTIONS = ("7/3", "14/6", "2.3333333", " 7/3 ")
+LONG = "6-2+1*4-3+9-8"
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +72,7 @@ def run(tmp_path_factory) -> Path:
         validate_every=80,
         augment=False,
     )
-    for _ in train(config, folder / "run"):
-        pass
+    finished(config, folder / "run")
     return folder / "run"
 
 
@@ -170,7 +172,7 @@ def test_bad_usage_is_told_apart(known) -> None:
 
 
 def test_help_says_what_can_be_given(known) -> None:
-    text = " ".join(ngs("predict", "run", "--help").output.split())
+    text = printed("predict", "run", "--help")
     for word in ("strip", "folder", "45 x 45", "handwritten line", "--top", "--json", "--line"):
         assert word in text
     assert "7/3" in ngs("explain", "run", "--help").output
@@ -179,11 +181,27 @@ def test_help_says_what_can_be_given(known) -> None:
 # explain
 
 
-def test_a_right_formula_stays_as_it_is(known) -> None:
-    result = done("explain", "run", saved("x.png", strip("6-2")), "--answer", "4")
-    assert "likeliest symbols  6 - 2" in result.output
-    assert "subtract\n  6\n  -\n  2\n" in result.output
-    assert result.output.endswith("6 - 2 = 4, right as it stands\n")
+@pytest.mark.parametrize(
+    "written, answer, told",
+    [
+        (
+            "6-2",
+            "4",
+            ("likeliest symbols  6 - 2", "subtract\n  6\n  -\n  2\n", "6 - 2 = 4, right as it stands\n"),
+        ),
+        *(("7/3", answer, ("7 / 3 = 7/3, right as it stands",)) for answer in FRACTIONS),
+        ("6-2", "-9", ("nothing one step away gives -9", "of them, 0 - 9, changes 2 symbols.")),
+        ("8/0", "2", ("8 / 0 = undefined  ->  8 / 4 = 2",)),
+        ("6-2", "1000", ("\nno formula of 3 symbols gives 1000\n",)),
+        ("6-2", "2.33", ("no formula of 3 symbols gives 233/100 (2.33); is the answer exact?",)),
+        ("7", "10", ("no formula of 1 symbol gives 10",)),
+        (LONG, "9", ("at least: the formula is too long to sum over all",)),
+        (LONG, "123456789", ("no formula of 13 symbols was found that gives 123456789",)),
+    ],
+)
+def test_what_was_read_is_explained(written: str, answer: str, told: tuple[str, ...], known) -> None:
+    output = done("explain", "run", saved("x.png", strip(written)), f"--answer={answer}").output
+    assert all(each in output for each in told), output
 
 
 def test_a_wrong_symbol_is_found_and_drawn(known) -> None:
@@ -209,41 +227,6 @@ def test_a_drawing_is_not_written_over_the_picture(known) -> None:
         "explain", "run", path, "--answer", "26", "--svg", "./x.png"
     )
     assert Path(path).read_bytes() == content
-
-
-def test_more_than_one_wrong_symbol_is_said_to_be(known) -> None:
-    result = done("explain", "run", saved("x.png", strip("6-2")), "--answer", "-9")
-    assert "nothing one step away gives -9" in result.output
-    assert "The likeliest of them, 0 - 9, changes 2 symbols." in result.output
-
-
-def test_an_answer_that_no_formula_has_is_said_to_be_none(known) -> None:
-    path = saved("x.png", strip("6-2"))
-    assert ngs("explain", "run", path, "--answer", "1000").output.endswith(
-        "\nno formula of 3 symbols gives 1000\n"
-    )
-    rounded = done("explain", "run", path, "--answer", "2.33")
-    assert "no formula of 3 symbols gives 233/100 (2.33); is the answer exact?" in rounded.output
-    single = ngs("explain", "run", saved("y.png", strip("7")), "--answer", "10")
-    assert "no formula of 1 symbol gives 10" in single.output
-
-
-def test_fractions_and_decimals_are_answers(known) -> None:
-    path = saved("x.png", strip("7/3"))
-    for answer in ("7/3", "14/6", "2.3333333", " 7/3 "):
-        assert "7 / 3 = 7/3, right as it stands" in ngs("explain", "run", path, "--answer", answer).output
-
-
-def test_an_undefined_formula_can_be_corrected(known) -> None:
-    result = done("explain", "run", saved("x.png", strip("8/0")), "--answer", "2")
-    assert "8 / 0 = undefined  ->  8 / 4 = 2" in result.output
-
-
-def test_long_formulas_are_explained_by_a_beam(known) -> None:
-    result = done("explain", "run", saved("x.png", strip("6-2+1*4-3+9-8")), "--answer", "9")
-    assert "at least: the formula is too long to sum over all" in result.output
-    unreachable = ngs("explain", "run", "x.png", "--answer", "123456789")
-    assert "no formula of 13 symbols was found that gives 123456789" in unreachable.output
 
 
 @pytest.mark.parametrize("answer", ["twelve", "", "1/0", "inf", "nan", "1e5", "1/2/3", "--3", "1" * 40])

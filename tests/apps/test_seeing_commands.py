@@ -30,7 +30,7 @@ from ngs.tasks.pictures.scene_network import CHANNELS, STRIDE, SceneMaps, SceneN
 from ngs.tasks.pictures.scene_scores import PictureOutcome, SceneMetrics
 from ngs.tasks.pictures.seen_scene import SceneReader, SeenObjects, in_jitters
 from tests.apps.commands import ngs, printed, refused
-from tests.experiments.training import train
+from tests.experiments.training import finished
 from tests.tasks.clevr.readers import some_questions
 from tests.tasks.pictures.picture_folders import few, image_folder, packed_pictures
 
@@ -49,8 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     printed("train", "scenes", "--data", data, *SHORT, "--out", folder / "eyes")
     packed.write(folder / "questions.ngs", some_questions())
     config = TrainCLEVR(data=str(folder / "questions.ngs"), method="supervised", steps=1, validate_every=1)
-    for _ in train(config, folder / "reader"):
-        pass
+    finished(config, folder / "reader")
     return folder
 
 

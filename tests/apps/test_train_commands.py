@@ -203,14 +203,9 @@ def test_a_run_is_not_written_over_unasked(hwf: Runs) -> None:
 
 @pytest.mark.usefixtures("interruptible")
 def test_a_run_stopped_by_the_keyboard_says_how_to_go_on_and_does(hwf: Runs) -> None:
-    asked = [str(each) for each in (*hwf.train, "--out", "stopped")]
-    longer = ["--steps", "120", "--validate-every", "40"]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "ngs.apps.cli", *asked, *longer],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ},
-    )
+    asked = [*map(str, hwf.train), "--out", "stopped", "--steps", "120", "--validate-every", "40"]
+    command = [sys.executable, "-m", "ngs.apps.cli", *asked]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     limit = time.monotonic() + 60
     while not Path("stopped", CHECKPOINT).exists():
         assert run.poll() is None and time.monotonic() < limit
@@ -269,19 +264,19 @@ def test_what_cannot_be_resumed_is_told(made_runs: Runs) -> None:
 # What is refused
 
 
-def test_data_of_the_other_task_is_not_evaluated(hwf: Runs, clevr: Runs) -> None:
+def test_data_of_the_other_task_are_not_used(hwf: Runs, clevr: Runs) -> None:
     kinds = {hwf: "handwritten formulas", clevr: "questions about scenes"}
     for one, other in ((hwf, clevr), (clevr, hwf)):
-        told = refused("evaluate", one.both[0], "--data", other.data)
-        assert f"is a packed data set of {kinds[other]}, not a packed data set of {kinds[one]}" in told
+        for command in (("evaluate", one.both[0]), ("train", one.task, "--out", "out")):
+            told = refused(*command, "--data", other.data)
+            assert f"is a packed data set of {kinds[other]}, not a packed data set of {kinds[one]}" in told
+        assert not Path("out").exists()
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
         (("--method", "guess"), "method is 'guess'; choose from posterior,"),
-        (("--samples", "0"), "samples is 0; it must be at least 1"),
-        (("--fraction", "0"), "fraction is 0.0; it must be above 0 and at most 1"),
         (("--validation", "1"), "are left to train on"),
         (("--data", "nowhere.ngs"), "nowhere.ngs: there is no such file; give 'embedded' or what `ngs data"),
         (("--data", "."), ". is not packed yet; first `ngs data import .`"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +16,7 @@ from ngs.networks.pointer import SIZES, Size
 from ngs.tasks.clevr.settings import TrainCLEVR
 from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.settings import RunSettings
+from tests.experiments.short_runs import SHARED
 from tests.experiments.training import train
 
 STOPPED_AT = 6
@@ -28,49 +30,23 @@ def plain(symbols: int) -> nn.Module:
 
 def comparable(folder: Path) -> dict[str, RunSettings]:
     """Runs that draw nothing, so that any number of processes makes the same steps."""
-    questions = TrainCLEVR(
-        data=str(folder / "clevr.ngs"),
-        network="small",
-        steps=9,
-        validate_every=4,
-        batch_size=12,
-        learning_rate=1e-2,
-        averaging=0.5,
-        validation=0.2,
-        enumerated=100_000,
-        test_curve=True,
-    )
-    formulas = TrainHWF(
-        data=str(folder / "hwf.ngs"),
-        network="wide",
-        steps=24,
-        validate_every=6,
-        batch_size=16,
-        learning_rate=1e-2,
-        averaging=0.5,
-        augment=False,
-        validation=0.2,
-        test_curve=True,
-    )
+    shared = {**SHARED, "seed": 0, "test_curve": True}
+    listed = {"steps": 9, "validate_every": 4, "batch_size": 12, "enumerated": 100_000}
+    questions = TrainCLEVR(str(folder / "clevr.ngs"), **{**shared, **listed})
+    steps = {"steps": 24, "validate_every": 6, "batch_size": 16}
     return {
-        "hwf-posterior": formulas,
-        "clevr-supervised": TrainCLEVR(**{**vars(questions), "method": "supervised"}),
+        "hwf-posterior": TrainHWF(
+            str(folder / "hwf.ngs"), **{**shared, **steps}, network="wide", augment=False
+        ),
+        "clevr-supervised": replace(questions, method="supervised"),
         "clevr-posterior": questions,
     }
 
 
 def drawing(folder: Path) -> TrainHWF:
     """A run with all that a checkpoint of several processes has to keep."""
-    return TrainHWF(
-        data=str(folder / "hwf.ngs"),
-        method="m-bs",
-        steps=13,
-        validate_every=STOPPED_AT,
-        batch_size=16,
-        averaging=0.5,
-        augment=True,
-        validation=0.2,
-    )
+    steps = {"steps": 13, "validate_every": STOPPED_AT, "batch_size": 16}
+    return TrainHWF(str(folder / "hwf.ngs"), **{**SHARED, **steps}, method="m-bs", augment=True)
 
 
 def main(folder: Path) -> None:

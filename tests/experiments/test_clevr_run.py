@@ -234,15 +234,6 @@ def test_learning_from_answers_never_sees_a_program(
     assert true["test"]["programs"] > 0  # which only the true programs can tell
 
 
-def test_supervision_needs_programs(config: TrainCLEVR, few: VisualQuestions, tmp_path: Path) -> None:
-    path = saved(changed(few, without_programs), tmp_path / "x.ngs")
-    with pytest.raises(
-        NGSError, match="these examples have no labels; give data with labels, or another method"
-    ):
-        finished(replace(config, data=path, method="supervised"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 # What is refused
 
 

@@ -15,10 +15,15 @@ import ngs
 from ngs.apps.cli import app
 from ngs.errors import NGSError
 from ngs.experiments.run import training
+from ngs.experiments.sweep.local import run_here
+from ngs.experiments.sweep.store import Store
 from ngs.tasks import finding
 from ngs.tasks.finding import find, installed, names
+from ngs.tasks.results.job import Trained, address
 
 TASK = '''"""Two of four letters, and which of them comes first."""
+
+from dataclasses import dataclass
 
 import torch
 
@@ -39,12 +44,18 @@ def words(number, seed):
     return ngs.Examples.of(seen, answers, labels)
 
 
+@dataclass(frozen=True)
+class Own(ngs.TaskSettings):
+    width: int = ngs.setting(2, "Of nothing.")
+
+
 task = ngs.Task(
     name="first-letter",
     grammar=GRAMMAR,
     semantics=First,
     data=lambda settings: ngs.Splits(words(500, seed=0), words(40, seed=1)),
     network=lambda settings: torch.nn.Linear(4, 4),
+    settings=Own,
 )
 '''
 FEW = {"steps": 6, "validate_every": 2, "batch_size": 8}
@@ -151,9 +162,8 @@ def test_a_report_says_which_symbols_are_confused(file: Path, tmp_path: Path) ->
 
 
 def test_an_option_that_train_has_itself_is_no_field(tmp_path: Path) -> None:
-    own = "@dataclass(frozen=True)\nclass Own(ngs.TaskSettings):\n    out: str = ngs.setting('', 'Where.')\n"
-    text = TASK.replace("task = ", "from dataclasses import dataclass\n" + own + "\ntask = ")
-    (tmp_path / "taken.py").write_text(text.replace("    grammar=", "    settings=Own,\n    grammar="))
+    text = TASK.replace('width: int = ngs.setting(2, "Of nothing.")', 'out: str = ngs.setting("", "Where.")')
+    (tmp_path / "taken.py").write_text(text)
     assert "have a field `out`" in refused("train", tmp_path / "taken.py", "--help")
 
 
@@ -194,3 +204,21 @@ def test_a_package_adds_a_task_by_an_entry_point(
     for name in ("lost", "gone"):
         assert f"the task '{name}' is installed as" in refused("train", name)
     monkeypatch.delitem(sys.modules, "package_of_letters")
+
+
+# In a sweep
+
+
+def test_seeds_of_a_task_in_a_file_are_trained_side_by_side(file: Path, tmp_path: Path) -> None:
+    store, own = Store(tmp_path / "runs"), find(str(file)).settings
+    jobs = [Trained(str(file), own(**FEW, seed=seed)) for seed in range(2)]
+    states = [event.state for event in run_here(jobs, store, workers=2)]
+    assert states.count("done") == 2 and all(store.has(address(job)) for job in jobs)
+
+
+def test_an_address_depends_on_what_is_in_the_file(file: Path, tmp_path: Path) -> None:
+    def known(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text)
+        return address(Trained(str(tmp_path / name), find(str(tmp_path / name)).settings(**FEW)))
+
+    assert known(file.name, TASK) == known("same.py", TASK) != known("changed_letters.py", f"{TASK}# other\n")

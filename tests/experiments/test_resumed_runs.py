@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,16 +17,14 @@ import torch
 
 from ngs.errors import DataError, NGSError
 from ngs.experiments.record import Record
+from ngs.experiments.report.page import commands
 from ngs.experiments.run import evaluate_run
 from ngs.learning import tensor_file
 from ngs.learning.methods import METHODS
 from ngs.tasks.hwf import preparation as hwf
 from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, METRICS, RESULT
 from tests.experiments.short_runs import Short, Straight
-from tests.experiments.training import as_facts, facts_of
-
-ROOT = Path(__file__).parents[2]
-
+from tests.experiments.training import facts_of
 
 # A run that is interrupted
 
@@ -86,13 +84,14 @@ def test_a_run_that_is_left_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["questions", "sums"])
 def test_every_method_goes_on_where_it_was(
-    method: str, name: str, request: pytest.FixtureRequest, straight: Straight, tmp_path: Path
+    method: str, short: Short, straight: Straight, tmp_path: Path
 ) -> None:
-    short = request.getfixturevalue(name).but(method=method)
+    short = short.but(method=method)
     left_and_resumed(short, 3, tmp_path / "left", straight(short))
-    assert json.loads((straight(short) / RESULT).read_text())["method"] == method
+    facts = facts_of(straight(short))
+    assert facts["result"]["method"] == method
+    assert {row["lesson"] for row in facts["rows"] if "lesson" in row} == {method}
 
 
 def left_and_resumed(short: Short, events: int, folder: Path, whole: Path) -> None:
@@ -109,9 +108,9 @@ def test_a_killed_run_goes_on_where_it_was(formulas: Short, tmp_path: Path) -> N
     print(f"seed {seed}")
     short = formulas.but(steps=40)
     folder = tmp_path / "killed"
-    facts = json.dumps(as_facts(short.settings))
-    command = [sys.executable, "-m", "tests.experiments.one_run", facts, str(folder)]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    _, *words, _ = shlex.split(next(commands(short.task, short.settings.given)))  # ngs ... --out again
+    command = [sys.executable, "-m", "ngs.apps.cli", *words, str(folder), "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     lines = Random(seed).randrange(0, 15)
     begin = time.monotonic()
     try:

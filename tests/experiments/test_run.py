@@ -20,7 +20,6 @@ from ngs.experiments.record import read_rows
 from ngs.experiments.run import LOG_EVERY, evaluate_run, spared
 from ngs.learning import tensor_file
 from ngs.learning.loop import Trainer
-from ngs.learning.methods import METHODS
 from ngs.tasks.run_folder import (
     A_NETWORK,
     BEST,
@@ -155,14 +154,6 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(
     ones, others = weights(done, CHECKPOINT), weights(tmp_path / "other", CHECKPOINT)
     learned = [name for name in ones if name.endswith("weight") and not name.startswith("best.")]
     assert learned and not any(torch.equal(ones[name], others[name]) for name in learned)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_can_be_run(method: str, formulas: Short, tmp_path: Path) -> None:
-    """With the other tasks, runs by every method are resumed, or run in every language."""
-    assert formulas.but(method=method, steps=3).finished(tmp_path / "run")["method"] == method
-    rows = read_rows(tmp_path / "run" / METRICS)
-    assert (rows[0]["lesson"], rows[0]["step"]) == (method, 3)
 
 
 # What it learns from, chooses by and is tested on

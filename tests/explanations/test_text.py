@@ -138,15 +138,11 @@ def test_a_correction_reads_like_this() -> None:
     )
 
 
-def test_a_sentence_that_is_right_has_no_history() -> None:
+def test_a_sentence_that_is_right_has_no_history_and_a_failure_says_so() -> None:
     text = as_text(CASES["already right"])
-    assert text.endswith("\n\n2 * 4 + 3 = 11, right as it stands")
-    assert "action" not in text
-
-
-def test_a_failure_says_so() -> None:
-    last = as_text(CASES["not found"]).splitlines()[-1]
-    assert last == "2 * 4 + 3 = 11  ->  nothing one step away gives 1000 with positive probability"
+    assert text.endswith("\n\n2 * 4 + 3 = 11, right as it stands") and "action" not in text
+    nothing = "2 * 4 + 3 = 11  ->  nothing one step away gives 1000 with positive probability"
+    assert as_text(CASES["not found"]).endswith(f"\n\n{nothing}")
 
 
 def test_columns_stand_below_each_other_whatever_the_symbols() -> None:

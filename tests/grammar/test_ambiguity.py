@@ -101,12 +101,6 @@ def test_an_ambiguous_grammar_is_refused_like_this(
     assert message(grammar, length) == told
 
 
-def test_shorter_sentences_have_one_tree() -> None:
-    assert [unambiguous(CATALAN, n) for n in range(1, 6)] == [True, True, False, False, False]
-    assert [unambiguous(DANGLING_ELSE, n) for n in range(1, 8)] == [True] * 6 + [False]
-    refuse_ambiguity(CATALAN, 2)
-
-
 @pytest.mark.parametrize(
     "rule, symbols, length, sentence",
     [

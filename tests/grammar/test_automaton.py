@@ -18,7 +18,16 @@ from ngs.grammar.automaton import PrefixAutomaton, prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.multisets import symbol_classes
 from tests.enumeration import sentences
-from tests.grammars import ARITHMETIC, LARGE_PREFIX, NAMED, PALINDROMES, PREFIX, RIGHT_LINEAR, grammars
+from tests.grammars import (
+    ARITHMETIC,
+    LARGE_PREFIX,
+    NAMED,
+    PALINDROMES,
+    PREFIX,
+    RIGHT_LINEAR,
+    every_named,
+    grammars,
+)
 
 LONGEST = 5
 
@@ -76,14 +85,9 @@ def check_words(grammar: Grammar, rng: random.Random) -> None:
                 assert automaton.completes_with(automaton.start, Counter(multiset)) == (multiset in possible)
 
 
-@pytest.mark.parametrize("grammar", NAMED.values(), ids=NAMED)
-def test_named_grammars_agree_with_enumeration(grammar: Grammar) -> None:
-    check_against_enumeration(grammar)
-    check_words(grammar, random.Random(0))
-
-
 @given(grammars(), st.randoms(use_true_random=False))
-def test_random_grammars_agree_with_enumeration(grammar: Grammar, rng: random.Random) -> None:
+@every_named(random.Random(0))
+def test_grammars_agree_with_enumeration(grammar: Grammar, rng: random.Random) -> None:
     check_against_enumeration(grammar)
     check_words(grammar, rng)
 

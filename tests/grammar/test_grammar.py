@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngs.errors import GrammarError, ParseError
+from ngs.errors import GrammarError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 from tests.grammars import NAMED, grammars
@@ -120,11 +120,6 @@ def test_symbols_stand_in_the_order_of_first_appearance() -> None:
     assert grammar.encode(["z", "y"]) == [2, 0]
     assert grammar.decode([2, 0]) == ("z", "y")
     assert [grammar.symbol_id(symbol) for symbol in grammar.symbols] == [0, 1, 2]
-
-
-def test_an_unknown_symbol_is_refused() -> None:
-    with pytest.raises(ParseError, match=r"^the grammar has no symbol 'w'; its symbols are x y$"):
-        Grammar.parse('a: "x" "y"').symbol_id("w")
 
 
 def test_load_reads_a_file_and_names_it_in_errors(tmp_path: Path) -> None:

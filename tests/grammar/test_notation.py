@@ -167,71 +167,70 @@ DIRECTIVES = {
 }
 
 
+PLAIN_RULES = "write one plain rule for each use"
+NO_NAME = "is used as a name, but `!` and `?` belong in front of a rule's definition"
+NO_COUNT = "is no count; write `~ n` or `~ n..m` with n <= m and m from 1 to 9999"
+
+
 @pytest.mark.parametrize(
-    "text, message",
+    "text, line, fault",
     [
-        ("a: /x+/", 'line 1: /x+/ is a regular expression; list the symbols it stands for: "a" | "b"'),
-        ('a: b\nb: "x"i', 'line 2: "x"i ignores case; write "x", and its other spellings as alternatives'),
+        ("a: /x+/", 1, '/x+/ is a regular expression; list the symbols it stands for: "a" | "b"'),
+        ('a: b\nb: "x"i', 2, '"x"i ignores case; write "x", and its other spellings as alternatives'),
         (
             r'a: "\d"',
-            r'line 1: "\d" has an escape or a character that cannot be read; '
+            1,
+            r'"\d" has an escape or a character that cannot be read; '
             r"write a backslash as `\\`, and a control character as `\x..`",
         ),
         *(
-            (f"a: b\n  %{directive}", f"line 2: directives such as `%{directive.split()[0]}` {remedy}")
+            (f"a: b\n  %{directive}", 2, f"directives such as `%{directive.split()[0]}` {remedy}")
             for directive, remedy in DIRECTIVES.items()
         ),
-        ('a{x}: x "y"', "line 1: rule `a` is a template; write one plain rule for each use of it"),
-        ('A{X}: "y"', "line 1: rule `A` is a template; write one plain rule for each use of it"),
-        ('a: b{"x"}', "line 1: templates are not supported; write one plain rule for each use"),
-        (
-            'a.2: "x"',
-            "line 1: rule `a` has a priority; delete it: the symbols' scores decide between parses",
-        ),
-        (
-            'a: "x"\nb: "y"\n!a: "z"',
-            "line 3: rule `a` is defined a second time (first on line 1); join the two with `|`",
-        ),
-        (
-            'A: "x"\nA: "y"',
-            "line 2: rule `A` is defined a second time (first on line 1); join the two with `|`",
+        ('a{x}: x "y"', 1, f"rule `a` is a template; {PLAIN_RULES} of it"),
+        ('A{X}: "y"', 1, f"rule `A` is a template; {PLAIN_RULES} of it"),
+        ('a: b{"x"}', 1, f"templates are not supported; {PLAIN_RULES}"),
+        ('a.2: "x"', 1, "rule `a` has a priority; delete it: the symbols' scores decide between parses"),
+        *(
+            (
+                text,
+                line,
+                f"rule `{text[0]}` is defined a second time (first on line 1); join the two with `|`",
+            )
+            for text, line in [('a: "x"\nb: "y"\n!a: "z"', 3), ('A: "x"\nA: "y"', 2)]
         ),
         *(
-            (f"a: {body}", "line 1: `-> f` stands inside a group; move it to the end of the alternative")
+            (f"a: {body}", 1, "`-> f` stands inside a group; move it to the end of the alternative")
             for body in ('"x" ("y" -> f | "z")', 'b | ("y" -> f | "z")', '["y" -> f]')
         ),
         *(
             (
                 f'a: D\nD: "x"{repetition}',
-                "line 2: the named terminal `D` contains a repetition; write it as a rule (lower-case name)",
+                2,
+                "the named terminal `D` contains a repetition; write it as a rule (lower-case name)",
             )
             for repetition in ("?", "*", "+", "~2", "~1..2")
         ),
         *(
-            (
-                f'a: "x" ~ {count}',
-                f"line 1: `~ {count}` is no count; write `~ n` or `~ n..m` with n <= m and m from 1 to 9999",
-            )
-            for count in ("0", "3..2", "-1", "+2", "10000", "9" * 5000)
+            (f'a: "x" ~ {number}', 1, f"`~ {number}` {NO_COUNT}")
+            for number in ("0", "3..2", "-1", "+2", "10000", "9" * 5000)
         ),
         *(
-            (f"a: {bad}", f'line 1: `{bad}` is no range; write two characters in order, as in "0".."9"')
+            (f"a: {bad}", 1, f'`{bad}` is no range; write two characters in order, as in "0".."9"')
             for bad in ('"9".."0"', '"10".."20"', '""..""')
         ),
-        *(
-            (
-                text,
-                f"line 1: `{mark}` is used as a name, "
-                "but `!` and `?` belong in front of a rule's definition; "
-                f"write `{mark[1:]}`, or `? {mark[1:]}` if what stands before it is optional",
-            )
-            for text, mark in (('a: "x"?b', "?b"), ('a: "x" -> !f', "!f"))
-        ),
-        ("a: " + "(b " * 3000 + ")" * 3000, "groups are nested too deeply; name the inner ones as rules"),
+        ('a: "x"?b', 1, f"`?b` {NO_NAME}; write `b`, or `? b` if what stands before it is optional"),
+        ('a: "x" -> !f', 1, f"`!f` {NO_NAME}; write `f`, or `? f` if what stands before it is optional"),
     ],
 )
-def test_refusals(text: str, message: str) -> None:
-    assert refusal(text) == message
+def test_refusals(text: str, line: int, fault: str) -> None:
+    assert refusal(text) == f"line {line}: {fault}"
+
+
+def test_groups_nested_too_deeply_are_refused() -> None:
+    assert refusal("a: " + "(b " * 3000 + ")" * 3000).startswith(
+        "groups are nested too deeply; name the inner"
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -179,13 +180,10 @@ def decoded(grammar: Grammar, z: Tensor) -> Sentence:
     return grammar.decode(symbol for symbol in z.tolist() if symbol != PAD)
 
 
-_MEANINGS: dict[str, int] = {}
-
-
 @cache
 def meaning(grammar: Grammar, sentence: Sentence) -> int:
     """A number that sentences share if one is the other with the factors in another order."""
-    return _MEANINGS.setdefault(_normal(parse(grammar, sentence)), len(_MEANINGS))
+    return crc32(_normal(parse(grammar, sentence)).encode())
 
 
 def _normal(tree: Tree) -> str:

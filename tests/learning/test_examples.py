@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,63 +105,49 @@ def test_select_keeps_the_pool_and_makes_room_for_the_longest() -> None:
     assert len(examples.select([])) == 0
 
 
+def of_three(where: Tensor) -> Examples:
+    return Examples.pooled(torch.randn(5, 2), where, (1, 2, 3))
+
+
+def read(inputs: list[Any], labels: list[Any] | None = None) -> Examples:
+    return Examples.of(inputs, list(range(len(inputs))), labels)
+
+
+SEEN, SYMBOL_IDS = torch.randn(2, 2), r"the labels of the first example are .*; give symbol ids: grammar\.enc"
+
+
 @pytest.mark.parametrize(
-    "where, message",
+    "make, message",
     [
-        (torch.zeros(3, dtype=torch.long), r"`where` is torch.int64 of shape \[3\]"),
-        (torch.zeros(3, 1), r"`where` is torch.float32"),
-        (torch.tensor([[0], [1], [5]]), r"rows 0 to 5 of 5 inputs"),
-        (torch.tensor([[0], [1], [-2]]), r"rows -2 to 1 of 5 inputs"),
-        (torch.tensor([[0, PAD, 1]] * 3), r"`where` has a gap"),
-        (torch.tensor([[0], [1]]), r"3 answers for a batch of 2"),
+        (lambda: of_three(torch.zeros(3, dtype=torch.long)), r"`where` is torch.int64 of shape \[3\]"),
+        (lambda: of_three(torch.zeros(3, 1)), r"`where` is torch.float32"),
+        (lambda: of_three(torch.tensor([[0], [1], [5]])), r"rows 0 to 5 of 5 inputs"),
+        (lambda: of_three(torch.tensor([[0], [1], [-2]])), r"rows -2 to 1 of 5 inputs"),
+        (lambda: of_three(torch.tensor([[0, PAD, 1]] * 3)), r"`where` has a gap"),
+        (lambda: of_three(torch.tensor([[0], [1]])), r"3 answers for a batch of 2"),
+        (lambda: read([]), "there are no examples"),
+        (lambda: read([[1.0, 2.0]]), "the inputs of example 0 are a list; give a tensor"),
+        (lambda: read([SEEN, torch.tensor(3.0)]), "the inputs of example 1 are a Tensor; give a tensor"),
+        (lambda: read([SEEN, torch.randn(1, 3)]), r"of example 1 is \[3\], one of example 0 is \[2\]"),
+        (lambda: read([SEEN], [[0]]), "example 0 has 1 labels for 2 symbols; give one for each"),
+        (lambda: read([SEEN, SEEN], [[0, 1]]), "1 of 2 examples have labels; label all or none"),
+        (lambda: replace(pooled(), labels=torch.zeros(3, 1)), r"the labels are \[3, 1\], not \[3, 3\]"),
+        (
+            lambda: replace(IN_TURN.examples(5, 0, (3,)), labels=torch.zeros(4, 3)),
+            r"the labels are \[4, 3\], not \[5, 3\]",
+        ),
+        # Also where the symbols are digits, which would pass for ids.
+        *((partial(read, [SEEN], [labels]), SYMBOL_IDS) for labels in ("12", ("1", "2"), (1.0, 2.0))),
     ],
 )
-def test_what_does_not_fit_is_refused(where: Tensor, message: str) -> None:
+def test_what_does_not_fit_is_refused(make: Callable[[], Examples], message: str) -> None:
     with pytest.raises(ShapeError, match=message):
-        Examples.pooled(torch.randn(5, 2), where, (1, 2, 3))
-
-
-def test_labels_must_stand_for_the_inputs() -> None:
-    with pytest.raises(ShapeError, match=r"the labels are \[1, 1\], not \[1, 2\]"):
-        Examples.pooled(torch.randn(2, 2), torch.tensor([[0, 1]]), (1,), torch.tensor([[0]]))
-    with pytest.raises(ShapeError, match="example 0 has 1 labels for 2 symbols; give one for each"):
-        Examples.of([torch.randn(2, 2)], [1], [[0]])
-    with pytest.raises(ShapeError, match="1 of 2 examples have labels; label all or none"):
-        Examples.of([torch.randn(1, 2)] * 2, [1, 1], [[0]])
-    with pytest.raises(ShapeError, match=r"the labels are \[4, 3\], not \[5, 3\]"):
-        examples = IN_TURN.examples(5, 0, (3,))
-        replace(examples, labels=torch.zeros(4, 3, dtype=torch.long))
+        make()
 
 
 def test_an_undefined_answer_is_refused() -> None:
     with pytest.raises(SemanticsError, match="the answer is UNDEFINED"):
         Examples.of([torch.randn(1, 2)], [UNDEFINED])
-
-
-@pytest.mark.parametrize(
-    "inputs, message",
-    [
-        ([], "there are no examples"),
-        ([[1.0, 2.0]], "the inputs of example 0 are a list; give a tensor"),
-        ([torch.randn(1, 2), torch.tensor(3.0)], "the inputs of example 1 are a Tensor; give a tensor"),
-        (
-            [torch.randn(1, 2), torch.randn(1, 3)],
-            r"an input of example 1 is \[3\], one of example 0 is \[2\]",
-        ),
-    ],
-)
-def test_inputs_that_cannot_be_put_together_are_refused(inputs: list[Tensor], message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        Examples.of(inputs, list(range(len(inputs))))
-
-
-@pytest.mark.parametrize("labels", ["12", ("1", "2"), (1.0, 2.0)])
-def test_labels_are_symbol_ids_and_nothing_else(labels) -> None:  # type: ignore[no-untyped-def]
-    """Also where the symbols are digits, which would pass for ids."""
-    with pytest.raises(
-        ShapeError, match=r"the labels of the first example are .*; give symbol ids: grammar\.enc"
-    ):
-        Examples.of([torch.ones(2, 2)], [3], [labels])
 
 
 def test_examples_say_what_they_are_in_a_line() -> None:

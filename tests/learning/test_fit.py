@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import ngs
-from ngs.errors import NGSError, ParseError, ShapeError
+from ngs.errors import NGSError, ShapeError
 from ngs.learning.examples import Examples
 from ngs.learning.fit import fit, score
 from ngs.learning.loop import Settings, Step
@@ -92,15 +92,6 @@ def test_a_network_that_has_lost_its_numbers_is_no_result(method) -> None:  # ty
         fit(deep, GRAMMAR, Arithmetic, tiny(), steps=5, settings=settings, **options)
 
 
-def test_a_network_without_parameters_can_be_scored() -> None:
-    class Guess(nn.Module):
-        def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-            return torch.zeros(len(inputs), len(GRAMMAR.symbols))
-
-    total = score(Guess(), GRAMMAR, Arithmetic, tiny(50)).total
-    assert total.examples == 50
-
-
 def test_answers_may_be_any_equal_number() -> None:
     """2, 2.0 and Fraction(2) are one answer."""
     counts = []
@@ -134,13 +125,6 @@ def test_labels_the_grammar_lacks_are_refused(label: int) -> None:
     for use in (fit, score):
         with pytest.raises(ShapeError, match=r"the labels are .*; the grammar's 6 symbols are 0 to 5"):
             use(network(), GRAMMAR, Arithmetic, examples)
-
-
-def test_a_length_the_language_lacks_is_refused_before_the_first_step() -> None:
-    for name in set(METHODS) - {"supervised"}:
-        with pytest.raises(ParseError, match="no sentence of length 2"):
-            examples = Examples.of([torch.zeros(2, SIZE), torch.zeros(1, SIZE)], [1, 1])
-            fit(network(), GRAMMAR, Arithmetic, examples, method=METHODS[name], steps=0)
 
 
 def test_examples_for_a_network_that_writes_are_refused() -> None:

@@ -277,12 +277,8 @@ def test_scores_that_are_no_numbers_make_the_loss_none(kind: str, name: str) -> 
 def test_lessons_that_make_no_sense_are_refused() -> None:
     with pytest.raises(NGSError, match="a: there are no examples to learn from"):
         labels_only("a", ONE_BY_ONE.examples(5).select([]), 1)
-    assert (
-        list(
-            Trainer(ONE_BY_ONE.network(), [labels_only("a", ONE_BY_ONE.examples(5).select([]), 0)], SETTINGS)
-        )
-        == []
-    )
+    nothing = labels_only("a", ONE_BY_ONE.examples(5).select([]), 0)
+    assert list(Trainer(ONE_BY_ONE.network(), [nothing], SETTINGS)) == []
 
 
 def tensors_alive() -> int:

@@ -98,9 +98,8 @@ def test_labels_that_cannot_be_teach_nothing(wrong: str) -> None:
     case = case_of("in turn", 0)
     assert case.batch.labels is not None
     labels = case.batch.labels.clone()
-    labels[:4] = (
-        PAD if wrong == "none" else labels[:4].flip(1)
-    )  # prefix notation does not end with an operator
+    # Prefix notation does not end with an operator.
+    labels[:4] = PAD if wrong == "none" else labels[:4].flip(1)
     case.batch = replace(case.batch, labels=labels)
     loss = case.loss(Supervised())
     assert loss.measures["found"] == pytest.approx(8 / 12)

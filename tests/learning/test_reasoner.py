@@ -8,16 +8,12 @@ from random import Random
 import pytest
 import torch
 
-from ngs.errors import NGSError
 from ngs.grammar.constraint import Given, enumerate_sentences
-from ngs.grammar.grammar import Grammar
 from ngs.grammar.multiset_constraint import Multiset
 from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
 from ngs.parsing.independent import normalised
 from ngs.reasoning.arithmetic import Arithmetic
-from ngs.reasoning.operation import Value
-from ngs.reasoning.semantics import Semantics
 from ngs.search.judges import ReferenceJudge, TableJudge
 from ngs.search.reasoner import reasoner
 from ngs.search.support import posterior
@@ -120,18 +116,3 @@ def test_a_counting_rule_is_the_grammar() -> None:
         for constraint in (Prefix(6), Multiset(IN_TURN.grammar))
     )
     assert torch.equal(fast.rows, exact.rows) and torch.equal(fast.sentences, exact.sentences)
-
-
-class Pairs(Semantics):
-    def pair(a: Value, b: Value) -> Value:
-        return a + b
-
-
-def test_an_ambiguous_grammar_has_no_posterior_but_can_be_read() -> None:
-    grammar = Grammar.parse('s: s s -> pair | "a" | "b"')
-    examples = Examples.of([torch.zeros(3, 2)], ["aab"])
-    engine, batch = reasoner(grammar, Pairs, examples), whole(examples)
-    p = engine.distribution(torch.tensor([[0.6, 0.4], [0.6, 0.4], [0.3, 0.7]]).log(), batch)
-    assert p.best().symbols.tolist() == [[0, 0, 1]]
-    with pytest.raises(NGSError, match="has two trees"):
-        _ = engine.posterior(p, batch, torch.Generator()).log_z

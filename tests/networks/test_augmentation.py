@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 import torch
@@ -60,7 +60,6 @@ def test_without_strength_it_is_the_identity() -> None:
 
 @pytest.mark.parametrize("name", ["rotation", "shear", "scale", "shift", "elastic"])
 def test_every_strength_does_something(name: str) -> None:
-    assert name in {field.name for field in fields(Handwriting)}
     ink = images(20)
     changed = replace(STILL, **{name: 0.1})(ink, seeded())
     difference = (changed - ink).abs().flatten(1).mean(1)

@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
+from random import Random
+
 import pytest
 import torch
 from torch import Tensor
 
+from ngs.grammar.constraint import Given
 from ngs.grammar.padding import PAD
-from ngs.networks.pointer import Encoded, PointerNetwork, Size
-from ngs.tasks.clevr.program import MODULES
-from tests.networks.asked import WORDS, alone, distribution, network, questions
-from tests.tasks.clevr.programs import encoded, random_programs
+from ngs.networks.pointer import Asked, Encoded, PointerNetwork, Size
+from ngs.parsing.autoregressive import Autoregressive
+from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program
+from tests.tasks.clevr.programs import LANGUAGES, counts_of, encoded, random_programs
 from tests.tasks.clevr.test_execution import random_source
+
+WORDS = 12
+
+
+def network(seed: int = 0, *, copies: bool = True, sharpness: float = 3.0) -> PointerNetwork:
+    """Random weights, with scores that differ enough to matter."""
+    torch.manual_seed(seed)
+    made = PointerNetwork(WORDS, len(MODULES), size=Size(hidden=12, embedding=6), copies=copies)
+    with torch.no_grad():
+        made.score.weight *= sharpness
+        made.key.weight *= sharpness
+    return made
+
+
+def questions(rng: Random, programs: Sequence[Program]) -> Asked:
+    """Random words for each program, some unknown (0), some that speak of one of its modules."""
+    counts = torch.tensor([rng.randint(1, 9) for _ in programs])
+    words = torch.full((len(programs), int(counts.max())), PAD)
+    keywords = torch.zeros((*words.shape, len(MODULES)))
+    for row, (program, count) in enumerate(zip(programs, counts.tolist(), strict=True)):
+        words[row, :count] = torch.tensor([rng.randrange(WORDS) for _ in range(count)])
+        for word in range(count):
+            keywords[row, word, MODULES.index(rng.choice(program))] = rng.choice([0.0, 1.0])
+    return Asked(words, keywords)
+
+
+def alone(asked: Asked, row: int) -> Asked:
+    """One question, without the padding of the others."""
+    count = int((asked.words[row] != PAD).sum())
+    return Asked(asked.words[row : row + 1, :count], asked.keywords[row : row + 1, :count])
+
+
+def distribution(
+    reader: PointerNetwork, asked: Asked, programs: Sequence[Program], name: str = "tidy"
+) -> Autoregressive:
+    """p(z|x) of questions whose modules are those of the programs, on the device of the questions."""
+    device = asked.words.device
+    given = Given(multiset=counts_of(programs).to(device))
+    return Autoregressive(GRAMMAR, reader(asked), deepcopy(LANGUAGES[name]).to(device), given, given.longest)
+
+
+def moved(asked: Asked, device: str, dtype: torch.dtype = torch.float32) -> Asked:
+    """On a device."""
+    return Asked(asked.words.to(device), asked.keywords.to(device, dtype))
 
 
 def test_a_question_is_read_as_if_it_were_alone() -> None:
@@ -85,15 +134,6 @@ def test_without_copies_keywords_say_nothing() -> None:
     assert reader.copy_gain is None
     scores, _ = reader(asked).follow(torch.full((5, 1), PAD))
     assert not scores.any()
-
-
-def test_unknown_words_are_read_as_one() -> None:
-    """A question of words that are all unknown is a question of its own length, not an error."""
-    rng = random_source()
-    asked = questions(rng, random_programs(rng, 5, 8))
-    asked.words[asked.words != PAD] = 0
-    encoding = network()(asked)
-    assert all(part.isfinite().all() for part in (encoding.keys, *encoding.state))
 
 
 def test_dropout_is_for_training_alone() -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ngs.errors import NGSError, ParseError, ShapeError
+from ngs.grammar.grammar import Grammar
 from ngs.parsing.independent import Independent, independent, normalised
 from tests.grammars import ARITHMETIC, DANGLING_ELSE, NULLABLE_LIST
 
@@ -105,20 +106,20 @@ def test_what_stands_behind_the_end_does_not_matter(
 
 
 @every_method
-def test_a_length_without_sentences_names_those_there_are(method: Callable[[Independent], Any]) -> None:
-    with refused(
-        ParseError,
-        "the grammar has no sentence of length 4; the lengths up to 5 it has are 1 3 5",
-    ):
-        method(independent(ARITHMETIC, scores(2, 5, 7), [5, 4]))
-    with refused(
-        ParseError, "the grammar has no sentence of length 1; the lengths up to 1 it has are (none)"
-    ):
-        method(independent(NULLABLE_LIST, scores(1, 1, 5)))
-    with refused(
-        ParseError, "the grammar has no sentence of length 2; the lengths up to 7 it has are 1 3 5 7"
-    ):
-        method(independent(DANGLING_ELSE, scores(1, 7, 4), [2]))  # ambiguous at 7 symbols
+@pytest.mark.parametrize(
+    "grammar, time, lengths, message",
+    [
+        (ARITHMETIC, 5, [5, 4], "length 4; the lengths up to 5 it has are 1 3 5"),
+        (NULLABLE_LIST, 1, None, "length 1; the lengths up to 1 it has are (none)"),
+        (DANGLING_ELSE, 7, [2], "length 2; the lengths up to 7 it has are 1 3 5 7"),  # ambiguous at 7 symbols
+    ],
+)
+def test_a_length_without_sentences_names_those_there_are(
+    method: Callable[[Independent], Any], grammar: Grammar, time: int, lengths: list[int] | None, message: str
+) -> None:
+    batch = scores(1 if lengths is None else len(lengths), time, len(grammar.symbols))
+    with refused(ParseError, f"the grammar has no sentence of {message}"):
+        method(independent(grammar, batch, lengths))
 
 
 @pytest.mark.parametrize("time", [0, 2, 3])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from itertools import takewhile
 
 import pytest
 import torch
@@ -21,8 +20,8 @@ from ngs.parsing.circuit import Circuit, Edges, unroll
 from ngs.parsing.derivations import log_total
 from ngs.parsing.tables import Blank, compile_tables
 from tests.enumeration import derivations
-from tests.grammars import CATALAN, NAMED, NULLABLE_LIST, grammars, score_tables
-from tests.parsing.batches import marginals_of
+from tests.grammars import CATALAN, MOST, NAMED, NULLABLE_LIST
+from tests.parsing.batches import batches, marginals_of
 
 
 @dataclass(frozen=True)
@@ -59,14 +58,9 @@ def case_of(grammar: Grammar, scores: Tensor, lengths: list[int]) -> Case:
 
 @st.composite
 def cases(draw: st.DrawFn, *, impossible: float = 0.0) -> Case:
-    grammar = draw(grammars())
-    form = normal_form(grammar)
-    known = form.lengths(len(list(takewhile(lambda n: form.count(n) <= 1_000, range(1, 6)))))
-    assume(known)
-    lengths = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
-    time = max(lengths) + draw(st.integers(0, 1))
-    scores = draw(score_tables(grammar, time, batch=len(lengths), impossible=impossible))
-    return case_of(grammar, scores, lengths)
+    batch = draw(batches(impossible=impossible, behind=0.0))
+    assume(all(normal_form(batch.grammar).count(length) <= MOST for length in batch.lengths))
+    return case_of(batch.grammar, batch.scores, batch.lengths)
 
 
 def named_case(grammar: Grammar, time: int, *, seed: int = 0) -> Case:

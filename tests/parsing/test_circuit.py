@@ -29,15 +29,11 @@ from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.semantics import evaluate, interpret
 from tests.enumeration import derivations, sentences
 from tests.grammars import NAMED, PALINDROMES, grammars
+from tests.search.semantics import SMALL_ARITHMETIC
 
 CPU = torch.device("cpu")
 PLENTY = 10**7
 LONGEST = 4
-
-DIVISIONS = Grammar.parse("""
-    expression: factor | expression "-" factor -> subtract | expression "/" factor -> divide
-    factor: "0" | "1" | "2"
-""")
 
 
 def spelled(grammar: Grammar, words: Iterable[Sentence], time: int) -> Tensor:
@@ -83,15 +79,15 @@ def test_named_grammars_count_each_sentence_once(grammar: Grammar) -> None:
 
 
 def test_each_value_weighs_what_its_sentences_weigh() -> None:
-    form = normal_form(DIVISIONS)
-    circuit = unroll(compile_tables(form, interpret(DIVISIONS, Arithmetic), 5, PLENTY))
+    form = normal_form(SMALL_ARITHMETIC)
+    circuit = unroll(compile_tables(form, interpret(SMALL_ARITHMETIC, Arithmetic), 5, PLENTY))
     torch.manual_seed(0)
-    scores = torch.randn(5, len(DIVISIONS.symbols), dtype=torch.float64)
+    scores = torch.randn(5, len(SMALL_ARITHMETIC.symbols), dtype=torch.float64)
     for length in (1, 3, 5):
         wanted: defaultdict[Value, float] = defaultdict(float)
-        for sentence in sentences(DIVISIONS, length):
-            score = scores[range(length), DIVISIONS.encode(sentence)].sum()
-            wanted[evaluate(parse(DIVISIONS, sentence), Arithmetic)] += math.exp(score)
+        for sentence in sentences(SMALL_ARITHMETIC, length):
+            score = scores[range(length), SMALL_ARITHMETIC.encode(sentence)].sum()
+            wanted[evaluate(parse(SMALL_ARITHMETIC, sentence), Arithmetic)] += math.exp(score)
         assert set(circuit.roots[length]) == set(wanted)
         roots = circuit.select([circuit.root(length, value) for value in wanted])
         have = log_total(circuit, scores.expand(len(wanted), -1, -1), roots).exp()
@@ -115,5 +111,4 @@ def test_each_device_has_a_circuit_of_its_own(compiled: Callable[..., Circuit]) 
 
 def devices_of(circuit: Circuit) -> set[torch.device]:
     selected = circuit.select([circuit.root(3)])
-    parts = [part for edges in (*circuit.levels, selected) for part in edges.parts]
-    return {part.device for part in (circuit.inner, *parts)}
+    return {circuit.inner.device, *(edges.table.device for edges in (*circuit.levels, selected))}

@@ -9,21 +9,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
 import ngs
 from ngs.errors import NGSError
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
-from ngs.parsing.distribution import Listed
 from tests.parsing.batches import Batch, batches
-
-
-def listed(batch: Batch, candidates: Candidates, dtype: torch.dtype = torch.float64) -> Listed:
-    found = batch.p(dtype).within(candidates)
-    assert isinstance(found, Listed)
-    return found
 
 
 @st.composite
@@ -60,7 +52,7 @@ def test_scores_are_sums_in_double_precision(data: st.DataObject) -> None:
 def test_a_list_is_summed_and_ranked_as_by_a_loop(data: st.DataObject, k: int) -> None:
     batch = data.draw(batches(impossible=0.3))
     candidates = data.draw(candidates_of(batch))
-    found = listed(batch, candidates)
+    found = batch.p().within(candidates)
     ranked = found.topk(k)
     assert len(found) == len(batch.lengths) and ranked.symbols.shape == (len(found), k, batch.scores.shape[1])
     for row in range(len(found)):
@@ -81,20 +73,15 @@ def test_the_list_of_all_sentences_is_the_language(batch: Batch) -> None:
     """The same sums and the same gradient as by a chart."""
     scores = batch.scores.clone().requires_grad_()
     language = ngs.independent(batch.grammar, scores, batch.lengths)
-    every = listed_rows(batch, [batch.sentences(row)[0] for row in range(len(batch.lengths))])
+    sentences = [batch.sentences(row)[0] for row in range(len(batch.lengths))]
+    rows = torch.arange(len(sentences)).repeat_interleave(torch.tensor([len(each) for each in sentences]))
+    padded = [torch.nn.functional.pad(z, (0, scores.shape[1] - z.shape[1]), value=PAD) for z in sentences]
+    every = Candidates(rows, torch.cat(padded))
     listing = language.within(every)
     torch.testing.assert_close(listing.log_z, language.log_z)
     (gradient,) = torch.autograd.grad(listing.log_z[language.found].sum(), scores)
     torch.testing.assert_close(gradient, language.marginals)
     torch.testing.assert_close(listing.topk(3).log_probs, language.topk(3).log_probs)
-
-
-def listed_rows(batch: Batch, sentences: list[Tensor]) -> Candidates:
-    """Some sentences [sentence, time] for each row."""
-    time = batch.scores.shape[1]
-    padded = [torch.nn.functional.pad(each, (0, time - each.shape[1]), value=PAD) for each in sentences]
-    rows = torch.arange(len(sentences)).repeat_interleave(torch.tensor([len(each) for each in sentences]))
-    return Candidates(rows, torch.cat(padded))
 
 
 def test_rows_of_a_posterior_cannot_be_chosen() -> None:

@@ -17,6 +17,7 @@ from ngs.errors import BudgetError, ParseError, ShapeError
 from ngs.grammar import automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.tree import Sentence
+from ngs.parsing import earley
 from ngs.parsing.earley import parse_aligned, parse_unsegmented, sentences_by_probability
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, LARGE_PREFIX, NAMED, NULLABLE_LIST, PALINDROMES, grammars, score_tables
@@ -71,9 +72,11 @@ def test_sentences_come_in_falling_probability_where_states_are_too_many_for_the
     widest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(automaton, "MOST_STATES", widest)
+    earley._layers.cache_clear()
     for grammar in NAMED.values():
         torch.manual_seed(widest)
         check_ranking(grammar, torch.randn(5, len(grammar.symbols), dtype=torch.float64).log_softmax(-1))
+    earley._layers.cache_clear()
 
 
 def test_long_sentences_are_ranked_without_a_search() -> None:

@@ -21,14 +21,9 @@ from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import interpret
 from tests.enumeration import sentences
 from tests.grammars import CATALAN, grammars
+from tests.search.semantics import SMALL_ARITHMETIC
 
 PLENTY = 10**7
-
-SMALL_ARITHMETIC = Grammar.parse("""
-    expression: term | expression "+" term -> add | expression "-" term -> subtract
-    term: factor | term "*" factor -> multiply | term "/" factor -> divide
-    factor: "0" | "1" | "2"
-""")
 
 
 class Words:

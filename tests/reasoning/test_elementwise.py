@@ -11,7 +11,7 @@ from operator import add, mul, sub, truediv
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ngs import ANY, UNDEFINED, Arithmetic, OneOf, Semantics, SemanticsError
@@ -31,6 +31,7 @@ from tests.search.semantics import PlainArithmetic
 
 PLENTY = 10**6
 DIFFERENCES = Grammar.parse('e: e "-" d -> subtract | d\n d: "1" | "3"')
+PAIRS = Grammar.parse('e: d d -> f\n d: "a" | "b" | "c"')  # the last is undefined
 OPERATORS = [add, sub, mul, truediv, lambda a, _: a, lambda _, b: b]
 
 
@@ -74,6 +75,8 @@ def random_meanings(grammar: Grammar, first: int) -> tuple[Meaning, Meaning]:
 
 
 @given(grammars(), st.integers(0, 5), st.integers(1, 4))
+@example(PAIRS, 4, 2)
+@example(PAIRS, 5, 2)
 def test_random_languages_have_the_same_tables(grammar: Grammar, first: int, longest: int) -> None:
     """With undefined values, and functions that look at one argument only."""
     known, plain = random_meanings(grammar, first)

@@ -58,12 +58,6 @@ class ListedEdits:
     def count(self, sentence: Sentence) -> float:
         return max(1.0, float(sum(1 for _ in self.neighbours(sentence))))
 
-    def walk(self, sentence: Sentence, distance: int, generator: torch.Generator) -> Sentence:
-        for _ in range(distance):
-            if near := list(self.neighbours(sentence)):
-                sentence = near[int(torch.randint(len(near), (), generator=generator))].sentence
-        return sentence
-
 
 ReferenceEdits = ListedEdits | multi_step.Substitutions
 

@@ -40,17 +40,12 @@ def solve(problems: Sequence[Problem], after: float = 0.0, **settings: Any) -> C
     return back_search(z, p.score, r.edits, r.judge)
 
 
-def by_queue(problem: Problem) -> Sentence | None:
-    return one_step(
-        problem.grammar, problem.semantics, problem.log_probs, problem.target, problem.sentence
-    ).sentence
-
-
 def check_batch(problems: Sequence[Problem]) -> None:
     """Only the queue corrects to a sentence of probability zero: it looks at the change alone."""
     have = solve(problems)
     for z, found, problem in zip(have.z.tolist(), have.found.tolist(), problems, strict=True):
-        want = by_queue(problem)
+        p = problem
+        want = one_step(p.grammar, p.semantics, p.log_probs, p.target, p.sentence).sentence
         if want != problem.sentence and problem.log_prob(problem.sentence) == -inf:
             fixed = problem.grammar.decode(symbol for symbol in z if symbol != PAD)
             assert not found or (problem.log_prob(fixed) > -inf and problem.answer(fixed) == problem.target)

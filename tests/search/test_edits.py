@@ -9,8 +9,6 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise, permutations, product
 from math import lcm
-from random import Random
-from typing import Any
 
 import pytest
 import torch
@@ -24,7 +22,7 @@ from ngs.grammar.multisets import symbol_classes
 from ngs.parsing.candidates import Candidates, joined
 from ngs.search.back_search import State, log_ratio, log_target
 from ngs.search.correction import Edit, switches
-from ngs.search.edits import Phrases, Rearrange, usable_symbols
+from ngs.search.edits import Phrases, usable_symbols
 from ngs.search.multi_step import Substitutions
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, grammars
@@ -139,33 +137,10 @@ RANK = torch.tensor([0, 0, 1, 2, -1, -1, -1, -1])
 """Of two sizes, a color, a shape, two relations, a thing, and a function, which is no head."""
 SYMBOLS = torch.arange(8)
 IS_HEAD, IS_LINK = (SYMBOLS > 3) & (SYMBOLS < 7), (SYMBOLS > 3) & (SYMBOLS < 6)
-CLASSES = torch.tensor([0, 0, 1, 2, 3, 3, 4, 5])
-
-
-def random_phrases(rng: Random) -> list[int]:
-    """Up to three phrases with modifiers in order, each but the last with a relation as its head."""
-    found = [7] * rng.randint(0, 1)
-    for head in (*rng.choices([4, 5], k=rng.randint(0, 2)), 6):
-        found += [rng.choice(some) for some in ([0, 1], [2], [3]) if rng.random() < 0.4]
-        found += [7] * (rng.random() < 0.2 and RANK[found[-1:]].lt(0).all())
-        found.append(head)
-    return found
-
-
-@given(st.booleans(), st.integers(0, 1), chains, seeds)
-def test_rearrangements(moves: bool, extra: int, chain: ChainSettings, seed: int) -> None:
-    edits = Rearrange(Switch(CLASSES), Phrases(RANK, IS_HEAD, IS_LINK), moves)
-    first = pad(torch.tensor([random_phrases(Random(seed))]), (0, extra), value=PAD)
-    every = reached(edits, first, MOST)
-    assume(every is not None and len(every) > 1)
-    assert edits.phrases.are_in_order(every).all()
-    assert torch.equal(every.sort(1).values, first.sort(1).values.expand_as(every))
-    language = Language.random(edits, every, seed)
-    check_all(language, walks_by_steps(language), chain, seed)
-    check_steps_follow_each_other(edits, every, seed)
 
 
 def test_a_modifier_moves_and_a_chain_turns() -> None:
+    """That `Rearrange` keeps to the contract is in tests/tasks/clevr/test_edits.py."""
     phrases = Phrases(RANK, IS_HEAD, IS_LINK)
     z = torch.tensor([[0, 2, 4, 3, 6]])  # a size and a color, a relation, a shape and the thing
     moved = [[2, 4, 0, 3, 6], [0, 4, 2, 3, 6], [0, 2, 3, 4, 6]]
@@ -271,38 +246,28 @@ def test_substitutions_know_sentences_that_are_padded_beyond_the_longest() -> No
     assert (walked[:, 3:] == PAD).all() and ((walked != wide).sum(1) <= 1).all()
 
 
-SMALL = [
-    pytest.param(Substitute(SMALL_ARITHMETIC, 3), sentences(SMALL_ARITHMETIC, 3), id="substitutions"),
-    pytest.param(Counters(3, 1), list(product(range(4), repeat=2)), id="number varies"),
-]
+def small_substitutions() -> tuple[Language, list[Tensor]]:
+    every = torch.tensor([SMALL_ARITHMETIC.encode(z) for z in sentences(SMALL_ARITHMETIC, 3)])
+    language = Language.random(Substitute(SMALL_ARITHMETIC, 3), every, seed=0)
+    return language, walks_of_substitutions(language)
 
 
-def small(edits: Edits, known: Sequence[Any]) -> tuple[Language, list[Tensor], ReferenceEdits]:
-    if isinstance(edits, Counters):
-        every = torch.tensor(known)
-        language = Language.random(edits, every[edits.contains(every)], seed=0)
-        return language, walks_by_steps(language), edits.reference()
-    every = torch.tensor([SMALL_ARITHMETIC.encode(sentence) for sentence in known])
-    language = Language.random(edits, every, seed=0)
-    return language, walks_of_substitutions(language), Substitutions(SMALL_ARITHMETIC)
+def small_counters() -> tuple[Language, list[Tensor]]:
+    edits, every = Counters(3, 1), torch.tensor(list(product(range(4), repeat=2)))
+    language = Language.random(edits, every[edits.contains(every)], seed=0)
+    return language, walks_by_steps(language)
 
 
-@pytest.mark.parametrize(("edits", "known"), SMALL)
 @pytest.mark.parametrize("distance", range(4))
-def test_walks_of_the_reference_have_the_same_distribution(
-    edits: Edits, known: Sequence[Any], distance: int
-) -> None:
-    language, walks, reference = small(edits, known)
-    generator, name = torch.Generator().manual_seed(distance), SMALL_ARITHMETIC.decode
-    first = tuple(language.sentences[0].tolist())
-    number = 2000
-    if isinstance(edits, Counters):
-        walked = [reference.walk(first, distance, generator) for _ in range(number)]
-    else:
-        walked = [
-            tuple(SMALL_ARITHMETIC.encode(reference.walk(name(first), distance, generator)))
-            for _ in range(number)
-        ]
+def test_walks_of_the_reference_have_the_same_distribution(distance: int) -> None:
+    language, walks = small_substitutions()
+    reference, generator, number = (
+        Substitutions(SMALL_ARITHMETIC),
+        torch.Generator().manual_seed(distance),
+        2000,
+    )
+    first = SMALL_ARITHMETIC.decode(language.sentences[0].tolist())
+    walked = [SMALL_ARITHMETIC.encode(reference.walk(first, distance, generator)) for _ in range(number)]
     end, inside = language.find(torch.tensor(walked))
     have, want = torch.bincount(end, minlength=len(language)) / number, walks[distance][0]
     noise = (want * (1 - want).clamp(min=0) / number).sqrt().sum() / 2
@@ -325,14 +290,18 @@ def without_counts(now: State, new: State, distance: Tensor, edits: Edits, chain
 
 
 @pytest.mark.parametrize(
-    ("edits", "known", "naive"),
-    [(*case.values, naive) for case in SMALL for naive in (by_target_alone, as_printed)]
-    + [(*SMALL[1].values, without_counts)],
+    "make, naive",
+    [
+        *product((small_substitutions, small_counters), (by_target_alone, as_printed)),
+        (small_counters, without_counts),
+    ],
 )
 def test_the_checks_refuse_naive_ratios(
-    monkeypatch: pytest.MonkeyPatch, edits: Edits, known: Sequence[Any], naive: Callable[..., Tensor]
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[], tuple[Language, list[Tensor]]],
+    naive: Callable[..., Tensor],
 ) -> None:
-    language, walks, _ = small(edits, known)
+    language, walks = make()
     chain = ChainSettings(back_search=0.5, epsilon=0.1)
     check_chain(language, walks, chain)
     monkeypatch.setattr(edits_contract, "log_ratio", naive)

@@ -97,7 +97,7 @@ def evidence_of(right: dict[Sentence, float]) -> float:
 def check_posterior(case: Case) -> None:
     have = ask(case)
     assert have.exact.all()
-    best_sentences, ranked = have.best(), have.topk(3)
+    best, ranked = have.best(), have.topk(3)
     for b, length in enumerate(case.lengths):
         right = case.right[b]
         assert float(have.log_z[b]) == pytest.approx(evidence_of(right), rel=1e-9, abs=1e-9)
@@ -107,21 +107,14 @@ def check_posterior(case: Case) -> None:
         wanted = marginals_of(case.log_probs[b], symbols, log_probs)
         torch.testing.assert_close(have.marginals[b], wanted, rtol=1e-9, atol=1e-9)
         assert float(have.entropy[b]) == pytest.approx(entropy_of(log_probs), abs=1e-9)
-        if not right:
-            assert have.log_z[b] == -inf and not have.marginals[b].any()
-            assert best_sentences[b] == () and best_sentences.log_probs[b] == -inf
-        else:
-            assert best_sentences[b] in right
-            assert right[best_sentences[b]] == pytest.approx(max(right.values()))
-            assert float(best_sentences.log_probs[b]) == pytest.approx(max(right.values()))
         first = [ranked[b, k] for k in range(3)]
         assert len(set(first[: len(right)])) == min(3, len(right)), "the same sentence twice"
-        wanted = [*list(right.values())[:3], -inf, -inf, -inf][:3]
-        assert ranked.log_probs[b].tolist() == pytest.approx(wanted)
-        for sentence, log_p in zip(first, wanted, strict=True):
+        highest = [*list(right.values())[:3], -inf, -inf, -inf][:3]
+        told = [best.log_probs[b].item(), *ranked.log_probs[b].tolist()]
+        assert told == pytest.approx([highest[0], *highest])
+        for sentence, log_p in zip([best[b], *first], told, strict=True):
             assert sentence == () if log_p == -inf else right[sentence] == pytest.approx(log_p)
-        for symbols in (best_sentences.symbols[b], *ranked.symbols[b]):
-            assert (symbols[length:] == PAD).all()
+        assert all((z[length:] == PAD).all() for z in (best.symbols[b], *ranked.symbols[b]))
 
 
 def check_samples(case: Case, seed: int) -> None:
@@ -237,22 +230,13 @@ def test_float32_is_close(case: Case) -> None:
 # A beam where the tables outgrow the budget
 
 
-def test_a_narrow_beam_does_lose_something() -> None:
-    """Three values of five symbols where there are dozens: less evidence than there is."""
-    scores = torch.zeros(1, 5, len(SMALL_ARITHMETIC.symbols), dtype=torch.float64).log_softmax(-1)
-    narrow = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [1], budget=1, beam=2)
-    exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, None, [1])
-    assert not narrow.exact.any() and exact.exact.all()
-    assert narrow.log_z < exact.log_z - 0.01
-
-
 def test_short_examples_stay_exact_beside_long_ones() -> None:
     scores = torch.zeros(2, 5, len(SMALL_ARITHMETIC.symbols), dtype=torch.float64).log_softmax(-1)
     mixed = posterior(SMALL_ARITHMETIC, Arithmetic, scores, [3, 5], [1, 1], budget=60, beam=2)
     exact = posterior(SMALL_ARITHMETIC, Arithmetic, scores, [3, 5], [1, 1])
     assert mixed.exact.tolist() == [True, False]
     assert mixed.log_z[0] == pytest.approx(exact.log_z[0])
-    assert mixed.log_z[1] < exact.log_z[1]
+    assert mixed.log_z[1] < exact.log_z[1] - 0.01  # a narrow beam does lose something
 
 
 # What is refused, and what is no answer

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
 import ngs
 from ngs.errors import NGSError
+from ngs.tasks.report.report import AnswersReport
+from ngs.tasks.trainable import Trainable
 
 GRAMMAR = ngs.Grammar.parse('start: light light -> both\nlight: "red" | "green" | "amber"')
 
@@ -113,7 +115,7 @@ def test_what_is_no_task_is_refused(changes: dict[str, Any], message: str) -> No
         ),
         (
             {"data": lambda s: whole(), "network": lambda s: ngs.SequenceNetwork(3, 5)},
-            r"decoder scores \[2, 1, 5\] after \[2, 1\] symbols; .* so it must score \[2, 1, 3\]",
+            r"makes \[2, 1, 5\] of 2 inputs; .* so it must make \[2, 1, 3\]",
         ),
         (
             {"data": lambda s: whole(3), "network": lambda s: ngs.SequenceNetwork(3, 3)},
@@ -146,6 +148,17 @@ def test_a_method_in_place_of_a_function_is_told_wherever_it_is_called(
         NGSError, match="functions of a semantics take no `self`; leave it out, or pass an inst"
     ):
         ngs.evaluate(ngs.parse(GRAMMAR, ["red", "green"]), semantics)
+
+
+def test_what_a_trainable_does_not_say_is_told() -> None:
+    class Half(Trainable):
+        name = "half"
+        imports: ClassVar = {"report": "ngs.tasks.report.report:AnswersReport"}
+
+    half = Half()
+    assert half.report() is AnswersReport and half.experiments() == () and half.costs(quick=True) == {}
+    with pytest.raises(NGSError, match="the task half has no data; name it in `imports`, or write the met"):
+        half.digest("somewhere")
 
 
 # What tells data apart

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import make_dataclass
+from dataclasses import dataclass, make_dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import typer
 
-from ngs.console.options import with_options
+from ngs.console.options import option, with_options
 from ngs.errors import NGSError
 from ngs.experiments.catalogue.gathering import check_nothing_is_lost, gathered, recalled
 from ngs.experiments.catalogue.page import (
@@ -34,11 +34,10 @@ from ngs.tasks.results.experiment import Cell, Experiment, Means, jobs_of
 from ngs.tasks.results.job import Job, address
 from ngs.tasks.results.outcome import Outcome, Run, write_outcome
 from ngs.tasks.results.tables import provenance
-from ngs.tasks.settings import setting
 from ngs.tasks.trainable import Source
 
-Sweep = Callable[[Sequence[Job], Store, int | None], Events]
-WHERE: Mapping[str, Sweep] = {
+Sweep = Callable[[Sequence[Job], Store], Events]
+WHERE: Mapping[str, Callable[..., Events]] = {
     "here": lambda jobs, store, workers: run_here(jobs, store, workers=workers),
     "ray": lambda jobs, store, workers: run_on_ray(jobs, store, per_gpu=workers or 1),
 }
@@ -49,95 +48,85 @@ SILENCE = 60.0
 """Seconds after which a run that goes on says where it is."""
 
 
+@dataclass(frozen=True)
+class Options:
+    """What is asked of `ngs reproduce`."""
+
+    list_them: bool = option(False, "List the experiments.", "--list")
+    quick: bool = option(False, "Embedded data and few steps: minutes on two cores.", "--quick")
+    seeds: int | None = option(
+        None, f"Runs of each setting. [default: {SEEDS}; {QUICK_SEEDS} if quick]", min=1
+    )
+    results: Path = option(RESULTS, "Folder of all runs; what it holds is not done again.")
+    record: Path | None = option(None, "Folder for the records. [default: the folder of the runs]")
+    extend: bool = option(
+        False, "Add to the records: runs that one of the folder holds are not done again.", "--extend"
+    )
+    row: list[str] | None = option(
+        None, "Run only these rows of the tables; repeat it. What is there of others is shown."
+    )
+    workers: int | None = option(
+        None, "Runs at a time; on Ray, runs that share a GPU. [default: one for each GPU]", min=1
+    )
+    on: str = option("here", f"Where to run: {', '.join(WHERE)} (an existing cluster).")
+    device: str | None = option(
+        None, "Where costs are measured: cpu or cuda. [default: cuda if there is one]"
+    )
+    instead: bool = option(
+        False, "Run what is shown (†) while the real runs are too long to do.", "--instead"
+    )
+    only_gather: bool = option(False, "Run nothing: show and record what is there.", "--only-gather")
+
+
 PARAMETERS: Mapping[Source, str] = {each: each.option.replace("-", "_") for each in SOURCES}
-Places = make_dataclass(
-    "Places",
-    [(name, str, setting(each.path, f"{each.title}, as imported.")) for each, name in PARAMETERS.items()],
+Asked = make_dataclass(
+    "Asked",
+    [(name, str, option(each.path, f"{each.title}, as imported.")) for each, name in PARAMETERS.items()],
+    bases=(Options,),
+    frozen=True,
 )
-"""Where the data of each source are: an option for each."""
+"""Also where the data of each source are."""
 
 
-@partial(with_options, configuration=Places)
+@partial(with_options, configuration=Asked)
 def reproduce(
-    places: Any,
+    asked: Options,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Which; see --list.")
     ] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Embedded data and few steps: minutes on two cores.")
-    ] = False,
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Runs of each setting. [default: {SEEDS}; {QUICK_SEEDS} if quick]"),
-    ] = None,
-    results: Annotated[
-        Path, typer.Option(help="Folder of all runs; what it holds is not done again.")
-    ] = RESULTS,
-    record: Annotated[
-        Path | None, typer.Option(help="Folder for the records. [default: the folder of the runs]")
-    ] = None,
-    extend: Annotated[
-        bool,
-        typer.Option(
-            "--extend", help="Add to the records: runs that one of the folder holds are not done again."
-        ),
-    ] = False,
-    row: Annotated[
-        list[str] | None,
-        typer.Option(help="Run only these rows of the tables; repeat it. What is there of others is shown."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Runs at a time; on Ray, runs that share a GPU. [default: one for each GPU]"
-        ),
-    ] = None,
-    on: Annotated[
-        str, typer.Option(help=f"Where to run: {', '.join(WHERE)} (an existing cluster).")
-    ] = "here",
-    device: Annotated[
-        str | None,
-        typer.Option(help="Where costs are measured: cpu or cuda. [default: cuda if there is one]"),
-    ] = None,
-    instead: Annotated[
-        bool, typer.Option("--instead", help="Run what is shown (†) while the real runs are too long to do.")
-    ] = False,
-    only_gather: Annotated[
-        bool, typer.Option("--only-gather", help="Run nothing: show and record what is there.")
-    ] = False,
 ) -> None:
     """Rerun experiments of the paper, and our own: only what is missing is done.
 
     Interrupt it at any time; the same command goes on. On several machines: --on ray, or --row for each.
     """
-    if list_them or not names:
+    if asked.list_them or not names:
         for each in EXPERIMENTS.values():
             typer.echo(listed(each))
         return
-    if on not in WHERE:
-        raise NGSError(f"--on is {on!r}; choose from {', '.join(WHERE)}")
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    data = {source: getattr(places, name) for source, name in PARAMETERS.items()}
-    means = Means(data, seeds or (QUICK_SEEDS if quick else SEEDS), device)
-    wanted = {each.name: (each, each.cells(means, quick=quick)) for each in map(experiment, names)}
-    store = Store(results)
-    scale = "-quick" if quick else ""
-    paths = {name: (record or results) / f"{name}{scale}.json" for name in EXPERIMENTS}
-    chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], row or ())
-    jobs = [] if only_gather else list(jobs_of(chosen, instead=instead))
+    if asked.on not in WHERE:
+        raise NGSError(f"--on is {asked.on!r}; choose from {', '.join(WHERE)}")
+    device = asked.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    data = {source: getattr(asked, name) for source, name in PARAMETERS.items()}
+    means = Means(data, asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS), device)
+    wanted = {each.name: (each, each.cells(means, quick=asked.quick)) for each in map(experiment, names)}
+    store = Store(asked.results)
+    scale = "-quick" if asked.quick else ""
+    paths = {name: (asked.record or asked.results) / f"{name}{scale}.json" for name in EXPERIMENTS}
+    chosen = _in_rows([cell for _, cells in wanted.values() for cell in cells], asked.row or ())
+    jobs = [] if asked.only_gather else list(jobs_of(chosen, instead=asked.instead))
     known = {
-        name: recalled(paths[name], name, cells, beside=paths.values()) if extend else {}
+        name: recalled(paths[name], name, cells, beside=paths.values()) if asked.extend else {}
         for name, (_, cells) in wanted.items()
     }
-    if record is not None and not extend:
+    if asked.record is not None and not asked.extend:
         for name, (_, cells) in wanted.items():
             check_nothing_is_lost(paths[name], cells, jobs, store)
     missing = _unknown(jobs, known.values())
-    failed = 0 if only_gather else _run(missing, store, WHERE[on], workers, _labels(wanted))
+    sweep = partial(WHERE[asked.on], workers=asked.workers)
+    failed = 0 if asked.only_gather else _run(missing, store, sweep, _labels(wanted))
     for each, cells in wanted.values():
-        outcome = gathered(each, cells, store, quick=quick, known=known[each.name])
-        _write_down(each, outcome, results / f"figures{scale}", paths[each.name])
+        outcome = gathered(each, cells, store, quick=asked.quick, known=known[each.name])
+        _write_down(each, outcome, asked.results / f"figures{scale}", paths[each.name])
     if failed:
         raise NGSError(f"failed, see above: {failed} of the runs; the same command tries them again")
 
@@ -171,14 +160,12 @@ def _labels(wanted: Mapping[str, tuple[Experiment, Sequence[Cell]]]) -> dict[str
     }
 
 
-def _run(
-    jobs: Sequence[Job], store: Store, sweep: Sweep, workers: int | None, labels: Mapping[str, str]
-) -> int:
+def _run(jobs: Sequence[Job], store: Store, sweep: Sweep, labels: Mapping[str, str]) -> int:
     """Do the jobs, telling what happens; how many failed."""
     number = len(addressed(jobs, store.has))
     typer.echo(f"{number} runs; interrupt them at any time, and the same command goes on")
     try:
-        with closing(sweep(jobs, store, workers)) as events:  # whatever happens, its jobs stop
+        with closing(sweep(jobs, store)) as events:  # whatever happens, its jobs stop
             return _tell(events, number, labels)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; what is done is in {store.root}, and the same command goes on", err=True)

@@ -146,14 +146,10 @@ def _train(
     tell(
         console,
         f"{result['training_seconds']:.1f} s of training; the network of step {result['chosen_step']}, "
-        f"chosen on the validation part, is in {folder / BEST}\nsee the whole story: {_report(task, called)} "
-        f"{folder}",
+        f"chosen on the validation part, is in {folder / BEST}\nsee the whole story: ngs report "
+        f"{'' if task.file is None else f'--task {called} '}{folder}",
     )
     destroy_process_group()
-
-
-def _report(task: Trainable, called: str) -> str:
-    return "ngs report" if task.file is None else f"ngs report --task {called}"
 
 
 def _resumed(task: Trainable, given: Any, folder: Path, more_given: bool) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import Field, fields
+from dataclasses import Field, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -22,6 +22,11 @@ TaskOption = Annotated[
         "--task", metavar="FILE", help="The file of the task, where that is not installed: my_task.py."
     ),
 ]
+
+
+def option(default: Any, help: str, *names: str, **more: Any) -> Any:
+    """A field of a configuration, with what Typer is told of its option: other names, the least value."""
+    return field(default=default, metadata={"names": names, "help": help, **more})
 
 
 def with_options(command: Callable[..., None], configuration: type[Any]) -> Callable[..., None]:
@@ -51,9 +56,9 @@ def with_options(command: Callable[..., None], configuration: type[Any]) -> Call
 
 def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     kind: Any = list[int] if hint == tuple[int, ...] else hint
-    told = field.metadata
     default = list(field.default) if isinstance(field.default, tuple) else field.default
-    annotation = Annotated[kind, typer.Option(help=told.get("help", ""), hidden=told.get("hidden", False))]
+    told = dict(field.metadata)
+    annotation = Annotated[kind, typer.Option(*told.pop("names", ()), **told)]
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )

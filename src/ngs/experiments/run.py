@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -72,15 +73,9 @@ def train(
     task, folder = find(task) if isinstance(task, str) else task, Path(folder)
     if resume and settings:
         raise NGSError(f"a run is resumed with its own settings; leave {', '.join(settings)} out")
-    events = training(
-        task,
-        load_config(folder, task).settings if resume else _settings_of(task, settings),
-        folder,
-        resume=resume,
-        changed_task=changed_task,
-        remark=partial(warnings.warn, stacklevel=3),
-    )
-    *_, last = events
+    asked = load_config(folder, task).settings if resume else _settings_of(task, settings)
+    remark = partial(warnings.warn, stacklevel=3)
+    *_, last = training(task, asked, folder, resume=resume, changed_task=changed_task, remark=remark)
     return last.row
 
 
@@ -216,8 +211,7 @@ class _Run:
         if self.best_weights:
             self._keep(BEST, self.best_weights, self.best["step"])
         self.record.write(CONFIG, self.config.as_facts())  # with where the data are now
-        first = read_facts(self.folder / ENVIRONMENT)
-        now = environment(self.trainer.accelerator.device)
+        first, now = read_facts(self.folder / ENVIRONMENT), environment(self.trainer.accelerator.device)
         later = [*first.get("resumed", []), {name: now[name] for name in ("device", "commit")}]
         self.record.write(ENVIRONMENT, {**first, "resumed": later})
         self.record.open(after=self.trainer.steps_done)
@@ -256,15 +250,14 @@ class _Run:
 
         What pre-training made is not for the choice: the method itself is judged.
         """
-        metrics = self.prepared.validate(self.trainer.learned)
+        metrics, weights = self.prepared.validate(self.trainer.learned), self.trainer.learned.state_dict()
         in_last_lesson = self.trainer.lesson >= len(self.trainer.lessons) - 1
         if in_last_lesson and metrics.accuracy >= self.best["accuracy"]:  # of equals the later: it saw more
             self.best = {"accuracy": metrics.accuracy, "step": step}
-            weights = self.trainer.learned.state_dict()
             self.best_weights = {name: tensor.cpu().clone() for name, tensor in weights.items()}
             self._keep(BEST, self.best_weights, step)
         if step <= self.settings.validate_every:
-            self._keep(EARLY, self.trainer.learned.state_dict(), step)
+            self._keep(EARLY, weights, step)
         return {"step": step, "seconds": round(self.seconds, 3), "validation": metrics.as_facts()}
 
     def _tested(self) -> dict[str, Any]:
@@ -293,28 +286,28 @@ class _Run:
             tensor_file.save(self.folder / name, kind, tensors, facts)
 
     def _finish(self) -> Progress:
-        self.trainer.accelerator.wait_for_everyone()
+        step, accelerator, prepared = self.trainer.steps_done, self.trainer.accelerator, self.prepared
+        accelerator.wait_for_everyone()
         if not self.best_weights:  # no step was asked for
-            self._validate(self.trainer.steps_done)
-        network = self.prepared.network()
+            self._validate(step)
+        network = prepared.network()
         network.load_state_dict(self.best_weights)
-        network.to(self.trainer.accelerator.device)
+        network.to(accelerator.device)
         result = {
-            "data": self.prepared.parts.data.name,
-            "digest": self.prepared.parts.data.digest,
+            "data": prepared.parts.data.name,
+            "digest": prepared.parts.data.digest,
             "method": self.settings.method,
-            "steps": self.trainer.steps_done,
+            "steps": step,
             "epochs": self._epochs(),
             "chosen_step": self.best["step"],
-            "chosen_by": self.prepared.held_out,
+            "chosen_by": prepared.held_out,
             "training_seconds": round(self.seconds, 3),
-            **self.prepared.result_facts(),
-            "validation": self.prepared.validate(network).as_facts(),
-            "test": self.prepared.test(network).as_facts(),
+            **prepared.result_facts(),
+            "validation": prepared.validate(network).as_facts(),
+            "test": prepared.test(network).as_facts(),
             "peak_memory_mb": peak_memory_mb(),
         }
         self.record.write(RESULT, result)
-        step = self.trainer.steps_done
         return Progress(step, step, result)
 
     def _epochs(self) -> float:
@@ -327,22 +320,15 @@ class _Run:
 def _row(steps: list[Step]) -> dict[str, Any]:
     """The mean of what some steps did; an error where the loss is no number any more."""
     last = steps[-1]
+    row = {"step": last.number, "lesson": last.lesson, "learning_rate": last.learning_rate}
     loss = float(torch.stack([step.loss for step in steps]).mean())
-    if loss != loss or loss in (float("inf"), -float("inf")):
+    if not isfinite(loss):
         raise NGSError(
             f"the loss is {loss} at step {last.number}; lower the learning rate, or use float32 throughout"
         )
-    same = [step for step in steps if step.measures.keys() == last.measures.keys()]
-    means = {
-        name: float(torch.stack([step.measures[name] for step in same]).mean()) for name in last.measures
-    }
-    return {
-        "step": last.number,
-        "lesson": last.lesson,
-        "learning_rate": last.learning_rate,
-        "loss": loss,
-        **means,
-    }
+    same = [step.measures for step in steps if step.measures.keys() == last.measures.keys()]
+    means = {name: float(torch.stack([each[name] for each in same]).mean()) for name in last.measures}
+    return {**row, "loss": loss, **means}
 
 
 def evaluate_run(run: Path, data: str | None = None, task: Trainable | None = None) -> tuple[str, Metrics]:

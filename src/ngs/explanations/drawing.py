@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from operator import itemgetter
 from string import Template
 from textwrap import wrap
 from xml.etree import ElementTree
@@ -20,6 +21,7 @@ from ngs.explanations.text import (
     Box,
     Look,
     Row,
+    column_widths,
     history,
     result,
     shown,
@@ -27,7 +29,7 @@ from ngs.explanations.text import (
     shown_ratio,
     width,
 )
-from ngs.search.correction import Action, Correction, Event, Path
+from ngs.search.correction import Action, Correction, Path
 
 LETTER, SMALL = 7.8, 6.6
 """The width of a letter of 13 and of 11 pixels: fixed-width fonts are 0.6 as wide as high."""
@@ -88,7 +90,7 @@ def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, row
     legend = [*look.legend, *(LEGEND if any(panel.trials for panel in panels) else ())]
     asked, titled = wrap(look.heading, WIDEST), wrap(title, WIDEST)
     trees = sum(layout.width for layout in layouts) + 2 * MARGIN * (len(panels) - 1)
-    small = SMALL * max(0, sum(_column_widths(rows)), *map(width, legend))
+    small = SMALL * max(0, sum(column_widths(rows)), *map(width, legend))
     across = max(trees, LETTER * max(map(width, [*asked, *titled])), small)
     tree_top = MARGIN + LINE * (len(asked) + len(titled) + 1 + any(panel.title for panel in panels))
     legend_top = tree_top + max(layout.height for layout in layouts) + 2 * LINE
@@ -117,11 +119,14 @@ def drawn(panels: Sequence[Panel], title: str, look: Look, description: str, row
 class Trial:
     """A node, or a replacement at a leaf, on its way through the queue."""
 
-    last: Event
+    text: str
+    """its ratio of probabilities, and what was to replace a leaf"""
+    replaces: bool
+    fate: Action
     """the last thing that happened to it"""
     order: int | None
     """when it was popped, counted from 1"""
-    expected: str
+    expected: str = ""
     """nothing at what has no value"""
 
 
@@ -129,14 +134,16 @@ def trials_of(correction: Correction) -> dict[Path, list[Trial]]:
     """What was tried at each path: what was popped in its order, then what was left by priority."""
     tried = [each for each in correction.trace if each.edit is None or each.edit.is_substitution]
     popped = [(each.path, each.edit) for each in tried if each.action is Action.POP]
-    found: dict[Path, list[Trial]] = {}
+    found: dict[Path, list[tuple[float, float, Trial]]] = {}
     for key, last in {(each.path, each.edit): each for each in tried}.items():
         expected = f"expected {shown_expected(last.expected)}" if last.path in correction.values else ""
         order = popped.index(key) + 1 if key in popped else None
-        found.setdefault(last.path, []).append(Trial(last, order, expected))
-    for trials in found.values():
-        trials.sort(key=lambda each: (each.order or inf, -each.last.log_priority))
-    return found
+        new, ratio = f"{shown(last.edit.text)}  " if last.edit else "", shown_ratio(last.log_priority)
+        trial = Trial(new + ratio, last.edit is not None, last.action, order, expected)
+        found.setdefault(last.path, []).append((order or inf, -last.log_priority, trial))
+    return {
+        path: [trial for *_, trial in sorted(tried, key=itemgetter(0, 1))] for path, tried in found.items()
+    }
 
 
 # Layout
@@ -154,7 +161,7 @@ class Place:
     new: str
     """what is put in place of its symbol"""
     tried: Sequence[Trial]
-    listed: list[tuple[str, Trial | None]]
+    listed: Sequence[Trial]
     """below a leaf: the replacements that were tried; the last may say how many are left out"""
     children: list[Place]
     width: float
@@ -219,8 +226,8 @@ def _placed(panel: Panel, box: Box) -> Place:
     lines, listed = list(_lines(box, mark, new, tried)), _candidates(tried)
     across = max(LETTER * max(width(text) for _, text in lines), box.width) + 24
     down = LINE * (len(lines) + (1.5 if box.draw else 0)) + 10
-    below = [SMALL * width(text) / 2 + 15 for text, _ in listed]  # 15: the circle
-    above = [] if is_leaf else [SMALL * width(shown_ratio(each.last.log_priority)) + 8 for each in tried]
+    below = [SMALL * width(each.text) / 2 + 15 for each in listed]  # 15: the circle
+    above = [] if is_leaf else [SMALL * width(each.text) + 8 for each in tried]
     half = max([across / 2, *below, *above])
     left, right = max(half, middle), max(half, reach - GAP - middle)
     return Place(box, kind, lines, new, tried, listed, children, across, down, left, right)
@@ -240,14 +247,10 @@ def _lines(box: Box, mark: str, new: str, tried: Sequence[Trial]) -> Iterator[tu
         yield "expected", tried[0].expected
 
 
-def _candidates(tried: Sequence[Trial]) -> list[tuple[str, Trial | None]]:
-    listed: list[tuple[str, Trial | None]] = [
-        (f"{shown(each.last.edit.text)}  {shown_ratio(each.last.log_priority)}", each)
-        for each in tried
-        if each.last.edit
-    ]
+def _candidates(tried: Sequence[Trial]) -> list[Trial]:
+    listed = [each for each in tried if each.replaces]
     more = len(listed) - CANDIDATES
-    return listed if more <= 1 else [*listed[:CANDIDATES], (f"{more} more", None)]
+    return listed if more <= 1 else [*listed[:CANDIDATES], Trial(f"{more} more", True, Action.PUSH, None)]
 
 
 # Drawing
@@ -281,13 +284,13 @@ def _draw_place(parent: ElementTree.Element, place: Place) -> None:
     if box.position is not None:
         group.set("data-position", str(box.position))
         add(group, "text", "position", str(box.position), x=4, y=-4)
-        for k, (text, trial) in enumerate(place.listed):
-            y, fate = place.height + LINE * (k + 1), trial.last.action if trial else Action.PUSH
-            add(group, "text", f"middle candidate {fate.value}", text, x=8, y=y)
-            _draw_circle(group, trial.order if trial else None, -SMALL * width(text) / 2 - 4, y - 4)
+        for k, each in enumerate(place.listed):
+            y = place.height + LINE * (k + 1)
+            add(group, "text", f"middle candidate {each.fate.value}", each.text, x=8, y=y)
+            _draw_circle(group, each.order, -SMALL * width(each.text) / 2 - 4, y - 4)
     elif tried:
         if box.path:
-            add(group, "text", "priority", shown_ratio(tried[0].last.log_priority), x=4, y=-6)
+            add(group, "text", "priority", tried[0].text, x=4, y=-6)
         _draw_circle(group, tried[0].order, -place.width / 2, 0.0)
 
 
@@ -299,17 +302,12 @@ def _draw_circle(group: ElementTree.Element, order: int | None, x: float, y: flo
 
 def _draw_table(root: ElementTree.Element, rows: Sequence[Row], top: float) -> None:
     table = add(root, "g", "table", transform=f"translate({MARGIN:.1f} {top:.1f})")
-    widths = _column_widths(rows)
+    widths = column_widths(rows)
     for k, row in enumerate(rows):
         line = add(table, "text", f"row {'header' if k == 0 else row[1]}", y=LINE * k)
         for n, cell in enumerate(row):
             if cell:
                 add(line, "tspan", text=cell, x=SMALL * sum(widths[:n]))
-
-
-def _column_widths(rows: Sequence[Row]) -> list[int]:
-    """In letters, with the space between columns."""
-    return [max(map(width, column)) + 2 for column in zip(*rows, strict=True)]
 
 
 def page(across: float, down: float, title: str, description: str) -> ElementTree.Element:
@@ -325,16 +323,16 @@ def page(across: float, down: float, title: str, description: str) -> ElementTre
 
 
 def _description(correction: Correction) -> str:
+    told = "A reasoning tree with the value of each node"
     popped = [
         shown(event.name) if event.edit is None or event.edit.is_substitution else event.edit.text
         for event in correction.trace
         if event.action is Action.POP
     ]
     if not popped:
-        return "A reasoning tree with the value of each node; nothing was tried."
+        return f"{told}; nothing was tried."
     return (
-        "A reasoning tree with the value of each node and the value that would make the answer right. "
-        f"Visited in this order: {', '.join(popped)}."
+        f"{told} and the value that would make the answer right. Visited in this order: {', '.join(popped)}."
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import exp, inf
 from numbers import Real
 from typing import Any
@@ -254,7 +253,12 @@ def _where(event: Event, trees: dict[Path, Tree]) -> str:
 
 
 def _aligned(table: Sequence[Row]) -> Iterator[str]:
-    widths = [max(map(width, column)) for column in zip(*table, strict=True)]
+    first, *widths = column_widths(table)
     for number, *cells in table:
-        padded = (cell + " " * (w - width(cell)) for cell, w in zip(cells, widths[1:], strict=True))
-        yield "  ".join(chain([number.rjust(widths[0])], padded)).rstrip()
+        padded = (cell + " " * (w - width(cell)) for cell, w in zip(cells, widths, strict=True))
+        yield (number.rjust(first - 2) + "  " + "".join(padded)).rstrip()
+
+
+def column_widths(rows: Sequence[Row]) -> list[int]:
+    """In letters, with the space between columns."""
+    return [max(map(width, column)) + 2 for column in zip(*rows, strict=True)]

@@ -108,6 +108,11 @@ class Constraint(nn.Module, ABC, Generic[S]):
     def advance(self, state: S, symbol: Tensor) -> S:
         """The state after one more symbol [row]; PAD changes nothing."""
 
+    def step(self, state: S, symbol: Tensor) -> tuple[S, Tensor]:
+        """The state after one more symbol [row], and its mask."""
+        state = self.advance(state, symbol)
+        return state, self.mask(state)
+
     @abstractmethod
     def accepts(self, state: S) -> Tensor:
         """bool [row]: whether the sentence may end here."""

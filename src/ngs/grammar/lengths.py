@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from threading import RLock
-from typing import TypeVar
 
-from ngs.grammar.columns import ROOT, Address, Code, Column, Rest
+from ngs.grammar.columns import ROOT, Code, Column
 
-T = TypeVar("T", bound=Hashable)
 Lengths = int  # a set of lengths as a bit mask: bit n stands for length n
 
 
@@ -25,61 +23,46 @@ class Completions:
     def __init__(self, code: Code, columns: Sequence[Column], horizon: int) -> None:
         self.horizon = horizon
         self._columns = columns
-        self._of_state: list[Lengths] = []
-        self._of_address: dict[Address, Lengths] = {ROOT: 1}
-        self._of_rest = self._derivable(code)
+        self._added = 0  # columns whose equations are solved
         self._adding = RLock()
+        self._uses: defaultdict[Hashable, list[tuple[Hashable, Hashable]]] = defaultdict(list)
+        self._found: defaultdict[Hashable, Lengths] = defaultdict(int)
+        self._found[()] = self._found["back", *ROOT] = 1
+        self._found.update({(symbol,): 2 for symbol in range(code.symbols)})
+        bodies = [(head, body) for head, bodies in code.bodies.items() for body in bodies]
+        self._solve(((head,), body, ()) for head, body in bodies)
+        self._solve((b[k:], b[k : k + 1], b[k + 1 :]) for _, b in bodies for k in range(len(b) - 1))
 
     def lengths(self, state: int) -> Lengths:
-        if state >= len(self._of_state):
+        if state >= self._added:
             with self._adding:
-                while state >= len(self._of_state):  # earlier columns first: later ones return to them
-                    self._add(len(self._of_state))
-        return self._of_state[state]
-
-    def _derivable(self, code: Code) -> dict[Rest, Lengths]:
-        """|b| for each end `b` of a rule's body."""
-        known: dict[Rest, Lengths] = {(): 1, **{(symbol,): 2 for symbol in range(code.symbols)}}
-        sums: list[tuple[Rest, Rest, Rest]] = []
-        for head, bodies in code.bodies.items():
-            sums += [((head,), body, ()) for body in bodies]
-            sums += [(b[k:], b[k : k + 1], b[k + 1 :]) for b in bodies for k in range(len(b) - 1)]
-        return least_lengths(sums, known, self.horizon)
+                while state >= self._added:  # earlier columns first: later ones return to them
+                    self._add(self._added)
+        return self._found["column", state]
 
     def _add(self, state: int) -> None:
         """Solve the equations of one column; where it recurses to the left they refer to each other."""
         column = self._columns[state]
-        sums: list[tuple[Hashable, Hashable, Hashable]] = []
-        known: dict[Hashable, Lengths] = {}
-        for place, items in [(state, column.items), *(((state, a), w) for a, w in column.waiting.items())]:
-            for rest, back in items:
-                sums.append((place, ("derives", *rest), back))
-                known["derives", *rest] = self._of_rest.get(rest, 0)  # none within the horizon
-                if back[0] != state:
-                    known[back] = self._of_address[back]
-        found = least_lengths(sums, known, self.horizon)
-        self._of_address.update({(state, a): found.get((state, a), 0) for a in column.waiting})
-        self._of_state.append(found.get(state, 0))
+        whole: tuple[Hashable, ...] = ("column", state)
+        items = [(whole, item) for item in column.items]
+        items += [(("back", state, a), item) for a, after in column.waiting.items() for item in after]
+        self._solve((place, rest, ("back", *back)) for place, (rest, back) in items)
+        self._added = state + 1
 
-
-def least_lengths(
-    sums: Iterable[tuple[T, T, T]], known: Mapping[T, Lengths], horizon: int
-) -> dict[T, Lengths]:
-    """The least sets of lengths that hold `known` and, for (x, y, z) in `sums`, all of y + z in x."""
-    uses: defaultdict[T, list[tuple[T, T]]] = defaultdict(list)
-    for whole, left, right in sums:
-        uses[left].append((whole, right))
-        uses[right].append((whole, left))
-    within = (2 << horizon) - 1
-    found: defaultdict[T, Lengths] = defaultdict(int)
-    agenda = list(known.items())
-    while agenda:
-        part, lengths = agenda.pop()
-        new = lengths & within & ~found[part]
-        if new:
-            found[part] |= new
-            agenda += [(whole, _sums(found[other], new)) for whole, other in uses[part]]
-    return dict(found)
+    def _solve(self, sums: Iterable[tuple[Hashable, Hashable, Hashable]]) -> None:
+        """Extend the sets to the least ones where, for (x, y, z) in `sums`, all of y + z is in x."""
+        within = (2 << self.horizon) - 1
+        agenda = []
+        for whole, left, right in sums:
+            self._uses[left].append((whole, right))
+            self._uses[right].append((whole, left))
+            agenda.append((whole, _sums(self._found[left], self._found[right])))
+        while agenda:
+            part, lengths = agenda.pop()
+            new = lengths & within & ~self._found[part]
+            if new:
+                self._found[part] |= new
+                agenda += [(whole, _sums(self._found[other], new)) for whole, other in self._uses[part]]
 
 
 def _sums(left: Lengths, right: Lengths) -> Lengths:

@@ -116,7 +116,9 @@ def built(derivation: Derivation, algebra: Algebra) -> Value:
     if isinstance(derivation, Leaf):
         return algebra.leaf(derivation.position, derivation.symbol)
     step, *parts = derivation
-    return step.combine(algebra, *(built(part, algebra) for part in parts if part is not None))
+    if len(parts) == 1:
+        return step.combine(algebra, built(parts[0], algebra))
+    return step.combine(algebra, built(parts[0], algebra), built(parts[1], algebra))
 
 
 @dataclass(frozen=True)
@@ -157,25 +159,25 @@ class NormalForm:
         with each of C from j to k.
         """
 
-        leaves = [Leaf(*pair) for pair in enumerate(sentence)]
+        leaves, splits = [(Leaf(*pair),) for pair in enumerate(sentence)], self.splits
 
         @cache
         def inner(symbol: NormalSymbol, start: int, length: int) -> list[Derivation]:
             found: list[Derivation] = []
-            for step, left in self.splits(symbol, length):
+            for step, left in splits(symbol, length):
                 for begin in some(step.left, start, left):
                     if step.right is None:
                         found.append((step, begin))
-                    else:
-                        ends = some(step.right, start + left, length - left)
-                        found += [(step, begin, end) for end in ends]
-                    if len(found) >= most:
-                        return found[:most]
+                        continue
+                    for end in some(step.right, start + left, length - left):
+                        found.append((step, begin, end))
+                if len(found) >= most:
+                    return found[:most]
             return found
 
         def some(symbol: NormalSymbol, start: int, length: int) -> Sequence[Derivation]:
             if isinstance(symbol, Terminal):
-                return leaves[start : start + 1] if sentence[start] == symbol.name else ()
+                return leaves[start] if sentence[start] == symbol.name else ()
             return inner(symbol, start, length)
 
         return tuple(inner(self.start, 0, len(sentence)))

@@ -1,9 +1,8 @@
 """Sentences written on a GPU, in Triton: all steps of a pointer network's decoder in one launch.
 
-`ngs.networks.pointer` has the formulas and `ngs.parsing.autoregressive` the steps. There they are some
-seventy launches for each module that is placed. Here each program goes with a few rows from the first module
-to the last: what the rows know stays where it is, and the weights come by in pieces. Nothing of it has a
-gradient.
+`ngs.networks.pointer` has the formulas and `ngs.parsing.autoregressive` the steps: some seventy launches for
+each module that is placed. Here each program goes with a few rows from the first module to the last: what
+the rows know stays where it is, and the weights come by in pieces. Nothing of it has a gradient.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Programs executed on a GPU, in Triton: all modules of a program in one launch.
 
-The same operations as in `ngs.tasks.clevr.batched_execution`, which says what they mean; there each is a
-launch of its own.
+`ngs.tasks.clevr.batched_execution` says what the operations mean; there each is a launch of its own.
 """
 
 from __future__ import annotations
@@ -40,10 +39,7 @@ def _execute(
     JUDGES: tl.constexpr,
     B: tl.constexpr,
 ):
-    """Each lane: one program, from its last module to its first.
-
-    If it judges, the scene and the recorded answer are those of the program's question.
-    """
+    """Each lane: one program, from its last module to its first."""
     program = tl.program_id(0) * B + tl.arange(0, B)
     inside = program < programs
     question = program
@@ -85,32 +81,21 @@ Tables = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 """SceneTables, all int32."""
 
 
-def executed(tables: Tables, columns: Tensor, scenes: Tensor, constants: dict[str, int]) -> Tensor:
-    """Answers int64 [program] to programs [program, time] about scenes [program]."""
-    return _launched(tables, columns, (scenes, scenes, scenes), torch.int64, constants)
-
-
-def judged(
+def executed(
     tables: Tables,
     columns: Tensor,
-    asked: tuple[Tensor, Tensor, Tensor],
+    scenes: Tensor,
     constants: dict[str, int],
+    asked: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
-    """bool [program]: whether programs [program, time] give the answers to their questions.
+    """Answers int64 [program] to programs [program, time] about scenes [program].
 
-    `asked` are the questions [program], and the scene and the answer of every question [question].
+    With `asked`, the questions [program] and the answers to all questions [question], bool [program]: whether
+    each program gives the right one. `scenes` are then those of all questions.
     """
-    return _launched(tables, columns, asked, torch.bool, constants)
-
-
-def _launched(
-    tables: Tables,
-    columns: Tensor,
-    asked: tuple[Tensor, Tensor, Tensor],
-    dtype: torch.dtype,
-    constants: dict[str, int],
-) -> Tensor:
     programs, time = columns.shape
+    questions, answers = (scenes, scenes) if asked is None else asked
+    dtype = torch.int64 if asked is None else torch.bool
     result = torch.empty(programs, dtype=dtype, device=columns.device)
     if not programs:
         return result
@@ -118,14 +103,13 @@ def _launched(
     stack = torch.empty((2 * time + 2) * programs, dtype=torch.int32, device=columns.device)
     with torch.cuda.device_of(columns):
         _execute[triton.cdiv(programs, BLOCK),](
-            columns.contiguous(),
-            *(each.contiguous() for each in (*asked, *tables)),
+            *(each.contiguous() for each in (columns, questions, scenes, answers, *tables)),
             stack,
             result,
             programs,
             time,
             **constants,
-            JUDGES=dtype == torch.bool,
+            JUDGES=asked is not None,
             B=BLOCK,
             num_warps=BLOCK // 32,
         )

@@ -165,48 +165,37 @@ def check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> N
     """One pass before anything is compiled: the mistake everybody makes is the size of the last layer."""
     if not len(examples):
         raise NGSError("there are no examples to learn from; give at least one")
-    pool, two = examples.inputs, np.arange(min(2, len(examples)))
-    seen = pool.view(pool.inputs[:2]) if isinstance(pool, Pool) else pool.batch(two)
-    was_training = network.training
+    pool, some, was_training = examples.inputs, np.arange(min(2, len(examples))), network.training
+    one_by_one = isinstance(pool, Pool)
+    seen = pool.view(pool.inputs[:2]) if isinstance(pool, Pool) else pool.batch(some)
+    before = [len(seen)] if one_by_one else [len(some), 1]
     try:
         with torch.inference_mode():
             made = network.eval()(seen)
-            if isinstance(pool, Pool):
-                _check_scores(made, len(seen), grammar)
-            else:
-                _check_decoder(made, examples.given.sizes.new_full((len(two), 1), PAD), grammar)
+            _check_kind(made, one_by_one)
+            beginnings = torch.full(before, PAD, device=examples.device)
+            shape = list((made if one_by_one else made.follow(beginnings)[0]).shape)
     except RuntimeError as error:  # of PyTorch: sizes that do not fit
-        shape = f" of shape {list(seen.shape)}" if isinstance(seen, Tensor) else ""
-        raise ShapeError(f"the network cannot take its inputs{shape}: {error}; change its layers") from error
+        size = f" of shape {list(seen.shape)}" if isinstance(seen, Tensor) else ""
+        raise ShapeError(f"the network cannot take its inputs{size}: {error}; change its layers") from error
     finally:
         network.train(was_training)
-
-
-def _check_scores(made: Any, inputs: int, grammar: Grammar) -> None:
-    wanted = [inputs, len(grammar.symbols)]
-    if not isinstance(made, Tensor):
-        raise NGSError(
-            f"the network makes a {type(made).__name__} of inputs that are seen one by one; it must make "
-            f"scores {wanted}; for a network that writes sentences give ngs.Examples.whole(...)"
-        )
-    if list(made.shape) != wanted:
+    wanted = [*before, len(grammar.symbols)]
+    if shape != wanted:
         raise ShapeError(
-            f"the network makes {list(made.shape)} of {inputs} inputs; the grammar has {wanted[1]} "
-            f"symbols ({' '.join(grammar.symbols)}), so it must make {wanted}"
+            f"the network makes {shape} of {before[0]} inputs; the grammar has {wanted[-1]} symbols "
+            f"({' '.join(grammar.symbols)}), so it must make {wanted}"
         )
 
 
-def _check_decoder(made: Any, beginnings: Tensor, grammar: Grammar) -> None:
-    if not hasattr(made, "follow"):
+def _check_kind(made: Any, one_by_one: bool) -> None:
+    how, needed = (
+        "as a whole",
+        "return an ngs.Decoder, as ngs.SequenceNetwork does; else give ngs.Examples.of",
+    )
+    if one_by_one:
+        how, needed = "one by one", "make scores [input, symbol]; to write sentences give ngs.Examples.whole"
+    if not (isinstance(made, Tensor) if one_by_one else hasattr(made, "follow")):
         raise NGSError(
-            f"the network makes a {type(made).__name__} of inputs that are seen as a whole; it must return "
-            f"an ngs.Decoder, as ngs.SequenceNetwork does; for one that sees symbols one by one give "
-            f"ngs.Examples.of(...)"
-        )
-    scores, _ = made.follow(beginnings)
-    wanted = [*beginnings.shape, len(grammar.symbols)]
-    if list(scores.shape) != wanted:
-        raise ShapeError(
-            f"the network's decoder scores {list(scores.shape)} after {list(beginnings.shape)} symbols; the "
-            f"grammar has {wanted[-1]} symbols ({' '.join(grammar.symbols)}), so it must score {wanted}"
+            f"the network makes a {type(made).__name__} of inputs that are seen {how}; it must {needed}"
         )

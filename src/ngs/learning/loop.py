@@ -233,20 +233,15 @@ class Trainer:
         while self.lesson < len(self.lessons):
             lesson = self.lessons[self.lesson]
             if lesson.steps:
-                yield from self._take(lesson)
+                order = self._order(lesson.examples)
+                while self.lesson_step < lesson.steps and not self._enough(lesson):
+                    yield self._step(lesson, order)
             self.lesson, self.lesson_step = self.lesson + 1, 0
 
-    def _take(self, lesson: Lesson) -> Iterator[Step]:
-        processes = self.accelerator.num_processes
-        order = Order(
-            lesson.examples.lengths,
-            self.settings.batch_size,
-            self.settings.seed,
-            processes,
-            longest_first=self.accelerator.device.type == "cuda",
-        )
-        while self.lesson_step < lesson.steps and not self._enough(lesson):
-            yield self._step(lesson, order)
+    def _order(self, examples: TrainingSet) -> Order:
+        size, seed, processes = self.settings.batch_size, self.settings.seed, self.accelerator.num_processes
+        on_gpu = self.accelerator.device.type == "cuda"
+        return Order(examples.lengths, size, seed, processes, longest_first=on_gpu)
 
     def _enough(self, lesson: Lesson) -> bool:
         if self.lesson_step % lesson.ask_every:
@@ -296,7 +291,7 @@ class Trainer:
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(t) for name, t in slots.items()}
         tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}  # not what comes next
         device = self.accelerator.device
-        tensors |= {name: states_of_all(get(), device) for name, (get, _) in self._random_numbers()}
+        tensors |= {name: states_of_all(get(), device) for name, get, _ in self._random_numbers()}
         place = {"lesson": self.lesson, "lesson_step": self.lesson_step, "steps_done": self.steps_done}
         return tensors, {**place, "device": device.type}
 
@@ -311,7 +306,7 @@ class Trainer:
         self._restore_optimizer(tensors)
         self.lesson, self.lesson_step = place["lesson"], place["lesson_step"]
         self.steps_done = place["steps_done"]
-        for name, (_, set_state) in self._random_numbers():
+        for name, _, set_state in self._random_numbers():
             set_state(own_state(tensors[name]))
 
     def _modules(self) -> nn.ModuleDict:
@@ -333,20 +328,18 @@ class Trainer:
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
 
-    def _random_numbers(
-        self,
-    ) -> Iterator[tuple[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]]:
+    def _random_numbers(self) -> Iterator[tuple[str, Callable[[], Tensor], Callable[[Tensor], object]]]:
         """How to get and to set the state of everything that draws, by its name in a checkpoint."""
         for number, lesson in enumerate(self.lessons):
             generator = getattr(lesson.objective, "generator", None)
             if generator is not None:
-                yield f"draws.{number}", (generator.get_state, generator.set_state)
-        yield "generator", (self.generator.get_state, self.generator.set_state)
-        yield "random", (torch.get_rng_state, torch.set_rng_state)
+                yield f"draws.{number}", generator.get_state, generator.set_state
+        yield "generator", self.generator.get_state, self.generator.set_state
+        yield "random", torch.get_rng_state, torch.set_rng_state
         device = self.accelerator.device
         if device.type == "cuda":
             get, set_state = torch.cuda.get_rng_state, torch.cuda.set_rng_state
-            yield "random_cuda", (partial(get, device), partial(set_state, device=device))
+            yield "random_cuda", partial(get, device), partial(set_state, device=device)
 
     def _check_fit(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
         """Before anything is changed. The optimizer has nothing to compare before its first step."""

@@ -43,8 +43,8 @@ def most_likely(p: Distribution, _: torch.Generator) -> Tensor:
 def a_sample(p: Distribution, generator: torch.Generator) -> Tensor:
     """A sentence drawn from p(z|x).
 
-    From the most likely sentence, chains return to what the network believes already. It becomes sure of
-    that, right or not. A sample tries other sentences as long as they are likely.
+    From the most likely sentence, chains return to what the network believes already, right or not. A sample
+    tries other sentences as long as they are likely.
     """
     return p.sample(generator).symbols
 
@@ -77,11 +77,8 @@ class Objective(nn.Module):
 
 
 class Supervised(Method):
-    """-(1/|z|) log p(z|x) of the true z: what learning from answers is compared with.
-
-    A label of probability zero teaches nothing: PAD throughout, or outside of the language of a network that
-    writes nothing else.
-    """
+    """-(1/|z|) log p(z|x) of the true z. A label of probability zero teaches nothing: PAD throughout, or
+    outside of the language of a network that writes nothing else."""
 
     def forward(self, p: Distribution, reasoner: Reasoner, batch: Any, generator: torch.Generator) -> Loss:
         _check_labels(batch)
@@ -106,8 +103,7 @@ class Posterior(Method):
 class KBest(Method):
     """The k most likely sentences with the right answer as labels, weighted by p(z|x,y) among them.
 
-    With k = 1 that is a hard label: what back-search would find if it always found the best. With more, it is
-    an approximation of `Posterior`.
+    With k = 1 that is a hard label: the best that back-search could find. With more it is near `Posterior`.
     """
 
     needs_posterior = True
@@ -141,10 +137,7 @@ class OneStep(Method):
 
 
 class MultiStep(Method):
-    """m-BS (Algorithm 2): the last state of a short chain towards p'(z|x,y) (Eq. 11) is the label.
-
-    A state that does not give the answer teaches nothing.
-    """
+    """m-BS (Algorithm 2): the last state of a chain towards p'(z|x,y) (Eq. 11) is the label, if right."""
 
     def __init__(self, chain: ChainSettings, start: Start = most_likely) -> None:
         super().__init__()

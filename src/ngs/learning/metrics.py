@@ -27,8 +27,7 @@ halves its images late, that is 0.6 GB a layer: several runs have to share a GPU
 class Score:
     """Counts of what is right in some examples; sentences and symbols are None where nobody knows the labels.
 
-    The most likely sentence of the grammar is judged. Answers are equal or not: they are exact values, and a
-    tolerance belongs where decimals enter from a data set.
+    The most likely sentence is judged. Answers are exact: a tolerance belongs where decimals enter.
     """
 
     examples: int

@@ -204,7 +204,7 @@ class Format:
 
     def is_at(self, path: Path) -> bool:
         """Whether a file says that it is of this kind; only its header is read."""
-        return tensor_file.stated_kind(path) == self.kind
+        return bool(tensor_file.stated_kind(path) == self.kind)
 
     def faults(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Iterator[str]:
         """What keeps these from being a data set; what comes later relies on what came before."""

@@ -78,14 +78,13 @@ def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
     return tensors, description["facts"]
 
 
-def stated_kind(path: Path) -> str | None:
+def stated_kind(path: Path) -> Any:
     """What a file says that it is; None where it says nothing."""
     try:
         with safe_open(path, framework="pt") as file:
-            kind = _as_object((file.metadata() or {}).get("description", "")).get("kind")
+            return _as_object((file.metadata() or {}).get("description", "")).get("kind")
     except (SafetensorError, OSError):
         return None
-    return kind if isinstance(kind, str) else None
 
 
 def checksum(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> str:

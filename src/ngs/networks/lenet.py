@@ -25,8 +25,7 @@ class ChannelsLast(nn.Sequential):
 
 
 class Bias(nn.Module):
-    """A number of its own for each channel, to be added after a pooling instead of before it: there is a
-    quarter of the pixels there, and max(x + b) = max(x) + b."""
+    """A number for each channel, added to the quarter of pixels after a pooling: max(x + b) = max(x) + b."""
 
     def __init__(self, convolution: nn.Conv2d) -> None:
         super().__init__()
@@ -40,8 +39,7 @@ class Bias(nn.Module):
 class Pixels(nn.Module):
     """All pixels of an image in a row, the channels of each side by side: nothing moves in memory.
 
-    `nn.Flatten` has them the other way round and copies, and its gradient comes back in a layout that makes
-    the layers before it slow.
+    `nn.Flatten` copies, and its gradient comes back in a layout that makes the layers before it slow.
     """
 
     def forward(self, features: Tensor) -> Tensor:

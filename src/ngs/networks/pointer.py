@@ -89,22 +89,17 @@ class Encoded:
 
         It rounds products, and knows neither dropout nor gradients. Weights are those of this moment.
         """
+        network, device = self.reader, self.keys.device
         rule = constraint.rule() if isinstance(constraint, Counting) else None
-        if rule is None or given.multiset is None or not self._has_kernel():
-            return None
-        return kernel_decoder(self, given.multiset, rule)
-
-    def _has_kernel(self) -> bool:
-        """Whether a kernel can decode: in single precision with rounded products, and without dropout."""
-        network, keys = self.reader, self.keys
-        single = keys.dtype == network.key.weight.dtype == torch.float32
+        single = self.keys.dtype == network.key.weight.dtype == torch.float32
         drops = network.training and network.dropout.p > 0
-        there = keys.device.type in ngs.kernels.DEVICES["decoder"]
-        if drops or not (single and there and products_are_rounded()):
-            return False
+        there = device.type in ngs.kernels.DEVICES["decoder"] and products_are_rounded()
+        if rule is None or given.multiset is None or drops or not (single and there):
+            return None
         from ngs.kernels.tiles import fits
 
-        return fits(network.decoder.hidden_size, keys.device)
+        takes = fits(network.decoder.hidden_size, device)
+        return kernel_decoder(self, given.multiset, rule) if takes else None
 
 
 class PointerNetwork(nn.Module):

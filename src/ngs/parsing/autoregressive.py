@@ -134,13 +134,13 @@ class _Writing:
         self._constraint, self._decoder = p.constraint, p.decoder
         self._state = p.constraint.start(p.given)
         self._legal = p.constraint.mask(self._state)
-        beginning = self._legal[:, 0]
-        self._written = [torch.full_like(beginning, PAD, dtype=torch.int64)]
-        self.log_p = torch.zeros_like(beginning, dtype=torch.float32)
+        beginning = self._legal[:, :1]
+        self._written = torch.full_like(beginning, PAD, dtype=torch.int64)
+        self.log_p = torch.zeros_like(beginning[:, 0], dtype=torch.float32)
 
     @property
     def symbols(self) -> Tensor:
-        return torch.stack(self._written, 1)[:, 1:]
+        return self._written[:, 1:]
 
     @property
     def over(self) -> Tensor:
@@ -149,22 +149,21 @@ class _Writing:
 
     def next_log_probs(self) -> Tensor:
         """log p of the next symbol [row, symbol]."""
-        scores, self._decoder = self._decoder.follow(self._written[-1][:, None])
+        scores, self._decoder = self._decoder.follow(self._written[:, -1:])
         return log_softmax_among(scores[:, 0], self._legal)
 
     def select(self, rows: Tensor) -> None:
         """Go on with some of the rows, in any order and number."""
         self._decoder, self._state = self._decoder.select(rows), self._state.select(rows)
         self._legal, self.log_p = self._legal[rows], self.log_p[rows]
-        self._written = [symbols[rows] for symbols in self._written]
+        self._written = self._written[rows]
 
     def write(self, symbols: Tensor, log_p: Tensor) -> None:
         """One more symbol for each row [row], or PAD, given what `next_log_probs` said."""
         gained = log_p.gather(1, symbols.clamp(min=0)[:, None])[:, 0]
         self.log_p = self.log_p + gained.masked_fill(symbols == PAD, 0.0)
-        self._written = [*self._written, symbols]
-        self._state = self._constraint.advance(self._state, symbols)
-        self._legal = self._constraint.mask(self._state)
+        self._written = torch.cat([self._written, symbols[:, None]], 1)
+        self._state, self._legal = self._constraint.step(self._state, symbols)
 
 
 def log_softmax_among(scores: Tensor, legal: Tensor) -> Tensor:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,37 +46,30 @@ Cell = tuple[NormalSymbol, int, int]
 """(symbol, first position, length)"""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Edges:
-    """Edges sorted by `out`, which numbers the segments they are reduced to from 0."""
+    """Edges (left, right) -> out, sorted by `out`, which numbers the segments they are reduced to from 0."""
 
-    left: Tensor
-    right: Tensor
-    out: Tensor
+    table: Tensor
+    """int64 [3, edge]: `left`, `right` and `out`"""
     segments: int
 
+    def __post_init__(self) -> None:
+        self.left, self.right, self.out = self.table
+
     @classmethod
-    def of(cls, left: Indices, right: Indices, out: Indices, segments: int) -> Edges:
-        order = np.argsort(out, kind="stable")  # stable: the first edge of a segment stays the first
-        sorted_left, sorted_right, sorted_out = (torch.from_numpy(x[order]) for x in (left, right, out))
-        return cls(sorted_left, sorted_right, sorted_out, segments)
+    def of(cls, tables: Sequence[Indices], segments: int) -> Edges:
+        """The edges of several tables, in any order."""
+        table = np.concatenate([np.empty((3, 0), dtype=np.int64), *tables], axis=1)
+        order = np.argsort(table[2], kind="stable")  # stable: the first edge of a segment stays the first
+        return cls(torch.from_numpy(table.take(order, axis=1)), segments)
 
     @classmethod
     def of_pairs(cls, segments: Sequence[Sequence[tuple[int, int]]]) -> Edges:
         """Edges from the pairs (left, right) of each segment."""
         pairs = np.array([pair for segment in segments for pair in segment], dtype=np.int64).reshape(-1, 2)
         out = np.repeat(np.arange(len(segments)), [len(segment) for segment in segments])
-        return cls.of(pairs[:, 0], pairs[:, 1], out, len(segments))
-
-    def to(self, device: torch.device) -> Edges:
-        if device == self.out.device:
-            return self
-        left, right, out = torch.stack([self.left, self.right, self.out]).to(device)  # one copy, not three
-        return Edges(left, right, out, self.segments)
-
-    @property
-    def parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        return self.left, self.right, self.out
+        return cls.of([np.vstack([pairs.T, out])], len(segments))
 
     def padded(self) -> Edges:
         """The same edges, with impossible ones after them up to the next power of two.
@@ -85,9 +79,10 @@ class Edges:
         if not self.segments:
             return self  # an empty batch has no example to give them to
         count = len(self.out)
-        pad = partial(torch.nn.functional.pad, pad=(0, (1 << max(count - 1, 0).bit_length()) - count))
-        left, right = pad(self.left, value=NOTHING), pad(self.right, value=NOTHING)
-        return Edges(left, right, pad(self.out, value=self.segments - 1), self.segments)
+        extra = (1 << max(count - 1, 0).bit_length()) - count
+        table = torch.nn.functional.pad(self.table, (0, extra), value=NOTHING)
+        table[2, count:] = self.segments - 1
+        return Edges(table, self.segments)
 
 
 class Circuit(nn.Module):
@@ -116,13 +111,16 @@ class Circuit(nn.Module):
         self._counts = [len(level.out) for level in levels]
         self._segments = [level.segments for level in levels]
         none = torch.empty(3, 0, dtype=torch.int64)  # a circuit need not have levels
-        inner = torch.cat([none, *(torch.stack(level.parts) for level in levels)], 1)
+        inner = torch.cat([none, *(level.table for level in levels)], 1)
         self.register_buffer("inner", inner, persistent=False)
 
-    @property
+    @cached_property
     def levels(self) -> tuple[Edges, ...]:
-        left, right, out = (each.split(self._counts) for each in self.inner)
-        return tuple(map(Edges, left, right, out, self._segments))
+        return tuple(map(Edges, torch.split(self.inner, self._counts, 1), self._segments))
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        self.__dict__.pop("levels", None)  # views of buffers that may move now
+        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
     @property
     def leaves(self) -> int:
@@ -148,8 +146,9 @@ class Circuit(nn.Module):
         example = np.repeat(np.arange(len(known)), counts)
         offset = np.arange(len(example)) - np.repeat(np.cumsum(counts) - counts, counts)
         edge = torch.from_numpy(np.repeat(starts, counts) + offset)
-        chosen = Edges(edges.left[edge], edges.right[edge], torch.from_numpy(example), len(known))
-        return chosen.to(self.inner.device)
+        table = edges.table[:, edge]
+        table[2] = torch.from_numpy(example)
+        return Edges(table.to(self.inner.device), len(known))
 
 
 def leaf_row(symbols: int, position: int, symbol: int) -> int:
@@ -198,25 +197,23 @@ def unroll(tables: Tables) -> Circuit:
         for symbol, name in enumerate(symbols)
     }
 
-    def edges_of(cell: Cell, first_out: int) -> Iterator[tuple[Indices, Indices, Indices]]:
+    def edges_of(cell: Cell, first_out: int) -> Iterator[Indices]:
         for number, (_, (left, *right)) in enumerate(splits(form, cell)):
             out = tables.tables[cell[0], cell[2]][number].out
+            left_rows = np.repeat(first_row[left] + np.arange(out.shape[0]), out.shape[1])
             right_row = first_row[right[0]] if right else ONE
-            yield (
-                np.repeat(first_row[left] + np.arange(out.shape[0]), out.shape[1]),
-                np.tile(right_row + np.arange(out.shape[1]), out.shape[0]),
-                first_out + out.ravel(),
-            )
+            right_rows = np.tile(right_row + np.arange(out.shape[1]), out.shape[0])
+            yield np.stack([left_rows, right_rows, first_out + out.ravel()])
 
     levels = []
     for length, level in groupby(cells(form, longest), key=itemgetter(2)):
-        parts: list[tuple[Indices, Indices, Indices]] = []
+        parts: list[Indices] = []
         segments = 0
         for cell in level:
             first_row[cell] = rows + segments
             parts += edges_of(cell, segments)
             segments += len(tables.values[cell[0], length])
-        levels.append(_edges(parts, segments))
+        levels.append(Edges.of(parts, segments))
         rows += segments
 
     roots: dict[int, dict[Value, int]] = {}
@@ -226,7 +223,7 @@ def unroll(tables: Tables) -> Circuit:
         roots[length] = {value: count + index for value, index in values.items()}
         parts += edges_of((form.start, 0, length), count)
         count += len(values)
-    return Circuit(longest, len(symbols), levels, roots, _edges(parts, count))
+    return Circuit(longest, len(symbols), levels, roots, Edges.of(parts, count))
 
 
 def determinise(grammar: Grammar, longest: int) -> Circuit:
@@ -263,12 +260,6 @@ def determinise(grammar: Grammar, longest: int) -> Circuit:
         row |= {path: FIRST_LEAF + longest * width + len(row) + k for k, path in enumerate(level)}
     values: dict[int, dict[Value, int]] = {length: {(): root} for root, length in enumerate(lengths)}
     return Circuit(longest, width, levels, values, edges_of(roots))
-
-
-def _edges(parts: Sequence[tuple[Indices, Indices, Indices]], segments: int) -> Edges:
-    empty = np.empty((3, 0), dtype=np.int64)
-    left, right, out = np.concatenate([empty, *parts], axis=1)
-    return Edges.of(left, right, out, segments)
 
 
 @lru_cache(maxsize=128)

@@ -87,9 +87,10 @@ def _run(
 ) -> Tensors:
     """The `result` of a chart in the semiring that `ring` makes of the noise; on a GPU as one CUDA graph."""
 
-    def passes(scores: Tensor, left: Tensor, right: Tensor, out: Tensor, *noise: Tensor) -> Tensors:
-        return result(inside(circuit, scores, Edges(left, right, out, roots.segments), ring(*noise)))
+    def passes(scores: Tensor, table: Tensor, *noise: Tensor) -> Tensors:
+        return result(inside(circuit, scores, Edges(table, roots.segments), ring(*noise)))
 
-    if scores.is_cuda:
-        roots = roots.padded()  # few shapes, so that few graphs are captured
-    return circuit.cuda_graphs(key, passes, (scores, *roots.parts, *noise))
+    if not scores.is_cuda:
+        return passes(scores, roots.table, *noise)
+    roots = roots.padded()  # few shapes, so that few graphs are captured
+    return circuit.cuda_graphs(key, passes, (scores, roots.table, *noise))

@@ -126,9 +126,7 @@ def _best_first(grammar: Grammar, rows: list[list[float]]) -> Iterator[tuple[Sym
 
 def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[int, float]]:
     """h_t(state) for each t up to the last, or up to where the states are too many."""
-    layers: list[Mapping[int, int]] = []
-    with suppress(BudgetError):  # those before it are kept
-        layers.extend(automaton.layers(len(rows)))
+    layers = _layers(automaton, len(rows))
     beyond = math.fsum(map(max, rows[len(layers) - 1 :]))
     promises = [dict.fromkeys(layers[-1], beyond)]
     for t in range(len(layers) - 2, -1, -1):
@@ -142,6 +140,15 @@ def _promises(automaton: PrefixAutomaton, rows: list[list[float]]) -> list[dict[
         }
         promises.append(here)
     return promises[::-1]
+
+
+@lru_cache(maxsize=256)
+def _layers(automaton: PrefixAutomaton, length: int) -> Sequence[Mapping[int, int]]:
+    """The states after 0, 1, ... symbols of the sentences of `length`, as long as they are not too many."""
+    layers: list[Mapping[int, int]] = []
+    with suppress(BudgetError):
+        layers.extend(automaton.layers(length))  # those before the error are kept
+    return layers
 
 
 def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_000) -> Segmentation:

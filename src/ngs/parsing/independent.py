@@ -18,7 +18,7 @@ from ngs.parsing.candidates import Candidates
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
 from ngs.parsing.derivations import best_derivation, log_total, sampled_derivation
 from ngs.parsing.distribution import Listed
-from ngs.parsing.k_best import k_best_sentences
+from ngs.parsing.k_best import k_best_derivations
 from ngs.parsing.scores import Lengths, check_normalised, checked_scores
 from ngs.parsing.sentences import Sentences
 
@@ -127,18 +127,7 @@ class Independent:
     def topk(self, k: int) -> Sentences:
         if k < 1:
             raise ShapeError(f"k is {k}; ask for at least one sentence")
-        z = self.lengths.new_full((len(self), k, self.log_probs.shape[1]), PAD)
-        scores = self.log_probs.detach().new_full((len(self), k), -torch.inf)
-        for group in self._sums:
-            if not len(group.roots.out):
-                continue  # no sentence of the support
-            time = group.circuit.time
-            part = self.log_probs[group.rows, :time].detach()
-            z[group.rows, :, :time], scores[group.rows] = k_best_sentences(
-                group.circuit, part, group.roots, k
-            )
-        after = torch.arange(z.shape[2], device=z.device) >= self.lengths[:, None, None]
-        return self._scored(z.masked_fill(after | scores.isneginf()[..., None], PAD))
+        return self._choose(self._sums, partial(k_best_derivations, k=k), k)
 
     def select(self, rows: Tensor) -> Independent:
         if self.support is not None:
@@ -149,14 +138,15 @@ class Independent:
         return Listed.of(self, support)
 
     def _choose(
-        self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor]
+        self, groups: tuple[Group, ...], choice: Callable[[Circuit, Tensor, Edges], Tensor], *ranks: int
     ) -> Sentences:
-        z = self.lengths.new_full(self.log_probs.shape[:2], PAD)
+        batch, longest, _ = self.log_probs.shape
+        z = self.lengths.new_full((batch, *ranks, longest), PAD)
         for group in groups:
-            time = group.circuit.time
-            z[group.rows, :time] = choice(
-                group.circuit, self.log_probs[group.rows, :time].detach(), group.roots
-            )
+            if len(group.roots.out):  # otherwise the support has no sentence
+                time = group.circuit.time
+                part = self.log_probs[group.rows, :time].detach()
+                z[group.rows, ..., :time] = choice(group.circuit, part, group.roots)
         return self._scored(z)
 
     def _scored(self, z: Tensor) -> Sentences:

@@ -2,7 +2,7 @@
 
 The semiring's elements are lists of the k best scores (Huang & Chiang 2005, "Better k-best parsing",
 algorithm 0): the k best of an edge are among the pairs (i-th left, j-th right) with (i+1)(j+1) <= k.
-The pass down follows the edges that `plus` chose, since several derivations of an example go through one row.
+Each score has its symbols beside it, since several derivations of an example go through one row.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ import torch
 from torch import Tensor
 
 from ngs.grammar.padding import PAD
-from ngs.parsing.chart import IMPOSSIBLE, Chart, Semiring, inside, segment_argmax, segment_max
+from ngs.parsing.chart import IMPOSSIBLE, Semiring, inside, segment_argmax, segment_max
 from ngs.parsing.circuit import FIRST_LEAF, Circuit, Edges
 
 
-def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> tuple[Tensor, Tensor]:
-    """Symbols [batch, k, time] and scores [batch, k] of each root's k best derivations, best first.
-
-    -inf where there are fewer than k with positive probability; their symbols mean nothing.
-    """
-    ranks = torch.tensor([(i, j) for i in range(k) for j in range(k // (i + 1))], device=scores.device).T
-    winners: list[Tensor] = []
+def k_best_derivations(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> Tensor:
+    """The k best derivations under each example's root, best first, as symbol ids [batch, k, time]; PAD
+    throughout after the last with positive probability."""
+    batch, time, symbols = scores.shape
+    device = scores.device
+    ranks = torch.tensor([(i, j) for i in range(k) for j in range(k // (i + 1))], device=device).T
+    leaf, examples = torch.arange(circuit.leaves, device=device), torch.arange(batch, device=device)
+    leaves = torch.full((FIRST_LEAF + len(leaf), k, batch, time), PAD, dtype=torch.int32, device=device)
+    leaves[FIRST_LEAF + leaf, :, :, leaf // symbols] = (leaf % symbols).int()[:, None, None]
+    spelled = [leaves]  # the symbols of each level's rows [row, k, batch, time]
 
     def lift(rows: Tensor) -> Tensor:
         ranked = rows.new_full((len(rows), k, rows.shape[1]), IMPOSSIBLE)
@@ -33,12 +36,16 @@ def k_best_sentences(circuit: Circuit, scores: Tensor, roots: Edges, k: int) -> 
 
     def plus(scores: Tensor, edges: Edges) -> Tensor:
         out = edges.out.repeat_interleave(ranks.shape[1])
-        totals, chosen = _top(scores, Edges(out, out, out, edges.segments), k)
-        winners.append(chosen)
+        totals, winner = _top(scores, Edges(out.expand(3, -1), edges.segments), k)
+        edge, pair = winner.clamp(max=len(scores) - 1) // ranks.shape[1], winner % ranks.shape[1]
+        example = examples[:, None] if scores.dim() == 1 else examples  # each root is of its own example
+        rows = torch.cat(spelled)
+        left = rows[edges.left[edge], ranks[0][pair], example]
+        spelled.append(torch.maximum(left, rows[edges.right[edge], ranks[1][pair], example]))
         return totals
 
     chart = inside(circuit, scores, roots, Semiring(plus, None, times, lift))
-    return _trace(chart, ranks, winners, k), chart.totals.masked_fill(~chart.possible, -torch.inf)
+    return spelled[-1].long().masked_fill(~chart.possible[..., None], PAD)
 
 
 def _top(scores: Tensor, edges: Edges, k: int) -> tuple[Tensor, Tensor]:
@@ -52,32 +59,3 @@ def _top(scores: Tensor, edges: Edges, k: int) -> tuple[Tensor, Tensor]:
         winners.append(winner)
         scores.scatter_(0, winner, 2 * IMPOSSIBLE)
     return torch.stack(totals, 1), torch.stack(winners, 1)
-
-
-def _trace(chart: Chart, ranks: Tensor, winners: list[Tensor], k: int) -> Tensor:
-    """The leaves under each root winner, as symbols [batch, k, time].
-
-    An agenda of (derivation, rank, row) goes down the levels; each entry is replaced by the two rows
-    its chosen edge joins, until only leaves are left.
-    """
-    circuit, last = chart.circuit, chart.circuit.rows
-    derivation = chart.possible.flatten().nonzero()[:, 0]
-
-    def parts(edges: Edges, winner: Tensor) -> tuple[Tensor, Tensor]:
-        edge, pair = winner // ranks.shape[1], winner % ranks.shape[1]
-        return ranks[:, pair].flatten(), torch.cat([edges.left[edge], edges.right[edge]])
-
-    rank, row = parts(chart.root_edges, winners[-1].flatten()[derivation])
-    derivation = derivation.repeat(2)
-    for level, chosen in zip(reversed(circuit.levels), reversed(winners[:-1]), strict=True):
-        first = last - level.segments
-        inner = row >= first
-        below = parts(level, chosen[row[inner] - first, rank[inner], derivation[inner] // k])
-        derivation = torch.cat([derivation[~inner], derivation[inner].repeat(2)])
-        rank, row = (torch.cat([old[~inner], new]) for old, new in zip((rank, row), below, strict=True))
-        last = first
-    is_leaf = row >= FIRST_LEAF  # the others are ONE
-    derivation, leaf = derivation[is_leaf], row[is_leaf] - FIRST_LEAF
-    symbols = torch.full((chart.possible.numel(), circuit.time), PAD, device=row.device)
-    symbols[derivation, leaf // circuit.symbols] = leaf % circuit.symbols
-    return symbols.view(*chart.possible.shape, circuit.time)

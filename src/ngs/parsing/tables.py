@@ -39,10 +39,9 @@ class Blank:
 
 @dataclass(frozen=True)
 class Table:
-    """One step with the length of its left part; `out[b, c]` is the index of f(b, c) in V(A, n)."""
+    """One step for one length of its left part; `out[b, c]` is the index of f(b, c) in V(A, n)."""
 
     step: Step
-    left_length: int
     out: Indices
 
 
@@ -107,7 +106,7 @@ def compile_tables(
             lefts, rights = [*left], [None] if right is None else [*right]
             different, numbers = at_once(step, lefts, rights) or pair_by_pair(algebra, step, lefts, rights)
             out = np.array([found.setdefault(value, len(found)) for value in different])[numbers]
-            compiled.append(Table(step, left_length, out))
+            compiled.append(Table(step, out))
         values[key], tables[key] = found, tuple(compiled)
         return found
 

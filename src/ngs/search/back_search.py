@@ -7,7 +7,6 @@ m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribut
 
     p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
 
-The engine knows no task. It is given edits, a score log p(z|x), and a judge that says whether f(z) = y.
 `one_step.py` and `multi_step.py` do the same for one sentence at a time, and explain each step.
 """
 

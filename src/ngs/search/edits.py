@@ -8,7 +8,7 @@ every kind of edits:
     for each distance d, the walk is reversible with respect to count:
         count(z) P(z' | z, d) = count(z') P(z | z', d)
 
-To add a kind of edits, write `neighbours`; everything else follows, and may be replaced by something faster.
+To add a kind of edits, write `neighbours`; everything else follows, and may be replaced, as by `Substitute`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ from ngs.parsing.circuit import parts_of_sentences
 
 
 class Edits(nn.Module, ABC):
-    """Edits of sentences [row, time]. To add a kind, write a subclass with `neighbours`.
-
-    By default each neighbour is as likely as any other. `Substitute` replaces `around`, `ways` and `walk`.
-    """
+    """Edits of sentences [row, time]. By default each neighbour is as likely as any other."""
 
     @abstractmethod
     def neighbours(self, z: Tensor) -> Candidates:
@@ -96,7 +93,9 @@ class Switch(Edits):
         self.classes = nn.Buffer(classes, persistent=False)
 
     def neighbours(self, z: Tensor) -> Candidates:
-        row, first, second = self._switchable(z).nonzero(as_tuple=True)
+        of = self._class_of(z)
+        switchable = (of[:, :, None] == of[:, None]) & (z[:, :, None] != z[:, None])
+        row, first, second = switchable.triu(1).nonzero(as_tuple=True)
         changed = z[row]
         one, other = changed.gather(1, first[:, None]), changed.gather(1, second[:, None])
         return Candidates(row, changed.scatter(1, first[:, None], other).scatter(1, second[:, None], one))
@@ -110,11 +109,6 @@ class Switch(Edits):
 
     def _class_of(self, z: Tensor) -> Tensor:
         return torch.where(z == PAD, PAD, self.classes[z.clamp(min=0)])
-
-    def _switchable(self, z: Tensor) -> Tensor:
-        """bool [row, first, second]: whether two positions hold different symbols of one class."""
-        of = self._class_of(z)
-        return ((of[:, :, None] == of[:, None]) & (z[:, :, None] != z[:, None])).triu(1)
 
 
 class Phrases(nn.Module):

@@ -2,14 +2,12 @@
 
 It does what `back_search.sample_corrections` does for a whole batch, in plain Python. Property tests hold the
 two together: both have the same acceptance ratio and the same random walks, and the exact transition matrix
-is in detailed balance with
-
-    p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
+is in detailed balance with q(z) of Eq. 11.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
 
@@ -100,7 +98,7 @@ def log_ratio(now: State, new: State, distance: int, edits: Substitutions, chain
 
 @dataclass(frozen=True)
 class Visited:
-    """The states that one chain went through, and whether the last one gives the target."""
+    """What one chain went through."""
 
     states: tuple[Sentence, ...]
     """z(0) to z(T)"""
@@ -110,30 +108,6 @@ class Visited:
     @property
     def sentence(self) -> Sentence:
         return self.states[-1]
-
-
-def run_chain(
-    start: Sentence,
-    state_of: Callable[[Sentence], State],
-    edits: Substitutions,
-    chain: ChainSettings,
-    generator: torch.Generator,
-) -> Visited:
-    """Algorithm 2 from a sentence; `state_of` says what 1-BS makes of a sentence, and how likely it is."""
-    now = state_of(start)
-    states = [start]
-    for _ in range(chain.steps):
-        kind, accept = torch.rand(2, generator=generator, dtype=torch.float64).tolist()
-        if kind < chain.back_search and now.fix is not None:
-            distance, proposed = 1, now.fix
-        else:
-            distance = int(torch.poisson(torch.tensor(chain.distance), generator=generator))
-            proposed = edits.walk(now.sentence, distance, generator)
-        new = state_of(proposed)
-        if log(max(accept, SMALLEST)) <= log_ratio(now, new, distance, edits, chain):
-            now = new
-        states.append(now.sentence)
-    return Visited(tuple(states), now.right)
 
 
 def multi_step(
@@ -160,13 +134,25 @@ def multi_step(
     (6, True)
     """
     check_answer(target)
+    settings = ChainSettings() if chain is None else chain
     start = first_sentence(grammar, log_probs, sentence)
-    search = Search(grammar, semantics, log_probs, target)
+    search, edits = Search(grammar, semantics, log_probs, target), Substitutions(grammar)
 
     def state_of(z: Sentence) -> State:
         fix = search.run(z).sentence
         log_p = sum(search.log_probs[t][symbol] for t, symbol in enumerate(grammar.encode(z)))
         return State(z, log_p, fix == z, fix)
 
-    settings = ChainSettings() if chain is None else chain
-    return run_chain(start, state_of, Substitutions(grammar), settings, generator)
+    now, states = state_of(start), [start]
+    for _ in range(settings.steps):
+        kind, accept = torch.rand(2, generator=generator, dtype=torch.float64).tolist()
+        if kind < settings.back_search and now.fix is not None:
+            distance, proposed = 1, now.fix
+        else:
+            distance = int(torch.poisson(torch.tensor(settings.distance), generator=generator))
+            proposed = edits.walk(now.sentence, distance, generator)
+        new = state_of(proposed)
+        if log(max(accept, SMALLEST)) <= log_ratio(now, new, distance, edits, settings):
+            now = new
+        states.append(now.sentence)
+    return Visited(tuple(states), now.right)

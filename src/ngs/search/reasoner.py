@@ -22,9 +22,6 @@ from ngs.search.edits import Edits, Substitute
 from ngs.search.judges import ReferenceJudge, TableJudge
 from ngs.search.support import BEAM, Effort, ListPlan, Plan, Same, TablePlan
 
-Distributing = Callable[[Any, Any], Any]
-"""(what a network gives for a batch, the batch) -> the distribution p(z|x) of the batch."""
-
 
 class Known(Protocol):
     """What a reasoner must know about examples."""
@@ -50,12 +47,15 @@ class Reasoner(nn.Module):
     def __init__(
         self,
         examples: Any,
-        distribution: Distributing,
+        distribution: Callable[[Any, Any], Any],
         judge: Judge,
         edits: Edits,
         make_plan: Callable[[], Plan],
     ) -> None:
-        """`make_plan` is called when the posterior is first needed, since a plan can take long to make."""
+        """`distribution` gives p(z|x) of a batch from what a network makes of it, and the batch.
+
+        `make_plan` is called when the posterior is first needed, since a plan can take long to make.
+        """
         super().__init__()
         self.examples, self.distribution = examples, distribution
         self.judge, self.edits, self._make_plan = judge, edits, make_plan
@@ -135,9 +135,8 @@ def autoregressive_reasoner(
 ) -> Reasoner:
     """Return the reasoner of examples whose network writes sentences, and gives a `Decoder` for each batch.
 
-    `constraint` says which symbols may come next, `judge` which sentences give their answer, and `edits` what
-    one step of back-search may change. The posterior counts sentences once that are the `same`, and looks
-    for them with so much `effort`.
+    `constraint` says which symbols may come next; `judge` and `edits` are as in `reasoner`. The posterior
+    counts sentences once that are the `same`, and looks for them with so much `effort`.
 
     >>> from ngs import Arithmetic, Automaton, Examples, arithmetic_grammar
     >>> grammar = arithmetic_grammar()

@@ -104,7 +104,7 @@ class Source:
     """where they are, unless somebody says otherwise"""
 
 
-class Trainable(ABC):
+class Trainable:
     """What a network can learn. Subclass it for what has no grammar; otherwise make a `Task`."""
 
     name: str

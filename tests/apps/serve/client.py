@@ -1,5 +1,9 @@
-"""A client of a playground that is loaded."""
+"""A client of a playground that is loaded, and one that sends what it likes."""
 
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any
 
@@ -13,6 +17,8 @@ from ngs.apps.serve.playground import Playground
 from ngs.tasks.clevr.playground.asking_api import AskingView
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.hwf.playground.view import DrawingView
+
+Messages = list[dict[str, Any]]
 
 
 def connected(playground: Playground) -> TestClient:
@@ -35,3 +41,39 @@ def asking(reader: QuestionReader | None, **more: Any) -> Playground:
     assert isinstance(view, AskingView)
     view.reader = reader
     return playground
+
+
+async def heard(
+    app: Any,
+    messages: Messages,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    enough: Callable[[Messages], bool] = lambda sent: False,
+    **more: Any,
+) -> Messages:
+    """What an application sends to one who sends these messages, and goes away as soon as that is enough."""
+    sent: Messages = []
+    gone = asyncio.Event()
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop(0)
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+        if enough(sent):
+            gone.set()
+
+    scope = {
+        **{"type": "http", "http_version": "1.1", "method": "POST", "scheme": "http", "path": "/"},
+        **{"query_string": b"", "headers": [(b"host", b"localhost"), *headers]},
+        **{"asgi": {"version": "3.0", "spec_version": "2.3"}, "client": ("127.0.0.1", 1)},
+        **{"server": ("localhost", 80), **more},
+    }
+    await asyncio.wait_for(app(scope, receive, send), 10)
+    return sent
+
+
+def body(sent: Messages) -> str:
+    return b"".join(message.get("body", b"") for message in sent).decode()

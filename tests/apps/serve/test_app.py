@@ -1,12 +1,17 @@
-"""The application as a whole: its page, its description, and the form of all refusals."""
+"""The application as a whole: its page, its description, the form of all refusals, and how it is loaded."""
 
+import threading
+from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
+from starlette.testclient import TestClient
 
-from ngs.apps.serve.front import STATIC
+from ngs.apps.serve.app import endpoints
+from ngs.apps.serve.front import STATIC, front
+from ngs.apps.serve.guard import names_of
 from ngs.apps.serve.playground import Playground
 from ngs.tasks.finding import find
 from ngs.tasks.playground.limits import Limits
@@ -124,3 +129,46 @@ def test_a_task_of_ones_own_may_have_a_view(tmp_path) -> None:
         assert client.get("/api/status").json()["views"].keys() == {"draw", "ask"} | views
         assert (client.get("/api/tea").status_code == 200) == bool(views)
     assert client.get("/api/tea").json() == {"runs": str(tmp_path)}
+
+
+# While it is loading
+
+
+def opened(loading: Future[FastAPI], visitors: Visitors) -> TestClient:
+    app = front(visitors, names_of("localhost"), loading)
+    return TestClient(app, base_url="http://localhost")
+
+
+def test_the_page_comes_at_once_and_its_questions_wait() -> None:
+    loading: Future[FastAPI] = Future()
+    visitors = Visitors()
+    with opened(loading, visitors) as client:
+        assert client.get("/").status_code == client.get("/static/js/main.js").status_code == 200
+        playground = Playground(visitors=visitors)
+        threading.Timer(0.2, lambda: loading.set_result(endpoints(playground))).start()
+        assert not loading.done()
+        score = client.get("/api/score")
+        assert loading.done() and score.status_code == 200
+        assert "set-cookie" not in score.headers and len(visitors) == 1  # the visitor is the one of the page
+        assert client.get("/api/nothing").json()["error"].startswith("there is no /api/nothing")
+
+
+def test_what_could_not_be_loaded_is_said() -> None:
+    loading: Future[FastAPI] = Future()
+    with opened(loading, Visitors()) as client:
+        threading.Timer(0.2, lambda: loading.set_exception(RuntimeError("torn"))).start()
+        for _ in range(2):  # while it is loading, and later
+            answer = client.get("/api/status")
+            assert answer.status_code == 503 and "could not be loaded" in answer.json()["error"]
+        assert client.get("/").status_code == 200
+
+
+def test_a_training_ends_with_the_server(tmp_path) -> None:
+    loading: Future[FastAPI] = Future()
+    playground = Playground(runs_root=tmp_path)
+    loading.set_result(endpoints(playground))
+    stopped: list[bool] = []
+    drawing(playground).training.stop = lambda: stopped.append(True)  # type: ignore[method-assign]
+    with opened(loading, playground.visitors):
+        assert not stopped
+    assert stopped

@@ -9,18 +9,15 @@ import sys
 import urllib.request
 
 import pytest
-from typer.testing import CliRunner
 
-from ngs.apps.cli import app
 from ngs.apps.serve.command import address, listen
 from ngs.apps.serve.playground import Playground
 from ngs.errors import NGSError
 from ngs.tasks.finding import find
 from ngs.tasks.run_folder import CONFIG, Configured
+from tests.apps.commands import refused
 from tests.apps.serve.client import drawing
 from tests.apps.serve.made_runs import DIGIT_SUMS, made, write_run
-
-RUNNER = CliRunner()
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -76,9 +73,8 @@ def test_nothing_that_is_slow_to_load_is_loaded_before_it_is_needed() -> None:
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
 def test_without_them_it_says_what_to_install(missing, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    result = RUNNER.invoke(app, ["serve"])
-    assert result.exit_code == 1
-    assert "pip install -e '.[serve]'" in result.output and f"{missing} is missing" in result.output
+    told = refused("serve")
+    assert "pip install -e '.[serve]'" in told and f"{missing} is missing" in told
 
 
 def test_a_port_that_is_taken_is_named() -> None:
@@ -86,8 +82,7 @@ def test_a_port_that_is_taken_is_named() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(NGSError, match=f"port {port}: .*--port"):
             listen("127.0.0.1", port)
-        result = RUNNER.invoke(app, ["serve", "--port", str(port)])
-        assert result.exit_code == 1 and "--port" in result.output
+        assert "--port" in refused("serve", "--port", str(port))
 
 
 def test_an_address_can_be_opened() -> None:

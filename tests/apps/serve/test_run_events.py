@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from ngs.experiments.record import Record
 from ngs.tasks.playground.limits import Limits
 from ngs.tasks.playground.visitors import Visitors
 from ngs.tasks.run_folder import METRICS
-from tests.apps.serve.client import connected
+from tests.apps.serve.client import body, connected, heard
 from tests.apps.serve.made_runs import age, client_of, events_of, finish, made, row
 
 QUICK = Pace(poll=0.01, longest=60.0)
@@ -56,9 +57,10 @@ class Listener:
             assert self._more.wait_for(lambda: len(self.events) >= number, timeout=60)
 
 
-def heard(run: RunFolder | None, after: int | None = 0, pace: Pace = QUICK) -> Events:
+def demo(root: Path) -> RunFolder:
+    run = RunFolders(root).named("demo")
     assert run is not None
-    return Listener().hear(run, after, pace)
+    return run
 
 
 @contextmanager
@@ -101,8 +103,6 @@ def test_a_live_run_is_followed_to_its_end(tmp_path) -> None:
 
 def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
-    run = RunFolders(tmp_path).named("demo")
-    assert run is not None
     listener = Listener()
 
     def crash_and_resume() -> None:
@@ -115,7 +115,7 @@ def test_a_run_that_stops_writing_is_told_and_one_that_goes_on_too(tmp_path) -> 
         finish(folder)
 
     with meanwhile(crash_and_resume):
-        events = listener.hear(run)
+        events = listener.hear(demo(tmp_path))
     assert events == [
         ("message", row(10)),
         ("state", {"state": "stopped"}),
@@ -138,8 +138,6 @@ def test_without_a_position_only_new_rows_are_sent(tmp_path) -> None:
 
 def test_a_resumed_run_starts_again(tmp_path) -> None:
     folder = made(tmp_path, "demo", 3)
-    run = RunFolders(tmp_path).named("demo")
-    assert run is not None
     listener = Listener()
 
     def resume() -> None:
@@ -151,7 +149,7 @@ def test_a_resumed_run_starts_again(tmp_path) -> None:
         finish(folder)
 
     with meanwhile(resume):
-        events = listener.hear(run)
+        events = listener.hear(demo(tmp_path))
     kinds = [kind for kind, _ in events]
     assert kinds == ["message"] * 3 + ["restart"] + ["message"] * 3 + ["done"]
     assert [data["step"] for kind, data in events[4:] if kind == "message"] == [10, 20, 25]
@@ -159,22 +157,21 @@ def test_a_resumed_run_starts_again(tmp_path) -> None:
 
 def test_a_run_that_is_deleted_ends(tmp_path) -> None:
     folder = made(tmp_path, "demo", 1)
-    run = RunFolders(tmp_path).named("demo")
+    run = demo(tmp_path)
     shutil.rmtree(folder)
-    assert heard(run, None) == [("done", {"state": "gone"})]
+    assert Listener().hear(run, None) == [("done", {"state": "gone"})]
 
 
 def test_a_silent_run_is_left_after_a_while(tmp_path) -> None:
     made(tmp_path, "demo", 1)
-    run = RunFolders(tmp_path).named("demo")
-    events = heard(run, pace=Pace(poll=0.01, longest=0.2))
+    events = Listener().hear(demo(tmp_path), pace=Pace(poll=0.01, longest=0.2))
     assert [kind for kind, _ in events] == ["message"]  # and no `done`: a browser comes back
 
 
 def test_a_silent_run_is_kept_alive(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routing, "_PING_INTERVAL", 0.05)
     made(tmp_path, "demo", 1)
-    text = listen(client_of(tmp_path).app, "/api/runs/demo/events", lambda text: ": ping" in text)
+    text = listen(client_of(tmp_path).app, ": ping")
     assert "retry: 2000\n" in text and events_of(text) == [("message", row(10))]
 
 
@@ -182,46 +179,14 @@ def test_a_line_without_an_end_does_not_stop_the_rest(tmp_path) -> None:
     folder = made(tmp_path, "demo")
     (folder / METRICS).write_bytes(b"x" * 600_000 + b"\n" + json.dumps(row(10)).encode() + b"\n")
     finish(folder)
-    assert heard(RunFolders(tmp_path).named("demo")) == [
-        ("message", row(10)),
-        ("done", {"state": "finished"}),
-    ]
+    assert Listener().hear(demo(tmp_path)) == [("message", row(10)), ("done", {"state": "finished"})]
 
 
-def listen(app: Any, path: str, hear: Callable[[str], bool]) -> str:
-    """What an application sends to a client that goes away as soon as `hear` has heard enough."""
-    heard = asyncio.Event()
-    text = ""
-
-    async def receive() -> dict[str, Any]:
-        if not requested:
-            requested.append(True)
-            return {"type": "http.request", "body": b"", "more_body": False}
-        await heard.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: dict[str, Any]) -> None:
-        nonlocal text
-        text += message.get("body", b"").decode()
-        if hear(text):
-            heard.set()
-
-    requested: list[bool] = []
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"after=0",
-        "headers": [(b"host", b"localhost")],
-        "server": ("localhost", 80),
-        "client": ("127.0.0.1", 1),
-    }
-    asyncio.run(asyncio.wait_for(app(scope, receive, send), 10))
-    return text
+def listen(app: Any, word: str) -> str:
+    """What is sent of the run to a client that goes away as soon as it has heard this."""
+    asking = {"method": "GET", "path": "/api/runs/demo/events", "query_string": b"after=0"}
+    said = heard(app, [{"type": "http.request"}], enough=lambda sent: word in body(sent), **asking)
+    return body(asyncio.run(said))
 
 
 def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
@@ -229,7 +194,7 @@ def test_few_may_watch_and_who_goes_makes_room(tmp_path) -> None:
     playground = Playground(runs_root=tmp_path, visitors=Visitors(Limits(streams=2)))
     client = connected(playground)
     for _ in range(5):  # more than there is room for at once
-        text = listen(client.app, "/api/runs/demo/events", lambda text: "data: " in text)
+        text = listen(client.app, "data: ")
         assert events_of(text) == [("message", row(10))]
     with playground.streams, playground.streams:
         refused = client.get("/api/runs/demo/events")

@@ -30,21 +30,10 @@ def test_runs_are_listed_with_their_states(tmp_path) -> None:
     (tmp_path / "notes.txt").write_text("no run")
     listed = client_of(tmp_path).get("/api/runs").json()
     found = {each["id"]: each for each in listed["runs"]}
-    assert {id: each["state"] for id, each in found.items()} == {
-        "finished": "finished",
-        "running": "running",
-        "stopped": "stopped",
-        "asked": "finished",
-    }
-    assert found["finished"] == {
-        "id": "finished",
-        "task": "hwf",
-        "method": "m-bs",
-        "steps": 100,
-        "state": "finished",
-        "accuracy": 0.75,
-        "report": True,
-    }
+    states = {name: name for name in ("finished", "running", "stopped")} | {"asked": "finished"}
+    assert {id: each["state"] for id, each in found.items()} == states
+    what = {"id": "finished", "task": "hwf", "method": "m-bs", "steps": 100}
+    assert found["finished"] == what | {"state": "finished", "accuracy": 0.75, "report": True}
     assert (found["asked"]["task"], found["asked"]["accuracy"]) == ("clevr", 0.75)
     assert found["running"]["accuracy"] is None and not found["running"]["report"]
     assert listed["runs"][-1]["id"] == "stopped" and listed["skipped"] == []
@@ -66,23 +55,16 @@ def test_without_a_folder_there_are_no_runs(tmp_path) -> None:
     assert client.get("/api/runs/demo").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        "",
-        "{",
-        "[]",
-        "{}",
-        '{"task": "tea", "method": "m-bs", "steps": 1}',
-        '{"task": ["hwf"], "method": "m-bs", "steps": 1}',
-        '{"task": "hwf", "method": 7, "steps": 1}',
-        '{"task": "hwf", "method": "m-bs", "steps": 1e999}',
-        "[" * 100_000,
-        '{"task": "hwf"' + " " * 2**20 + "}",
-        "\xff",
-    ],
-    ids=lambda text: repr(text[:40]),
-)
+FOREIGN = [
+    *("", "{", "[]", "{}", "\xff", "[" * 100_000, '{"task": "hwf"' + " " * 2**20 + "}"),
+    '{"task": "tea", "method": "m-bs", "steps": 1}',
+    '{"task": ["hwf"], "method": "m-bs", "steps": 1}',
+    '{"task": "hwf", "method": 7, "steps": 1}',
+    '{"task": "hwf", "method": "m-bs", "steps": 1e999}',
+]
+
+
+@pytest.mark.parametrize("config", FOREIGN, ids=lambda text: repr(text[:40]))
 def test_foreign_folders_are_skipped_and_named(config, tmp_path) -> None:
     made(tmp_path, "good", 1)
     (made(tmp_path, "bad", 1) / CONFIG).write_bytes(config.encode("latin-1"))
@@ -100,10 +82,8 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path) -> None:
     (tmp_path / os.fsdecode(b"good\xff") / CONFIG).write_text(json.dumps(as_facts(TrainHWF())))
     (tmp_path / os.fsdecode(b"bad\xff") / CONFIG).write_text("{")
     listed = client_of(tmp_path).get("/api/runs").json()
-    assert listed["runs"] == [] and [each["name"] for each in listed["skipped"]] == [
-        "bad\\udcff",
-        "good\\udcff",
-    ]
+    assert listed["runs"] == []
+    assert [each["name"] for each in listed["skipped"]] == ["bad\\udcff", "good\\udcff"]
 
 
 def test_links_that_lead_outside_are_not_followed(tmp_path) -> None:

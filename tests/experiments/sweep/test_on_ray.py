@@ -20,11 +20,9 @@ from ngs.experiments.sweep import on_ray
 from ngs.experiments.sweep.local import run_here
 from ngs.experiments.sweep.on_ray import Cluster, pack, run_on_ray, unpack
 from ngs.experiments.sweep.store import ERROR, Store, addressed
-from ngs.tasks.hwf import packed
-from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import address
 from ngs.tasks.run_folder import BEST, CHECKPOINT, CONFIG, EARLY, ENVIRONMENT, METRICS, RESULT
+from tests.experiments.short_runs import of_formulas
 from tests.experiments.sweep.jobs import Sum, attempts, ends, of, unfinished, why
 from tests.experiments.training import trained
 
@@ -132,9 +130,7 @@ def test_gpus_that_join_the_cluster_are_used(store: Store, log: str, monkeypatch
 
 @pytest.mark.usefixtures("cluster")
 def test_a_training_run_comes_back_with_what_is_worth_keeping(tmp_path: Path, store: Store) -> None:
-    data = tmp_path / "tiny.ngs"
-    packed.write(data, embedded(train=80, test=20, lengths={1: 0.5, 3: 0.5}))
-    job = trained(TrainHWF(data=str(data), steps=4, validate_every=2, batch_size=8, validation=0.2))
+    job = trained(of_formulas(tmp_path).but(steps=4, validate_every=2).settings)
     store.folder(job).mkdir(parents=True)
     (store.folder(job) / CHECKPOINT).write_text("of an attempt that was given up")
     events = list(run_on_ray([job], store))

@@ -13,11 +13,9 @@ import pytest
 from ngs.experiments.sweep.driver import Event
 from ngs.experiments.sweep.local import Workers, run_here
 from ngs.experiments.sweep.store import ERROR, Store
-from ngs.tasks.hwf import packed
-from ngs.tasks.hwf.embedded import embedded
-from ngs.tasks.hwf.settings import TrainHWF
 from ngs.tasks.results.job import Trained
 from ngs.tasks.run_folder import CHECKPOINT, RESULT
+from tests.experiments.short_runs import of_formulas
 from tests.experiments.sweep.jobs import BEFORE, Mortal, Sum, attempts, ends, of, unfinished, why
 from tests.experiments.sweep.one_sweep import start
 from tests.experiments.training import facts_of, finished
@@ -38,9 +36,8 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Swept:
     1 and 2 are what 3 needs; 4 fails, 5 needs 4.
     """
     place = tmp_path_factory.mktemp("swept")
-    store, log, data = Store(place / "store"), str(place / "log"), place / "tiny.ngs"
-    packed.write(data, embedded(train=80, test=20, lengths={1: 0.5, 3: 0.5}))
-    config = TrainHWF(data=str(data), steps=30, validate_every=5, batch_size=8, validation=0.2)
+    store, log = Store(place / "store"), str(place / "log")
+    config = of_formulas(place).but(steps=30).settings
     sums, bad = [Sum(1, log, seconds=1.0), Sum(2, log)], Sum(4, log, error="too hot")
     jobs = [Mortal(Trained("hwf", config)), Sum(3, log, needs=tuple(sums)), bad, Sum(5, log, needs=(bad,))]
     events = list(run_here(jobs, store, workers=2))

@@ -18,8 +18,7 @@ from ngs.grammar.normal_form import normal_form
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import synthetic
 from ngs.tasks.clevr.paper.workloads import ProgramLength
-from ngs.tasks.costs.step_cost import StepCost, power_law
-from ngs.tasks.costs.tensor_memory import peak_tensor_mb
+from ngs.tasks.costs.step_cost import StepCost, peak_tensor_mb, power_law
 from ngs.tasks.costs.timed_steps import timed
 from ngs.tasks.costs.workloads import Digits, PrecedenceLevels, Workload, formula_grammar
 from ngs.tasks.hwf.paper.workloads import BatchSize, FormulaLength, WalkSteps
@@ -228,7 +227,7 @@ def test_views_and_changes_in_place_take_nothing() -> None:
         made = torch.zeros(2 * MB)
         made.mul_(2).reshape(-1, 2).T.neg_()
 
-    assert peak_tensor_mb(action, CPU) == 2
+    assert peak_tensor_mb(action, CPU) == pytest.approx(2, abs=1e-3)
 
 
 def test_what_is_kept_for_the_gradient_counts() -> None:

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from ngs.tasks.pictures.picture_augmentation import Lighting, blurred
+from ngs.tasks.pictures.picture_augmentation import Lighting
+from ngs.tasks.pictures.rendering.renderer import softened
 
 STILL = Lighting(brightness=0, contrast=0, saturation=0, gain=0, gamma=0, shading=0, blur=0, noise=0)
 ALWAYS = Lighting(untouched=0.0)
@@ -66,7 +67,7 @@ def test_a_blurred_pixel_is_the_mean_of_nine() -> None:
     for i in range(3):
         for j in range(3):
             wanted += weights[i] * weights[j] / 16 * wide[..., i : i + 48, j : j + 64]
-    assert torch.allclose(blurred(made), wanted)
+    assert torch.allclose(softened(made, 0.25), wanted)
     assert torch.equal(made, pictures(2).float()), "what is given stays as it is"
 
 

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from ngs.learning.loop import Lesson, Settings, Trainer
 from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, pixels, view_from
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene
-from ngs.tasks.pictures.picture_augmentation import Lighting
 from ngs.tasks.pictures.picture_examples import PIXELS_TO_LEARN, PictureExamples, targets_of
 from ngs.tasks.pictures.rendered_pictures import rendered_pictures
-from ngs.tasks.pictures.scene_loss import Seeing
-from ngs.tasks.pictures.scene_network import SCENE_NETWORKS, SceneNetwork
 from tests.tasks.clevr.sampled_pictures import pictures_of, sampled_scenes
 
 CPU = torch.device("cpu")
@@ -64,21 +60,6 @@ def test_a_batch_has_images_and_truth_of_the_same_pictures() -> None:
     assert batch.inputs[:, 0, 0, 0].tolist() == [3, 4, 1] and len(batch) == 3
     assert torch.equal(batch.targets.columns, examples.targets.columns[[3, 4, 1]])
     assert batch.targets.shown.sum(1).tolist() == examples.lengths[[3, 4, 1]].tolist()
-
-
-def test_they_can_be_trained_on() -> None:
-    """Two steps of the common loop, with augmentation and an average."""
-    examples = PictureExamples.of(pictures_of(sampled_scenes(2, 0)), CPU)
-    torch.manual_seed(0)
-    trainer = Trainer(
-        SceneNetwork(SCENE_NETWORKS["small"]),
-        [Lesson("see", examples, Seeing(), 2)],
-        Settings(batch_size=1, averaging=0.5, clipping=5.0, precision=torch.bfloat16),
-        augment=Lighting(),
-    )
-    steps = list(trainer)
-    assert len(steps) == 2 and all(step.loss.isfinite() for step in steps)
-    assert {"centers", "color", "camera"} <= set(steps[0].measures)
 
 
 # In a mirror

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -72,21 +70,33 @@ def test_opaque_pictures_in_other_modes_are_fine(mode: str, tmp_path: Path) -> N
     assert torch.equal(read, true)
 
 
-@pytest.mark.parametrize("size", [(320, 480), (480, 480), (500, 320), (640, 400)], ids=str)
-def test_another_shape_is_refused(size: tuple[int, int], tmp_path: Path) -> None:
-    message = refusal(saved(coloured(*size), tmp_path / "x.png"))
-    assert f"it is {size[0]}x{size[1]} pixels" in message and "480x320" in message and "cut it" in message
+def converted(*modes: str) -> Image.Image:
+    image = coloured()
+    for mode in modes:
+        image = image.convert(mode)
+    return image
 
 
-def test_too_small_a_picture_is_refused(tmp_path: Path) -> None:
-    assert "too few to tell objects apart" in refusal(saved(coloured(120, 80), tmp_path / "x.png"))
+def with_a_hole() -> Image.Image:
+    image = coloured().convert("RGBA")
+    image.putpixel((3, 4), (1, 2, 3, 254))
+    return image
 
 
-@pytest.mark.parametrize("mode", ["L", "1", "LA", "I;16", "grey in RGB"])
-def test_a_grey_picture_is_refused(mode: str, tmp_path: Path) -> None:
-    grey = coloured().convert("L")
-    image = grey.convert("RGB") if mode == "grey in RGB" else grey.convert(mode)
-    assert "it is grey" in refusal(saved(image, tmp_path / "x.png"))
+REFUSED = [
+    *(
+        (coloured(*size), f"it is {size[0]}x{size[1]} pixels, and pictures of 480x320 or of the same shape")
+        for size in ((320, 480), (480, 480), (500, 320), (640, 400))
+    ),
+    (coloured(120, 80), "too few to tell objects apart"),
+    *((converted("L", mode), "it is grey") for mode in ("L", "1", "LA", "I;16", "RGB")),
+    (with_a_hole(), "transparent"),
+]
+
+
+@pytest.mark.parametrize("image, message", REFUSED, ids=range(len(REFUSED)))
+def test_what_cannot_be_seen_in_is_refused(image: Image.Image, message: str, tmp_path: Path) -> None:
+    assert message in refusal(saved(image, tmp_path / "x.png"))
 
 
 @cache
@@ -117,18 +127,17 @@ def test_gray_rubber_is_in_colour(tmp_path: Path) -> None:
         read_picture(saved(image, tmp_path / "x.png"))
 
 
-def changed(grey: np.ndarray, places: object, color: tuple[int, int, int]) -> np.ndarray:
+def changed(grey: np.ndarray, *places: object) -> np.ndarray:
     grey = grey.copy()
-    grey[places] = color
+    for place in places:
+        grey[place] = (255, 0, 0) if place == (7, 9) else (255, 240, 240)
     return grey
 
 
 NEARLY_GREY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "grey": lambda grey: grey,
-    "an odd pixel": lambda grey: changed(grey, (7, 9), (255, 0, 0)),
-    "an odd frame": lambda grey: changed(
-        changed(grey, 0, (255, 240, 240)), (slice(None), 0), (255, 240, 240)
-    ),
+    "an odd pixel": lambda grey: changed(grey, (7, 9)),
+    "an odd frame": lambda grey: changed(grey, 0, (slice(None), 0)),
     "noise": lambda grey: grey + np.random.default_rng(0).normal(0, 4, grey.shape),
     "faint sepia": lambda grey: grey * (1, 0.98, 0.95),
     "sepia": lambda grey: grey * (1.07, 0.87, 0.69),
@@ -162,41 +171,17 @@ def test_a_picture_that_is_upright_is_refused_if_it_is_then_turned(tmp_path: Pat
     assert "it is 320x480 pixels" in refusal(saved(coloured(), tmp_path / "x.jpg", exif=turned(6)))
 
 
-def test_a_transparent_picture_is_refused(tmp_path: Path) -> None:
-    image = coloured().convert("RGBA")
-    image.putpixel((3, 4), (1, 2, 3, 254))
-    assert "transparent" in refusal(saved(image, tmp_path / "x.png"))
-
-
 def test_a_file_that_is_no_sound_picture_is_refused(tmp_path: Path) -> None:
     path = saved(coloured(), tmp_path / "x.png")
     content = path.read_bytes()
-    for kept, told in (
-        (0.0, "it is no picture"),
-        (0.01, "it is no picture"),
-        (0.3, "damaged"),
-        (0.9, "damaged"),
-    ):
+    for kept in (0.0, 0.01, 0.3, 0.9):
         path.write_bytes(content[: int(kept * len(content))])
-        assert told in refusal(path)
+        assert ("it is no picture" if kept < 0.1 else "damaged") in refusal(path)
     middle = len(content) // 2
     path.write_bytes(content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :])
     assert "damaged" in refusal(path)
     assert "there is no such file" in refusal(tmp_path / "missing.png")
     assert "this is a folder" in refusal(tmp_path)
-
-
-@pytest.mark.parametrize("width, height", [(6000, 4000), (300_000, 200_000)])
-def test_a_huge_picture_is_refused_before_it_is_decoded(width: int, height: int, tmp_path: Path) -> None:
-    """Its header says how large it is; there are no pixels at all."""
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    path = tmp_path / "x.png"
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", b"") + chunk(b"IEND", b""))
-    assert "20,000,000" in refusal(path)
 
 
 def test_encoded_pictures_keep_their_bytes(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import torch
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scene_sampling import scenes as sample_scenes
 from ngs.tasks.pictures.camera import fitted_camera
-from ngs.tasks.pictures.picture_folder import shown_parts
 from ngs.tasks.pictures.rendered_pictures import (
     PIXELS_TO_STAY,
     RENDERING,
@@ -20,6 +19,7 @@ from ngs.tasks.pictures.rendered_pictures import (
     rendered_pictures,
     without_others,
 )
+from ngs.tasks.pictures.rendering.renderer import boxes, instances
 from ngs.tasks.pictures.seen_scene import official_directions, relations_of
 from tests.tasks.pictures.picture_folders import CPU, few
 
@@ -70,8 +70,8 @@ def test_pictures_look_as_the_digest_counts_on(monkeypatch: pytest.MonkeyPatch) 
 
 def test_boxes_and_pixels_are_those_of_what_is_left_in_the_scene() -> None:
     pictures = few()
-    boxes, visible = shown_parts(pictures.scenes, pictures.cameras)
-    assert torch.equal(boxes, pictures.boxes) and torch.equal(visible, pictures.visible)
+    around, visible = boxes(instances(pictures.scenes, pictures.cameras))
+    assert torch.equal(around, pictures.boxes) and torch.equal(visible, pictures.visible)
     for scene, row, name in zip(pictures.scenes, visible.tolist(), pictures.names, strict=True):
         count = len(scene.things)
         assert min(row[:count]) >= PIXELS_TO_STAY and not any(row[count:]) and scene.name == name

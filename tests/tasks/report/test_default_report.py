@@ -22,9 +22,8 @@ from ngs.reasoning.semantics import evaluate
 from ngs.search.back_search import ChainSettings
 from ngs.search.reasoner import reasoner
 from ngs.tasks.report.readings import Readings
-from ngs.tasks.report.report import TEST, AnswersReport, Gallery
+from ngs.tasks.report.report import TEST, AnswersReport, Gallery, Shares, wilson
 from ngs.tasks.report.searches import Searches
-from ngs.tasks.report.shares import Shares, wilson
 from ngs.tasks.trainable import MetricsView
 from tests.documents import Document, said
 
@@ -111,4 +110,4 @@ def test_the_interval_ends_where_the_share_is_z_errors_away(counts: tuple[int, i
     for end in (low, high):
         if 1e-9 < end < 1 - 1e-9:
             error = (end * (1 - end) / of) ** 0.5
-            assert abs(right / of - end) == pytest.approx(1.959964 * error, abs=1e-9)
+            assert abs(right / of - end) == pytest.approx(1.95996398454 * error, abs=1e-9)

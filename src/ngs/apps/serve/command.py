@@ -7,12 +7,15 @@ import threading
 import webbrowser
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ngs.apps import give_back
+from ngs.console.options import option, with_options
 from ngs.errors import NGSError
 
 if TYPE_CHECKING:
@@ -24,7 +27,28 @@ CONNECTIONS = 1000
 """At once; above, 503."""
 
 
+@dataclass(frozen=True)
+class Options:
+    """How the playground is served."""
+
+    task: list[str] | None = option(
+        None, "The file of a task of your own, to show its runs; may be given several times.", metavar="FILE"
+    )
+    runs: Path = option(Path("runs"), "Folder whose runs are shown.")
+    results: Path = option(Path("docs/results"), "Folder with results of `ngs reproduce`.")
+    host: str = option(
+        "127.0.0.1", "Address to listen on; 0.0.0.0 lets everyone in who can reach this machine."
+    )
+    port: int = option(8000, "Port to listen on; 0: any free one.", min=0, max=65535)
+    name: list[str] | None = option(
+        None, "Another name that this server is asked by; may be given several times."
+    )
+    open_page: bool = option(False, "Also open it in a browser.", "--open/--no-open")
+
+
+@partial(with_options, configuration=Options)
 def serve(
+    asked: Options,
     run: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -33,26 +57,6 @@ def serve(
             "finished last.",
         ),
     ] = None,
-    task: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="The file of a task of your own, to show its runs; may be given several times.",
-        ),
-    ] = None,
-    runs: Annotated[Path, typer.Option(help="Folder whose runs are shown.")] = Path("runs"),
-    results: Annotated[Path, typer.Option(help="Folder with results of `ngs reproduce`.")] = Path(
-        "docs/results"
-    ),
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets everyone in who can reach this machine.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.")] = 8000,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="Another name that this server is asked by; may be given several times."),
-    ] = None,
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Also open it in a browser.")] = False,
 ) -> None:
     """Open a page to try what networks have learned, correct them, and watch runs.
 
@@ -71,11 +75,11 @@ def serve(
     from ngs.tasks.playground.visitors import Visitors
 
     give_back()
-    listening = listen(host, port)
+    listening = listen(asked.host, asked.port)
     visitors = Visitors()
-    endpoints = ThreadPoolExecutor(1).submit(loaded, run or (), task or (), runs, results, visitors)
+    endpoints = ThreadPoolExecutor(1).submit(loaded, asked, run or (), visitors)
     config = uvicorn.Config(  # it tells little of itself and of who asks it
-        front(visitors, names_of(host, name or ()), endpoints),
+        front(visitors, names_of(asked.host, asked.name or ()), endpoints),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -94,15 +98,13 @@ def serve(
     endpoints.add_done_callback(end_if_failed)
     url = address(listening)
     typer.echo(f"the playground is at {url} (stop it with Ctrl-C)")
-    if open_page:
+    if asked.open_page:
         threading.Timer(0.5, webbrowser.open, [url]).start()  # by then it answers
     server.run(sockets=[listening])
     endpoints.result()  # why it could not be loaded, if so
 
 
-def loaded(
-    given: Iterable[Path], tasks: Iterable[str], runs: Path, results: Path, visitors: Visitors
-) -> FastAPI:
+def loaded(asked: Options, given: Iterable[Path], visitors: Visitors) -> FastAPI:
     """The endpoints of a playground. The page is there already: this takes seconds."""
     import torch
 
@@ -111,7 +113,7 @@ def loaded(
     from ngs.tasks.finding import find
 
     torch.set_num_threads(1)  # of each request: several are computed at once
-    playground = Playground(runs, results, [find(task) for task in tasks], visitors)
+    playground = Playground(asked.runs, asked.results, list(map(find, asked.task or ())), visitors)
     playground.load(given)
     app = endpoints(playground)
     for line in playground.missing():

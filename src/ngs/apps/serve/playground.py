@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ngs.apps.serve.run_folders import RunFolders
@@ -15,29 +14,23 @@ from ngs.tasks.run_folder import task_name
 from ngs.tasks.trainable import Trainable
 
 
-@dataclass(eq=False)
 class Playground:
-    """Runs, results, and the views of all tasks that have one."""
+    """Runs, results (records of `ngs reproduce`), and the views of all tasks: installed ones and `tasks`."""
 
-    runs_root: Path = Path("runs")
-    results: Path = Path("docs/results")
-    """the folder with records of `ngs reproduce`"""
-    tasks: Iterable[Trainable] = ()
-    """besides those that are installed"""
-    visitors: Visitors = field(default_factory=Visitors)
-    server: Server = field(init=False)
-    streams: Slots = field(init=False)
-    """`with playground.streams: ...` while events are sent"""
-    runs: RunFolders = field(init=False)
-    views: Mapping[str, View] = field(init=False)
-    """by the name of the task"""
-
-    def __post_init__(self) -> None:
-        self.server = Server(self.runs_root, self.visitors)
+    def __init__(
+        self,
+        runs_root: Path = Path("runs"),
+        results: Path = Path("docs/results"),
+        tasks: Iterable[Trainable] = (),
+        visitors: Visitors | None = None,
+    ) -> None:
+        self.runs_root, self.results = runs_root, results
+        self.visitors = Visitors() if visitors is None else visitors
+        self.server = Server(runs_root, self.visitors)
         self.streams = Slots(self.visitors.limits.streams, 0.0)  # sent by the one loop, which never waits
-        self.runs = RunFolders(self.runs_root, self.tasks)
-        made = ((task.name, task.playground(self.server)) for task in self.runs.tasks.values())
-        self.views = {name: view for name, view in made if view is not None}
+        self.runs = RunFolders(runs_root, tasks)
+        made = ((name, task.playground(self.server)) for name, task in self.runs.tasks.items())
+        self.views: Mapping[str, View] = {name: view for name, view in made if view is not None}
 
     def load(self, given: Iterable[Path]) -> None:
         """Show the networks of the given runs, and of other tasks those of the runs that finished last."""

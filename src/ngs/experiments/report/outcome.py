@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ngs.errors import DataError
-from ngs.tasks.report.shares import Shares
+from ngs.tasks.report.report import Shares
 from ngs.tasks.run_folder import ENVIRONMENT, METRICS, RESULT, load_config, read_facts, read_rows
 from ngs.tasks.trainable import MetricsView, Trainable
 

@@ -17,9 +17,8 @@ from markupsafe import Markup
 from ngs.experiments.report.curves import COLOURS, POINTS, charts
 from ngs.experiments.report.outcome import Run, read_run
 from ngs.learning.whole_file import replacing
-from ngs.tasks.report.report import TEST, VALIDATION, Report
+from ngs.tasks.report.report import TEST, VALIDATION, Report, Shares
 from ngs.tasks.report.sections import Section, render
-from ngs.tasks.report.shares import Shares
 from ngs.tasks.run_folder import BEST, REPORT, check_there
 from ngs.tasks.trainable import Trainable
 

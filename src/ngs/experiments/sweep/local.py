@@ -7,20 +7,24 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
-from multiprocessing.context import SpawnProcess
 from typing import Any
 
 import torch
 
 from ngs.errors import NGSError
-from ngs.experiments.sweep.driver import Event, Events, attempt, drive
+from ngs.experiments.sweep.driver import Event, Events, attempt, drive, failed
 from ngs.experiments.sweep.store import Addressed, Store
 from ngs.gpu import sleep_while_waiting
 from ngs.tasks.results.job import Job
 
 SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads or a GPU does not work
+PERIOD = 1.0
+"""Seconds between looks at where the jobs of other processes are."""
+PROGRESS_BYTES = 64
+"""Size of the text that says where a job is, with a zero at the end."""
 DIED = "its process crashed or was killed; if memory was short, use fewer workers"
 
 
@@ -71,83 +75,86 @@ class Workers:
     """Does jobs in `places` processes, which share the cores, and the GPUs in turn."""
 
     def __init__(self, store: Store, places: int, devices: Sequence[str]) -> None:
-        self.places = places
+        self.store, self.places = store, places
         self.lifeline, self.write_end = SPAWN.Pipe(duplex=False)
         threads = max(1, torch.get_num_threads() // places)
         turns = [devices[place % len(devices)] if devices else None for place in range(places)]
-        self.idle = [Worker(store, self.lifeline, threads, device) for device in turns]
-        self.busy: list[Worker] = []
+        self.idle = [Worker(self.lifeline, threads, device) for device in turns]
+        self.busy: dict[Future[Event], tuple[Worker, Addressed]] = {}
 
     def submit(self, entry: Addressed) -> None:
-        self.idle[-1].submit(entry)
-        self.busy.append(self.idle.pop())
+        worker = self.idle[-1]
+        self.busy[worker.submit(entry, self.store)] = worker, entry
+        self.idle.pop()
 
     def events(self) -> Iterator[Event]:
-        ready = connection.wait([worker.pipe for worker in self.busy])
-        for worker in [worker for worker in self.busy if worker.pipe in ready]:
-            event = worker.event()
-            if event.state != "running":
-                self.busy.remove(worker)
-                self.idle.append(worker)
-            yield event
+        ended, running = wait(self.busy, timeout=PERIOD, return_when=FIRST_COMPLETED)
+        for future in running:
+            worker, entry = self.busy[future]
+            if worker.where.value:
+                yield Event(entry, "running", worker.where.value.decode())
+        for future in ended:
+            worker, entry = self.busy.pop(future)
+            self.idle.append(worker)
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                worker.pool.shutdown()  # when the process is gone, so is its lock
+                yield Event(entry, "failed", DIED)
+            else:  # any other error kept the job from its process, as where it cannot be pickled
+                yield failed(entry, error) if error else future.result()
 
     def close(self) -> None:
+        if self.busy:
+            self.write_end.close()
+        for worker in [*self.idle, *(worker for worker, _ in self.busy.values())]:
+            worker.pool.shutdown()
         self.write_end.close()
-        for worker in [*self.idle, *self.busy]:
-            if worker.process is not None:
-                worker.process.join()
         self.lifeline.close()
 
 
 class Worker:
-    """Does one job after the other in a process of its own, and in a new one where that has died."""
+    """Keeps a pool of one process, so that one that dies takes no job but its own along."""
 
-    process: SpawnProcess | None = None
-    pipe: connection.Connection[Any, Any]
-    entry: Addressed
+    def __init__(self, lifeline: connection.Connection, threads: int, device: str | None) -> None:
+        # Without a lock, which a process that is killed would not give back.
+        self.where: Any = SPAWN.RawArray("c", PROGRESS_BYTES)
+        self.settings = self.where, lifeline, threads, device
+        self.pool = ProcessPoolExecutor(1, SPAWN, _begin, self.settings)
 
-    def __init__(self, *settings: Any) -> None:
-        self.settings = settings
-
-    def submit(self, entry: Addressed) -> None:
-        if self.process is None or not self.process.is_alive():
-            self.pipe, theirs = SPAWN.Pipe()
-            self.process = SPAWN.Process(target=_serve, args=(theirs, *self.settings))
-            self.process.start()
-            theirs.close()
-        self.pipe.send(entry)
-        self.entry = entry
-
-    def event(self) -> Event:
+    def submit(self, entry: Addressed, store: Store) -> Future[Event]:
+        self.where.value = b""
         try:
-            return Event(self.entry, *self.pipe.recv())
-        except (EOFError, OSError):
-            assert self.process is not None
-            self.process.join()  # when the process is gone, so is its lock
-            return Event(self.entry, "failed", DIED)
+            return self.pool.submit(_work, entry, store)
+        except BrokenProcessPool:  # it died at its last job, or since
+            self.pool = ProcessPoolExecutor(1, SPAWN, _begin, self.settings)
+            return self.pool.submit(_work, entry, store)
 
 
-def _serve(
-    pipe: connection.Connection[Any, Any],
-    store: Store,
-    lifeline: connection.Connection[Any, Any],
-    threads: int,
-    device: str | None,
-) -> None:
-    """Do the jobs that come through the pipe, and tell through it what happens to them."""
+_where: Any = None
+"""In a worker: where its job is, for the leading process to read."""
+
+
+def _begin(where: Any, lifeline: connection.Connection, threads: int, device: str | None) -> None:
+    """Prepare the process of a worker."""
+    global _where
+    _where = where
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard speaks to the leading process
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     if device is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = device  # PyTorch looks for GPUs when it is first asked
     torch.set_num_threads(threads)
     sleep_while_waiting()  # there may be more workers than cores
-    with suppress(EOFError, OSError):  # the leading process is gone
-        while True:
-            for event in attempt(pipe.recv(), store):
-                pipe.send((event.state, event.text))
 
 
-def _end_with(lifeline: connection.Connection[Any, Any]) -> None:
+def _end_with(lifeline: connection.Connection) -> None:
     """End at once when the leading process closes its end or dies: files are whole at any time."""
     connection.wait([lifeline])
     os._exit(1)
+
+
+def _work(entry: Addressed, store: Store) -> Event:
+    """Do the job, telling where it is; returns how it ended."""
+    for event in attempt(entry, store):
+        if event.state == "running":
+            _where.value = event.text.encode()[: PROGRESS_BYTES - 1]
+    return event

@@ -274,11 +274,10 @@ class SceneJudge:
     def __call__(self, questions: Tensor, programs: Tensor) -> Tensor:
         if programs.device.type not in ngs.kernels.DEVICES["program_execution"] or not programs.numel():
             return execute_batch(self.tables, programs, self.scenes[questions]) == self.answers[questions]
-        from ngs.kernels.program_execution import judged
+        from ngs.kernels.program_execution import executed
 
         _check_shapes("questions", programs, questions)
-        asked = questions, self.scenes, self.answers
-        return judged(self.tables, programs, asked, _CONSTANTS)
+        return executed(self.tables, programs, self.scenes, _CONSTANTS, (questions, self.answers))
 
 
 _CONSTANTS = {

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import exp, log, sqrt
 from pathlib import Path
 from statistics import linear_regression, variance
 from typing import Any, NamedTuple
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from ngs.errors import NGSError
 from ngs.gpu import rounded_products
-from ngs.tasks.costs.tensor_memory import peak_tensor_mb
 from ngs.tasks.costs.timed_steps import timed
 from ngs.tasks.costs.workloads import Workload
 from ngs.tasks.results.job import Measurement, Measuring, Progress
@@ -108,6 +110,28 @@ def _laws(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
     return {name: power_law(x, y)._asdict() if min(y) > 0 else None for name, y in values.items()}
 
 
+def peak_tensor_mb(action: Callable[[], object], device: torch.device) -> float:
+    """The most that tensors took at once during `action`, beyond what they took before it.
+
+    On a GPU by what PyTorch's allocator says; on a CPU, where it says nothing, by its profiler, which notes
+    all that is allocated and freed. (The memory of the process would not do: it never falls.)
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        action()
+        torch.cuda.synchronize(device)
+        return (torch.cuda.max_memory_allocated(device) - before) / 2**20
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or the profiler prints that it starts and stops
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as noted:
+        action()
+    assert noted.profiler is not None and noted.profiler.kineto_results is not None
+    events = [each for each in noted.profiler.kineto_results.events() if each.name() == "[memory]"]
+    events.sort(key=lambda each: each.start_ns())
+    return float(max(accumulate((each.nbytes() for each in events), initial=0))) / 2**20
+
+
 class PowerLaw(NamedTuple):
     """y = constant * x ** exponent"""
 
@@ -122,8 +146,8 @@ def power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
 
         se(b)^2 = sum of (v - a - b u)^2 / ((n - 2) S_uu),    S_uu the sum of (u - mean u)^2
 
-    The errors of v count as independent and alike, so the
-    standard error says how well a power fits these points, and nothing about x beyond them.
+    The errors of v count as independent and alike, so the standard error says how well a power fits these
+    points, and nothing about x beyond them.
 
     >>> law = power_law([1, 2, 4], [3, 12, 48])
     >>> round(law.exponent, 9), round(law.constant, 9)

@@ -7,7 +7,7 @@ Columns and rows are counted from the upper left corner of the image, so that th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -15,23 +15,15 @@ from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.scene_sampling import CAMERA, FOCAL, HEIGHT, JITTER, WIDTH, Floats, pixels, view_from
-from ngs.tasks.clevr.scenes import Scene
+from ngs.tasks.clevr.scenes import Scene, Thing
 
 
-class Axes(NamedTuple):
-    """Unit vectors of a camera, each float [n, 3]."""
-
-    right: Tensor
-    down: Tensor
-    forward: Tensor
-
-
-def axes(cameras: Tensor) -> Axes:
-    """Those of cameras [n, 3] that look at the origin and are not tilted."""
+def axes(cameras: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Right, down and forward of cameras [n, 3] that look at the origin: unit vectors, each [n, 3]."""
     forward = -cameras / cameras.norm(dim=1, keepdim=True)
     level = cameras[:, :2].norm(dim=1, keepdim=True)
     right = torch.cat([-cameras[:, 1:2], cameras[:, :1], torch.zeros_like(level)], 1) / level
-    return Axes(right, torch.linalg.cross(forward, right), forward)
+    return right, torch.linalg.cross(forward, right), forward
 
 
 def rays(cameras: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
@@ -84,6 +76,12 @@ TOLERANCE = 2.0
 """pixels that a fitted camera may miss by: more than rounding, far less than any other camera"""
 
 
+def misses(camera: Floats, things: Sequence[Thing]) -> Floats:
+    """[object, 3]: how far from where it is said to be, in columns, rows and depth, each object shows."""
+    seen = pixels(view_from(camera[None]), np.array([[thing.position for thing in things]]))[0]
+    return np.asarray(seen - [thing.pixel for thing in things])
+
+
 def fitted_camera(scene: Scene) -> tuple[float, float, float]:
     """Where the camera stood, from where the objects are and where they show (both in the scene).
 
@@ -94,21 +92,19 @@ def fitted_camera(scene: Scene) -> tuple[float, float, float]:
         raise DataError(
             f"the scene {scene.name!r} has no {missing} to find its camera from; give it a camera_location"
         )
-    places = np.array([[thing.position for thing in scene.things]])
-    shown = np.array([thing.pixel for thing in scene.things])
 
-    def misses(camera: Floats) -> Floats:
-        return np.asarray((pixels(view_from(camera[None]), places)[0] - shown) * [1, 1, DEPTH_WEIGHT])
+    def weighted(camera: Floats) -> Floats:
+        return (misses(camera, scene.things) * [1, 1, DEPTH_WEIGHT]).ravel()
 
     camera, width = np.array(CAMERA), 1e-5
     for _ in range(FIT_STEPS):
-        now = misses(camera).ravel()
-        slopes = np.stack([(misses(camera + width * axis).ravel() - now) / width for axis in np.eye(3)], 1)
+        now = weighted(camera)
+        slopes = np.stack([(weighted(camera + width * axis) - now) / width for axis in np.eye(3)], 1)
         step = np.linalg.lstsq(slopes, now, rcond=None)[0]
         camera = np.clip(camera - step, np.array(CAMERA) - NEARBY, np.array(CAMERA) + NEARBY)
         if np.abs(step).max() < CONVERGED:
             break
-    worst = np.abs(misses(camera)[:, :2]).max()
+    worst = np.abs(misses(camera, scene.things)[:, :2]).max()
     if worst > TOLERANCE:
         raise DataError(
             f"no camera that looks at the origin shows the objects of {scene.name!r} where its pixel_coords "

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from ngs.networks.augmentation import smooth
+from ngs.tasks.pictures.rendering.renderer import softened
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Lighting:
         )
         lit = down.T @ signed(1, self.coarse, self.coarse) @ across
         gain = (1 + self.shading * lit) * (1 + self.gain * signed(channels, 1, 1))
-        changed = torch.lerp(given, blurred(given), self.blur * signed(1, 1, 1).clamp(min=-0.5))
+        changed = torch.lerp(given, softened(given, 0.25), self.blur * signed(1, 1, 1).clamp(min=-0.5))
         # From here on in place: on a CPU, new memory for a batch of pictures costs more than the arithmetic.
         changed.mul_(gain)
         changed.lerp_(changed.mean(1, keepdim=True), self.saturation * signed(1, 1, 1))
@@ -67,10 +67,3 @@ class Lighting:
         noise = torch.randn(changed.shape, generator=generator, device=generator.device).to(changed.device)
         changed.addcmul_(noise, self.noise * uniform(1, 1, 1)).clamp_(0, 1)
         return torch.where(uniform(1, 1, 1) < self.untouched, given, changed)
-
-
-def blurred(pictures: Tensor) -> Tensor:
-    """The mean of 3x3 pixels, weighted 1 2 1 along each side."""
-    wide = F.pad(pictures, (1, 1, 1, 1), mode="replicate")
-    wide = torch.add(wide[..., :-2], wide[..., 1:-1], alpha=2).add_(wide[..., 2:])
-    return torch.add(wide[..., :-2, :], wide[..., 1:-1, :], alpha=2).add_(wide[..., 2:, :]).div_(16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from ngs.errors import NGSError
@@ -64,9 +65,9 @@ def places_of_labels(
     """
     taken: list[tuple[float, float, float, float]] = []
     for box, (width, height) in zip(boxes, sizes, strict=True):
-        x = min(max(box[0], 0), picture[0] - width)
-        above = min(max(box[1] - height, 0), picture[1] - height)
-        rows = sorted(range(int(picture[1] - height) + 1), key=lambda y: abs(y - above))
+        most = (picture[0] - width, picture[1] - height)
+        x, above = np.clip((box[0], box[1] - height), 0, most).tolist()
+        rows = sorted(range(int(most[1]) + 1), key=lambda y: abs(y - above))
         free = (
             y
             for y in rows
@@ -82,6 +83,5 @@ def places_of_labels(
 
 def _inside(box: list[float], drawing: Image.Image) -> tuple[float, float, float, float]:
     """The box without what is outside of the picture; at least a point."""
-    left, top = (min(max(side, 0), most - 1) for side, most in zip(box[:2], drawing.size, strict=True))
-    right, bottom = (min(side, most - 1) for side, most in zip(box[2:], drawing.size, strict=True))
+    left, top, right, bottom = np.clip(box, 0, np.tile(drawing.size, 2) - 1).tolist()
     return left, top, max(left, right), max(top, bottom)

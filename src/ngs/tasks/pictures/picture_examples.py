@@ -63,8 +63,6 @@ class SceneTargets:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PictureBatch:
-    """Some of the pictures."""
-
     inputs: Tensor
     """uint8 [picture, 3, height, width]"""
     targets: SceneTargets

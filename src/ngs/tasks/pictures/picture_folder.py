@@ -7,21 +7,21 @@ rays at the shapes of the scene, so nothing but images and scenes is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib.resources import files
-from math import hypot, inf
+from math import hypot
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.official_scene import as_scene, vector
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.faults import Field, listed, naming, shown
 from ngs.tasks.json_list import elements
-from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, project
+from ngs.tasks.pictures.camera import TOLERANCE, fitted_camera, misses
 from ngs.tasks.pictures.picture_file import SUFFIXES, read_encoded
 from ngs.tasks.pictures.pictures import PictureData, Pictures, deal, digest_of, files_of
 from ngs.tasks.pictures.rendering.renderer import boxes, instances
@@ -48,7 +48,9 @@ def read_folder(
 
     `progress` is told how many images of how many are done.
     """
-    paths = images_in(folder)
+    paths = sorted(images_in(folder))
+    if not paths:
+        raise DataError(f"{folder} holds no images ({' '.join(SUFFIXES)}); give the folder that has them")
     photographed = {
         Path(scene.name).stem: (scene, camera)
         for scene, camera in seen_scenes(scenes, {path.stem for path in paths})
@@ -60,29 +62,17 @@ def read_folder(
             f"or take these out:\n{listed(missing)}"
         )
     kept_aside = _kept_aside(sorted(photographed), held_out)
-    train = [path for path in paths if path.stem not in kept_aside]
-    test = [path for path in paths if path.stem in kept_aside]
-    if not train:
+    paths.sort(key=lambda path: path.stem in kept_aside)
+    number = sum(path.stem not in kept_aside for path in paths)
+    if not number:
         raise DataError(f"all {len(paths)} images of {folder} are kept aside; some are needed to learn from")
-    learn = _part(folder, train, photographed, lambda done: progress(done, len(paths)))
-    judge = _part(folder, test, photographed, lambda done: progress(len(train) + done, len(paths)))
-    return PictureData(name, learn, judge, digest_of([learn, judge]))
+    pictures = _pictures(folder, paths, [photographed[path.stem] for path in paths], progress)
+    train, test = pictures.select(range(number)), pictures.select(range(number, len(paths)))
+    return PictureData(name, train, test, digest_of([train, test]))
 
 
-def images_in(folder: Path) -> list[Path]:
-    """The image files in a folder and all folders inside, in order; hidden ones are passed over."""
-    seen = sorted(_images(folder))
-    if not seen:
-        raise DataError(f"{folder} holds no images ({' '.join(SUFFIXES)}); give the folder that has them")
-    return seen
-
-
-def holds_images(folder: Path) -> bool:
-    """Whether there is an image in a folder or any folder inside."""
-    return any(True for _ in _images(folder))
-
-
-def _images(folder: Path) -> Iterator[Path]:
+def images_in(folder: Path) -> Iterator[Path]:
+    """The image files in a folder and all folders inside; hidden ones are passed over."""
     for path in folder.rglob("*"):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.suffix.lower() in SUFFIXES and path.is_file() and not hidden:
@@ -119,33 +109,22 @@ def camera_of(value: dict[str, Any], scene: Scene) -> Camera:
     if "camera_location" not in value:
         return fitted_camera(scene)
     given = vector(Field(value["camera_location"], "camera_location"))
-    told = f"camera_location is {shown(value['camera_location'])}"
+    stated = f"camera_location is {shown(value['camera_location'])}"
     if max(map(abs, given)) > FARTHEST or given[2] <= 0:
-        raise DataError(f"{told}; numbers up to {FARTHEST:.0f} are needed, the last above 0")
+        raise DataError(f"{stated}; numbers up to {FARTHEST:.0f} are needed, the last above 0")
     if hypot(*given[:2]) < LEAST_ASIDE:
         raise DataError(
-            f"{told}, above the origin that it looks at; it must stand {LEAST_ASIDE:.0f} or more aside"
+            f"{stated}, above the origin that it looks at; it must stand {LEAST_ASIDE:.0f} or more aside"
         )
-    missed = _pixels_missed(given, scene)
-    if missed > TOLERANCE:
+    told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
+    with np.errstate(all="ignore"):
+        missed = np.abs(misses(np.array(given), told)[:, :2]).max() if told else 0.0
+    if not missed <= TOLERANCE:
         raise DataError(
-            f"{told}, and from there the objects of {scene.name!r} show {missed:.1f} pixels from where their "
-            f"pixel_coords say, where rounding explains less than {TOLERANCE:.0f}; leave one of them out"
+            f"{stated}, and from there the objects of {scene.name!r} show {missed:.1f} pixels from where "
+            f"their pixel_coords say, more than the {TOLERANCE:.0f} of rounding; leave one of them out"
         )
     return given
-
-
-def _pixels_missed(camera: Camera, scene: Scene) -> float:
-    """How far objects show at most from where they are said to, along an axis of the picture."""
-    told = [thing for thing in scene.things if any(thing.pixel)]  # what is left out is all zeros
-    if not told:
-        return 0.0
-    places, pixels, cameras = (
-        torch.tensor(rows, dtype=torch.float64)
-        for rows in ([thing.position for thing in told], [thing.pixel for thing in told], [camera])
-    )
-    missed = (project(cameras, places[None])[0] - pixels)[:, :2].abs()
-    return float(missed.nan_to_num(inf, posinf=inf).max())
 
 
 # Parts
@@ -184,37 +163,26 @@ def _lines(text: str) -> list[str]:
 # What shows
 
 
-def _part(
+def _pictures(
     folder: Path,
     paths: Sequence[Path],
-    photographed: Mapping[str, tuple[Scene, Camera]],
-    told: Callable[[int], None],
+    photographed: Sequence[tuple[Scene, Camera]],
+    progress: Callable[[int, int], None],
 ) -> Pictures:
     images = files_of(read_encoded(path) for path in paths)
-    scenes, places = zip(*(photographed[path.stem] for path in paths), strict=True)
+    scenes, places = zip(*photographed, strict=True)
     cameras = torch.tensor(places, dtype=torch.float32)
     names = tuple(path.relative_to(folder).as_posix() for path in paths)
-    pictures = Pictures(images, scenes, names, cameras, *shown_parts(scenes, cameras, told))
-    blank = [name for k, name in enumerate(names) if scenes[k].things and not pictures.visible[k].any()]
+    found = []
+    for first in range(0, len(paths), AT_ONCE):
+        chosen = slice(first, first + AT_ONCE)
+        found.append(boxes(instances(scenes[chosen], cameras[chosen])))
+        progress(min(chosen.stop, len(paths)), len(paths))
+    around, visible = (torch.cat(parts) for parts in zip(*found, strict=True))
+    blank = [name for k, name in enumerate(names) if scenes[k].things and not visible[k].any()]
     if blank:
         raise DataError(
             f"{folder}: the scenes of {len(blank)} images have objects, and none of them shows from where "
             f"the camera stands; correct camera_location or 3d_coords, or take these out:\n{listed(blank)}"
         )
-    return pictures
-
-
-def shown_parts(
-    scenes: Sequence[Scene], cameras: Tensor, told: Callable[[int], None] = lambda done: None
-) -> tuple[Tensor, Tensor]:
-    """Where each object shows and how much of it, as `Pictures` has it: boxes and visible pixels.
-
-    `told` is told how many scenes are done.
-    """
-    found = []
-    for first in range(0, len(scenes), AT_ONCE):
-        chosen = slice(first, min(first + AT_ONCE, len(scenes)))
-        found.append(boxes(instances(scenes[chosen], cameras[chosen])))
-        told(chosen.stop)
-    around, visible = (torch.cat(parts) for parts in zip(*found, strict=True))
-    return around.cpu(), visible.cpu()
+    return Pictures(images, scenes, names, cameras, around, visible)

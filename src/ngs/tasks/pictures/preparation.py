@@ -81,9 +81,7 @@ def test_part(run: Path, source: str | None, device: torch.device) -> tuple[str,
 
 
 def measure(network: nn.Module, pictures: Pictures) -> SceneMetrics:
-    """Look at every picture and count what is right."""
-    examples = PictureExamples.of(pictures, next(network.parameters()).device)
-    return SceneMetrics.of(outcomes(examples, see_all(network, examples)))
+    return SceneMetrics.of(outcomes(pictures, see_all(network, pictures)))
 
 
 class PreparedPictures(Prepared):

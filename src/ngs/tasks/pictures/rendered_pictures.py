@@ -42,12 +42,8 @@ class Purpose(IntEnum):
     """to be written by `ngs data render`, and perhaps to be imported as a data set of its own"""
 
 
-class _Drawn(IntEnum):
-    """What is drawn for a picture, each from random numbers of its own."""
-
-    SCENES = 1
-    CAMERAS = 2
-    LAMPS = 3
+SCENES, CAMERAS, LAMPS = range(1, 4)
+"""What is drawn for a picture, each from random numbers of its own."""
 
 
 def rendered_test_pictures(device: torch.device) -> Pictures:
@@ -71,8 +67,8 @@ def rendered_pictures(
     """
     if number < 1:
         raise NGSError(f"{number} pictures were asked for; ask for one or more")
-    cameras = drawn_cameras(number, _generator(purpose, _Drawn.CAMERAS, seed))
-    lamps = _generator(purpose, _Drawn.LAMPS, seed)
+    cameras = drawn_cameras(number, _generator(purpose, CAMERAS, seed))
+    lamps = _generator(purpose, LAMPS, seed)
     made = photographed(drawn_scenes(number, seed, purpose), cameras.to(device), lamps)
     scenes, images, around, visible = zip(*made, strict=True)
     names = tuple(scene.name for scene in scenes)
@@ -107,17 +103,14 @@ def _as_seen(scenes: Sequence[Scene], cameras: Tensor) -> Iterator[Scene]:
 
 def drawn_scenes(number: int, seed: int, purpose: Purpose) -> list[Scene]:
     """Sampled scenes, turned as released ones are."""
-    sampled = sample_scenes(number, np.random.default_rng(_source(purpose, _Drawn.SCENES, seed)))
+    random = np.random.default_rng([purpose, SCENES, seed])
+    sampled = sample_scenes(number, random)
     return [replace(as_released(each), name=f"{RENDERED}_{k:06d}.png") for k, each in enumerate(sampled)]
 
 
-def _source(purpose: Purpose, drawn: _Drawn, seed: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence([purpose, drawn, seed])
-
-
-def _generator(purpose: Purpose, drawn: _Drawn, seed: int) -> torch.Generator:
+def _generator(purpose: Purpose, drawn: int, seed: int) -> torch.Generator:
     """On the CPU; a seed for PyTorch has 63 bits."""
-    (state,) = _source(purpose, drawn, seed).generate_state(1, np.uint64)
+    (state,) = np.random.SeedSequence([purpose, drawn, seed]).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(state >> 1))
 
 

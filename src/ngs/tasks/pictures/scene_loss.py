@@ -15,7 +15,6 @@ asked in the 3x3 cells around a centre, each weighted with its y, since a neighb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -45,26 +44,30 @@ class Seeing(nn.Module):
 
     def forward(self, maps: SceneMaps, batch: PictureBatch) -> Loss:
         truth = batch.targets
-        around = _around(truth, maps.centers.shape[-2:])
+        cells, x, y, weights = _around(truth, maps.centers.shape[-2:])
+
+        def mean(losses: Tensor) -> Tensor:
+            return (losses * weights).sum() / weights.sum().clamp(min=1e-6)
+
         offsets, distances, values = (
-            at_cells(each, around.cells) for each in (maps.offsets, maps.boxes, maps.attributes)
+            at_cells(each, cells) for each in (maps.offsets, maps.boxes, maps.attributes)
         )
         columns, rows, boxes, labels = (  # of an object for each of the nine cells around it
             each.repeat_interleave(9, 1)
             for each in (truth.columns, truth.rows, truth.boxes, truth.attributes.long())
         )
         left, upper, right, lower = (boxes / STRIDE).unbind(-1)
-        x, y, logits = around.x, around.y, by_attribute(values, -1)
         place = torch.stack([columns / STRIDE - x, rows / STRIDE - y], -1)
         sides = torch.stack([x - left, y - upper, right - x, lower - y], -1)
+        logits = by_attribute(values, -1)
         attributes = {
-            name: around.mean(F.cross_entropy(logits[name].transpose(1, 2), labels[..., k], reduction="none"))
+            name: mean(F.cross_entropy(logits[name].transpose(1, 2), labels[..., k], reduction="none"))
             for k, name in enumerate(ATTRIBUTES)
         }
         parts = {
             "centers": focal_loss(maps.centers[:, 0], truth),
-            "offsets": around.mean((offsets - place).abs().mean(-1)),
-            "boxes": around.mean((distances - sides).abs().mean(-1)),
+            "offsets": mean((offsets - place).abs().mean(-1)),
+            "boxes": mean((distances - sides).abs().mean(-1)),
             "camera": (maps.cameras - truth.cameras).abs().mean(),
         }
         value = WEIGHTS["attributes"] * torch.stack(list(attributes.values())).sum()
@@ -93,23 +96,12 @@ def _cell(pixels: Tensor) -> Tensor:
     return (pixels / STRIDE).floor()
 
 
-@dataclass(frozen=True, eq=False)
-class _Around:
-    """The 3x3 cells around each object's centre, nine for each object: [picture, place]."""
+def _around(truth: SceneTargets, shape: torch.Size) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The 3x3 cells around each object's centre, nine for each object, each [picture, place].
 
-    cells: Tensor
-    """numbers of the cells, row after row; any where the weight is zero"""
-    x: Tensor
-    """where the cell's own centre is, in cells"""
-    y: Tensor
-    weights: Tensor
-    """zero where nothing is to be asked"""
-
-    def mean(self, losses: Tensor) -> Tensor:
-        return (losses * self.weights).sum() / self.weights.sum().clamp(min=1e-6)
-
-
-def _around(truth: SceneTargets, shape: torch.Size) -> _Around:
+    Their numbers, row after row; where their own centres are (x and y, in cells); and their weights, which
+    are zero where nothing is to be asked.
+    """
     height, width = shape
     steps = torch.arange(-1, 2, device=truth.columns.device)
     right, down = steps.repeat(3), steps.repeat_interleave(3)
@@ -118,4 +110,4 @@ def _around(truth: SceneTargets, shape: torch.Size) -> _Around:
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
     weights = (-(right**2 + down**2) / (2 * SPREAD**2)).exp() * truth.shown[..., None]
     cells = (y.clamp(0, height - 1) * width + x.clamp(0, width - 1)).long()
-    return _Around(cells, x + 0.5, y + 0.5, weights.flatten(1) * inside)
+    return cells, x + 0.5, y + 0.5, weights.flatten(1) * inside

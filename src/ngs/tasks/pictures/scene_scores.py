@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import dist
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from torch import Tensor, nn
 
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
-from ngs.tasks.pictures.picture_examples import PictureExamples
-from ngs.tasks.pictures.seen_scene import SeenObjects, relations_of, seen_objects
+from ngs.tasks.pictures.pictures import Pictures
+from ngs.tasks.pictures.seen_scene import SceneReader, SeenObjects, relations_of
 
 AT_ONCE = 16
 """Pictures looked at in one go."""
@@ -54,11 +55,8 @@ class PictureOutcome:
     @cached_property
     def distances(self) -> list[float]:
         """How far each object that was found stands, on the ground, from where it is seen."""
-        places = self.seen.places[:, :2]
-        true = torch.tensor([thing.position[:2] for thing in self.scene.things]).view(-1, 2)
-        pairs = torch.tensor(list(self.matches.items()), dtype=torch.int64).view(-1, 2)
-        distances: list[float] = (places[pairs[:, 1]] - true[pairs[:, 0]]).norm(dim=1).tolist()
-        return distances
+        places, things = self.seen.places.tolist(), self.scene.things
+        return [dist(places[seen][:2], things[true].position[:2]) for true, seen in self.matches.items()]
 
     @cached_property
     def relations_right(self) -> int:
@@ -84,27 +82,25 @@ def _statements(objects: int) -> int:
     return len(RELATIONS) * objects * (objects - 1)
 
 
-def see_all(network: nn.Module, examples: PictureExamples) -> list[SeenObjects]:
+def see_all(network: nn.Module, pictures: Pictures) -> list[SeenObjects]:
     """What the network sees in each picture, in evaluation mode."""
-    if not len(examples):
+    if not len(pictures):
         raise NGSError("there are no pictures to look at; give at least one")
     was_training = network.training
     network.eval()
     found = []
-    with torch.inference_mode():
-        for first in range(0, len(examples), AT_ONCE):
-            batch = examples.batch(np.arange(first, min(first + AT_ONCE, len(examples))))
-            found += seen_objects(network(batch.inputs))
+    for first in range(0, len(pictures), AT_ONCE):
+        some = np.arange(first, min(first + AT_ONCE, len(pictures)))
+        found += SceneReader(network).see(pictures.decoded(some))
     network.train(was_training)
     return found
 
 
-def outcomes(examples: PictureExamples, seen: Iterable[SeenObjects]) -> list[PictureOutcome]:
+def outcomes(pictures: Pictures, seen: Iterable[SeenObjects]) -> list[PictureOutcome]:
     """What became of each picture, given what is seen in it."""
-    pictures = zip(examples.pictures.scenes, examples.pictures.boxes, seen, strict=True)
     return [
         PictureOutcome(scene, each, matched(boxes[: len(scene.things)], each.boxes))
-        for scene, boxes, each in pictures
+        for scene, boxes, each in zip(pictures.scenes, pictures.boxes, seen, strict=True)
     ]
 
 

@@ -18,7 +18,6 @@ from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.question_sampling import questions as sample_questions
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import Scene
-from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.preparation import load_scene_reader, test_part
 from ngs.tasks.pictures.scene_scores import see_all
 from ngs.tasks.pictures.seen_scene import SeenObjects, scene_of
@@ -100,7 +99,7 @@ def ask_about_pictures(eyes: Path, reader: Path, per_picture: int, data: str | N
     if data is None:
         check_there(eyes, settings_for(eyes, SCENES, TrainScenes))
     name, pictures = test_part(eyes, data, device)
-    seen = see_all(load_scene_reader(eyes).network, PictureExamples.of(pictures, device))
+    seen = see_all(load_scene_reader(eyes).network, pictures)
     scenes = [_scene(each, shown) for each, shown in zip(seen, pictures.names, strict=True)]
     reads = load_reader(reader)
     shown = list(zip(pictures.names, pictures.scenes, scenes, strict=True))

@@ -8,14 +8,14 @@ from functools import cache
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngs.errors import DataError
 from ngs.tasks.clevr.scene_sampling import CAMERA, JITTER, RADIUS, directions, triple, view_from
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 from ngs.tasks.pictures.camera import lift, project
-from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, SceneNetwork, at_cells, by_attribute
+from ngs.tasks.pictures.scene_network import STRIDE, SceneMaps, at_cells, by_attribute
 
 THRESHOLD = 0.3
 """Peaks below this probability are no objects."""
@@ -161,8 +161,6 @@ def scene_of(seen: SeenObjects, name: str = "") -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class SeenPicture:
-    """What was seen in a picture."""
-
     picture: Tensor
     """uint8 [3, 320, 480]"""
     seen: SeenObjects
@@ -174,7 +172,7 @@ class SeenPicture:
 class SceneReader:
     """A network that is ready to see."""
 
-    network: SceneNetwork
+    network: nn.Module
 
     def see(self, pictures: Tensor) -> list[SeenObjects]:
         """What shows in pictures [picture, 3, 320, 480]."""

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from ngs.tasks.clevr.scenes import ATTRIBUTES
 from ngs.tasks.pictures.settings import TrainScenes
 from ngs.tasks.trainable import MetricsView, Trainable
 
@@ -38,17 +39,11 @@ class SeeingScenes(Trainable):
         examples="objects",
         shares={
             "objects_right": "all right",
-            "found": "found",
-            "precision": "precision",
-            "size": "size",
-            "color": "color",
-            "material": "material",
-            "shape": "shape",
-            "relations": "relations",
+            **{name: name for name in ("found", "precision", *ATTRIBUTES, "relations")},
             "pictures_right": "pictures wholly right",
         },
         groups={"by_objects": "in picture"},
-        columns=("objects_right", "found", "size", "color", "material", "shape", "relations"),
+        columns=("objects_right", "found", *ATTRIBUTES, "relations"),
         progress={"objects_right": "objects", "relations": "relations"},
         compared={"objects_right": "objects", "found": "found", "relations": "relations"},
         below=_below,
@@ -75,13 +70,13 @@ class SeeingScenes(Trainable):
         """Folders of other tasks hold images as well; those have lists or questions beside them."""
         from ngs.tasks.clevr.official import is_official
         from ngs.tasks.hwf.archive import LISTS
-        from ngs.tasks.pictures.picture_folder import holds_images
+        from ngs.tasks.pictures.picture_folder import images_in
         from ngs.tasks.pictures.picture_packed import FORMAT
 
         if FORMAT.is_at(source) or any(each.startswith(("--scenes", "--held-out")) for each in options):
             return True
         others = is_official(source) or any(source.rglob(LISTS[0]))
-        return source.is_dir() and not others and holds_images(source)
+        return source.is_dir() and not others and any(images_in(source))
 
     def products(self) -> AbstractContextManager[None]:
         return nullcontext()  # rendering wants every bit

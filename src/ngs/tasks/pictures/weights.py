@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,6 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Written:
-    """Weights and their card."""
-
     path: Path
     card: Path
     bytes: int
@@ -45,7 +43,6 @@ class Written:
 
 
 def card_of(weights: Path) -> Path:
-    """Where the card of a file of weights is."""
     return weights.with_name(f"{weights.name}.md")
 
 
@@ -60,8 +57,11 @@ def write_weights(run: Path, out: Path) -> Written:
             f"ngs train scenes --resume {run}"
         )
     tensors, facts = tensor_file.load(run / BEST, A_NETWORK, "train one with `ngs train scenes`")
-    result, environment = read_facts(run / RESULT), read_facts(run / ENVIRONMENT)
-    kept = {"config": Configured(SCENES, settings).as_facts(), "result": result, "environment": environment}
+    kept = {
+        "config": Configured(SCENES, settings).as_facts(),
+        "result": read_facts(run / RESULT),
+        "environment": read_facts(run / ENVIRONMENT),
+    }
     with replacing(out) as stage:  # an older file stays where this one is refused
         tensor_file.save(stage, A_NETWORK, tensors, {**facts, **kept})
         content = stage.read_bytes()
@@ -71,42 +71,36 @@ def write_weights(run: Path, out: Path) -> Written:
                 f"allowed; train a smaller --network"
             )
     numbers = sum(tensor.numel() for tensor in tensors.values() if tensor.is_floating_point())
-    sha256 = hashlib.sha256(content).hexdigest()
-    about = {
-        "file": f"{len(content) / 1e6:.1f} MB, safetensors, {numbers:,} numbers in float32",
-        "SHA-256": sha256,
-        "data": _data(result),
-        "digest of the data": result["digest"],
-        "trained": f"{result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
-        f"{environment.get('device')}; the network of step {facts['step']:,}",
-        "commit": environment.get("commit") or "unknown",
-    }
-    card = card_of(out)
-    with replacing(card) as stage:
-        stage.write_text(
-            _card(out.name, about, result["test"], kept["config"], environment.get("command")), "utf-8"
-        )
-    return Written(out, card, len(content), sha256)
-
-
-def _data(result: Mapping[str, Any]) -> str:
-    """What was learned from, in words."""
-    if result["data"] == RENDERED:
-        return f"{result['pictures']:,} pictures that NGS rendered, and none else"
-    return (
-        f"{result['pictures']:,} pictures of {result['data']}, and {result['rendered']:,} that NGS rendered"
-    )
+    made = Written(out, card_of(out), len(content), hashlib.sha256(content).hexdigest())
+    with replacing(made.card) as stage:
+        stage.write_text(_card(made, numbers, facts["step"], **kept), "utf-8")
+    return made
 
 
 def _card(
-    name: str,
-    about: Mapping[str, str],
-    test: Mapping[str, Any],
+    made: Written,
+    numbers: int,
+    step: int,
     config: Mapping[str, Any],
-    command: Sequence[str] | None,
+    result: Mapping[str, Any],
+    environment: Mapping[str, Any],
 ) -> str:
     """What one should know before using the file, in Markdown; the command only where a person typed it."""
-    measured = {what: _percent(test[share]) for share, what in MEASURES.items()}
+    name, test, command = made.path.name, result["test"], environment.get("command")
+    others = f"of {result['data']}, and {result['rendered']:,} that NGS rendered"
+    about = {
+        "file": f"{made.bytes / 1e6:.1f} MB, safetensors, {numbers:,} numbers in float32",
+        "SHA-256": made.sha256,
+        "data": f"{result['pictures']:,} pictures "
+        + ("that NGS rendered, and none else" if result["data"] == RENDERED else others),
+        "digest of the data": result["digest"],
+        "trained": f"{result['steps']:,} steps in {result['training_seconds']:,.0f} s on "
+        f"{environment.get('device')}; the network of step {step:,}",
+        "commit": environment.get("commit") or "unknown",
+    }
+    measured = {
+        what: "-" if test[share] is None else f"{test[share]:.2%}" for share, what in MEASURES.items()
+    }
     if test["position_error"] is not None:
         near = f"{test['position_error']:.3f}; {test['position_error_95']:.3f}"
         measured["distance from where an object stands: mean; 95% within"] = near
@@ -139,7 +133,3 @@ CLEVR's objects, colors and camera alone; at most ten objects; how objects are t
 
 def _table(rows: Mapping[str, Any]) -> str:
     return "\n".join(f"| {name} | {value} |" for name, value in {"": "", "---": "---", **rows}.items())
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.2%}"

@@ -1,10 +1,9 @@
 """What a task tells about a run on its page: words, sections and templates, without the page around them.
 
     sections.py   a section, the templates it is made by, and numbers as text
-    shares.py     how many of some examples are right, with intervals
     readings.py   what a network reads in some examples, and what the labels tell
     searches.py   what 1-BS and m-BS make of wrong answers, and which corrections are spurious
-    report.py     the report of any task, and of any that is learned from answers
+    report.py     shares with intervals; the report of any task, and of any that is learned from answers
 
 `report.AnswersReport` tells about any task with a grammar and answers as it is. A task with more to show
 makes a subclass in a folder of its own, where a template replaces the general one of the same name:

@@ -18,9 +18,8 @@ from torch import Tensor
 
 from ngs.tasks.report.searches import Fate, Searches
 from ngs.tasks.report.sections import Section, confusion_table, render
-from ngs.tasks.report.shares import Shares
 from ngs.tasks.run_folder import BEST, EARLY, step_of
-from ngs.tasks.trainable import Trainable
+from ngs.tasks.trainable import MetricsView, Trainable
 
 TEST, VALIDATION = "test part", "validation part"
 PRACTICE = 300
@@ -32,6 +31,54 @@ WIDEST = 40
 Names = Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Shares:
+    """How many of some examples were right."""
+
+    examples: int
+    by_name: Mapping[str, float | None]
+    """of right answers first, None where there are no examples; None where nobody knows the labels"""
+    groups: Mapping[str, Mapping[str, Shares]]
+    """by length, and by kind where there are kinds"""
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], view: MetricsView) -> Shares:
+        """From what the `as_facts` of a task's scores made."""
+        shares = {name: None if facts[name] is None else float(facts[name]) for name in view.shares}
+        groups = {
+            group: {str(name): cls.of(part, view) for name, part in facts.get(group, {}).items()}
+            for group in view.groups
+        }
+        return cls(int(facts["examples"]), shares, groups)
+
+    @property
+    def answers(self) -> float | None:
+        return next(iter(self.by_name.values()))
+
+    @property
+    def right(self) -> int:
+        """Answers."""
+        return round((self.answers or 0) * self.examples)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson(self.right, self.examples)
+
+
+def wilson(right: int, of: int) -> tuple[float, float]:
+    """The 95% interval of a share (Wilson 1927): every p within 1.96 of its standard errors of what was seen.
+
+    >>> [round(end, 3) for end in wilson(9, 10)]
+    [0.596, 0.982]
+    """
+    if not of:
+        return 0.0, 1.0
+    from scipy.stats import binomtest  # here: it is slow to import
+
+    interval = binomtest(right, of).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
+
+
 class Report(ABC):
     """What a task says about one run; what is about a network is asked only where there is one."""
 
@@ -39,10 +86,8 @@ class Report(ABC):
     """of its own templates"""
 
     def __init__(self, task: Trainable, config: Any, shown: Any, parts: Mapping[str, Shares]) -> None:
-        """`shown` is what `read` made of the run; None if it has no network.
-
-        `parts` has the scores of the TEST part, and of the VALIDATION part where the run is finished.
-        """
+        """`shown` is what `read` made of the run, None if it has no network. `parts` has the scores of the
+        TEST part, and of the VALIDATION part where the run is finished."""
         self.view, self.config, self.shown, self.parts = task.metrics, config, shown, parts
         self.data: str = config.data if shown is None else shown.data
 

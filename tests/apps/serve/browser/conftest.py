@@ -16,10 +16,17 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install -e 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from ngs.apps.serve.child import serving
-from tests.apps.serve.browser.small_runs import trained_runs
+from ngs.tasks.clevr.settings import TrainCLEVR
+from ngs.tasks.hwf.settings import TrainHWF
+from tests.experiments.training import finished
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 RESULTS = Path(__file__).parents[4] / "docs/results"
+RUNS = {
+    "handwriting": TrainHWF(steps=200, lengths=(1, 3)),
+    "questions": TrainCLEVR(steps=30, validate_every=30, batch_size=32, fraction=0.1),
+}
+"""One reads nearly everything; the other answers about half of the questions: some are to be corrected."""
 PATIENCE = 15_000
 """Milliseconds: the machine may be doing other things."""
 
@@ -47,7 +54,11 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def runs(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trained_runs(tmp_path_factory.mktemp("runs"))
+    """A folder with a run of each task."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, config in RUNS.items():
+        finished(config, folder / name)
+    return folder
 
 
 @pytest.fixture(scope="session")

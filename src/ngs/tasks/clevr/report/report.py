@@ -254,7 +254,7 @@ class QuestionReport(AnswersReport):
 
     folder: ClassVar[str] = "tasks/clevr/report"
     sentence: ClassVar[str] = "program"
-    cards: ClassVar[str] = "questions"
+    cards: ClassVar[str] = "cards questions"
     places: ClassVar[tuple[int, int]] = (12, 4)
     few: ClassVar[int] = 3
     searches: ClassVar[type[Searches]] = QuestionSearches

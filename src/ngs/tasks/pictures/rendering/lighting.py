@@ -1,22 +1,30 @@
-"""The three lamps of CLEVR, and how much of each is seen from a point: soft shadows.
+"""The three lamps of CLEVR with soft shadows, and how ground, rubber and brushed metal look in their light.
 
-Places, aims and strengths were fitted to the bare ground of 160 released images, none of them among those
-that are kept aside for testing, with lamps that are moved for each image as the release did.
+All light is linear, red, green, blue [3, m], with 1 for white in the picture. Places, aims and strengths of
+the lamps were fitted to the bare ground of 160 released images, none of them among those that are kept aside
+for testing, with lamps that are moved for each image as the release did. The other numbers were fitted to
+released images, or chosen by eye next to them (docs/rendering.md); a colour is what CLEVR's colour table
+gives, divided by 255.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from math import pi
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from ngs.tasks.clevr.scenes import ATTRIBUTES, COLORS, MOST_OBJECTS
 from ngs.tasks.pictures.rendering.solids import (
+    NOTHING,
     TINY,
     WALLS,
+    Found,
     Rays,
     Solids,
     by_shape,
@@ -24,6 +32,7 @@ from ngs.tasks.pictures.rendering.solids import (
     crossings,
     length,
     near_rays,
+    nearest,
     unit,
 )
 
@@ -118,3 +127,191 @@ def inside_outline(shape: str, origins: Tensor, directions: Tensor) -> Tensor:
         overlap = torch.minimum(leaves[j] - enters[i], leaves[i] - enters[j])
         least = torch.minimum(least, overlap * one * other / torch.hypot(one, other).clamp(min=TINY))
     return least
+
+
+# Surfaces
+
+
+def color_of(name: str) -> tuple[float, float, float]:
+    red, green, blue = (int(COLORS[name][k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+PALETTE = tuple(map(color_of, ATTRIBUTES["color"]))
+METAL = ATTRIBUTES["material"].index("metal")
+SUN = (0.42, -0.20, 0.885)
+"""Where most of the light comes from that is not a lamp's; far away, and casting no shadow of its own."""
+
+GROUND_AMBIENT = (0.1375, 0.1370, 0.1363)
+"""The ground's look where no lamp reaches it."""
+OCCLUSION = {"cube": 0.5, "sphere": 1.0, "cylinder": 0.6}
+"""Share of GROUND_AMBIENT that is lost where the solid fills all of the sky: less where its sides are lit."""
+BOUNCE = 0.05
+"""Light on the ground from a white solid that fills all of the sky."""
+SHADOW = 0.8
+"""Share of a lamp's light that is lost where it is hidden: some comes by way of other surfaces."""
+
+RUBBER_DIFFUSE = 1.63
+"""How much brighter a lamp makes white rubber than the ground."""
+RUBBER_AMBIENT, RUBBER_AMBIENT_UP, RUBBER_SUN = 0.088, -0.112, 0.177
+"""Ambient light from all sides, more of it per unit of the upward direction, and from SUN."""
+RUBBER_SHEEN = 0.012
+"""Colourless, and the same to all sides: more at a flat angle."""
+
+MIRROR = 0.84
+"""Share of what metal mirrors sharply."""
+SKY = 0.03
+"""Above the horizon, there is little to mirror but the lamps."""
+BRUSHED_AMBIENT = 0.03
+"""What the brush's streaks gather from all around on metal that faces up; less with the slope."""
+HORIZON, HORIZON_WIDTH = -0.08, 0.03
+"""Ground and sky blend around this upward direction: metal is not quite smooth, and the ground ends."""
+SHARP, SHARP_WIDTH = 0.13, 0.04
+"""Strength and roughness of a lamp's mirror image."""
+BRUSHED, BRUSHED_ALONG, BRUSHED_ACROSS = 0.48, 0.21, 0.5
+"""Strength of a lamp's streak, and roughness along the brush's circles around the object and across them."""
+SUN_SHARP, SUN_BRUSHED = 0.08, 0.05
+BRIGHTEST = 4.0
+"""A lamp's mirror image is no brighter: strong colours still show in it."""
+MIRRORED_METAL = 0.2
+"""What metal that is seen in metal mirrors itself, whatever stands around it."""
+
+
+class Surface(NamedTuple):
+    """Points on solids, as somebody sees them."""
+
+    scenes: Tensor
+    solids: Tensor
+    points: Tensor
+    normals: Tensor
+    views: Tensor
+    """float [3, m]: unit vectors from the eye to the point"""
+
+
+def seen_light(
+    solids: Solids, rays: Rays, found: Found, lamps: Tensor, behind: Tensor, *, mirroring: bool = True
+) -> Tensor:
+    """float [3, m]: the light of what each ray found; where that is nothing, what is `behind` [3, m].
+
+    Rubber and metal have the other solids' shadows on them and, in metal, there are their mirror images.
+    """
+    hits, of_metal = found.solids != NOTHING, solids.materials[found.solids] == METAL
+    for chosen, look in (
+        (hits & of_metal, partial(_metal, mirroring=mirroring)),
+        (hits & ~of_metal, _rubber),
+    ):
+        hit = chosen.nonzero()[:, 0]
+        some = rays.at(hit)
+        points = some.origins + found.depths[hit] * some.directions
+        seen = Surface(some.scenes, found.solids[hit], points, found.normals[:, hit], unit(some.directions))
+        behind = behind.index_copy(1, hit, look(solids, seen, lamps))
+    return behind
+
+
+def ground_light(solids: Solids, scenes: Tensor, points: Tensor, lamps: Tensor) -> Tensor:
+    """The ground at points [3, m], lit by lamps [lamp, 3, scene] as far as solids let them."""
+    total = _ambient_on_ground(solids, scenes, points)
+    for light in lights(solids, scenes, points, lamps, NOTHING):
+        left = 1 - SHADOW * (1 - light.seen)
+        total += light.color * (light.strengths * light.toward[2] * left)
+    return total
+
+
+def _ambient_on_ground(solids: Solids, scenes: Tensor, points: Tensor) -> Tensor:
+    """GROUND_AMBIENT where no solid stands; near one, its colour takes the place of what it covers.
+
+    A ball of radius r, at a distance d in a direction of upward component u, covers u r^2 / d^2 of the sky
+    over the ground; cubes and cylinders are taken for balls.
+    """
+    covered, bounced = torch.zeros_like(points[0]), torch.zeros_like(points)
+    palette = BOUNCE * constant(PALETTE, points.device).T
+    losses = constant(tuple(OCCLUSION[shape] for shape in ATTRIBUTES["shape"]), points.device)[solids.shapes]
+    radii = torch.where(solids.shapes == NOTHING, 0, solids.radii)
+    for k in range(MOST_OBJECTS):
+        numbers = scenes * MOST_OBJECTS + k
+        away = solids.centers[:, numbers] - points
+        squares = away.square().sum(0)
+        share = away[2] * radii[numbers].square() / (squares * squares.sqrt())
+        covered += share * losses[numbers]
+        bounced += share * palette[:, solids.colors[numbers]]
+    return constant(GROUND_AMBIENT, points.device)[:, None] * (1 - covered.clamp(max=1)) + bounced
+
+
+def _colors(solids: Solids, seen: Surface) -> Tensor:
+    return constant(PALETTE, seen.points.device).T[:, solids.colors[seen.solids]]
+
+
+def _facing(seen: Surface) -> Tensor:
+    """float [m]: cosine between normal and the way back to the eye, away from zero."""
+    return -(seen.normals * seen.views).sum(0).clamp(max=-0.1)
+
+
+def _rubber(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    """color * (diffuse * lamps + ambient + sun) + sheen."""
+    diffuse, sheen = torch.zeros_like(seen.points), torch.zeros_like(seen.points)
+    for light in lights(solids, seen.scenes, seen.points, lamps, seen.solids):
+        cosine = (light.toward * seen.normals).sum(0).clamp(min=0)
+        falling = light.strengths * light.seen
+        diffuse += light.color * (falling * cosine)
+        sheen += light.color * (falling * (cosine > 0))
+    up = seen.normals[2]
+    sun = (constant(SUN, seen.points.device) @ seen.normals).clamp(min=0)
+    ambient = RUBBER_AMBIENT + RUBBER_AMBIENT_UP * up + RUBBER_SUN * sun
+    return _colors(solids, seen) * (RUBBER_DIFFUSE * diffuse + ambient) + RUBBER_SHEEN * sheen / _facing(seen)
+
+
+def _metal(solids: Solids, seen: Surface, lamps: Tensor, *, mirroring: bool) -> Tensor:
+    """color * (mirror * what is mirrored + ambient + highlights): all that metal gives back is tinted."""
+    light: Tensor | float = MIRROR * MIRRORED_METAL
+    if mirroring:
+        directions = seen.views - 2 * (seen.views * seen.normals).sum(0) * seen.normals
+        light = MIRROR * _mirrored(solids, seen, directions, lamps)
+        light = light + BRUSHED_AMBIENT * seen.normals[2].clamp(min=0) ** 4
+    return _colors(solids, seen) * (light + _highlights(solids, seen, lamps))
+
+
+def _mirrored(solids: Solids, seen: Surface, directions: Tensor, lamps: Tensor) -> Tensor:
+    """What is seen from the points in these directions: ground, sky, or another solid."""
+    down = -directions[2]
+    reach = seen.points[2] / down.clamp(min=1e-2)
+    ground = seen.points + reach * directions
+    sky = torch.sigmoid((-down - HORIZON) / HORIZON_WIDTH)
+    total = ground_light(solids, seen.scenes, ground, lamps) * (1 - sky) + SKY * sky
+    rays = Rays(seen.scenes, seen.points, directions)
+    found = nearest(solids, rays, *near_rays(solids, rays, leave_out=seen.solids)[:2])
+    return seen_light(solids, rays, found, lamps, total, mirroring=False)
+
+
+def _highlights(solids: Solids, seen: Surface, lamps: Tensor) -> Tensor:
+    """Mirror images of the lamps, and their streaks across the brush's circles.
+
+    strength * D(h) / facing, with h halfway between eye and lamp and D the distribution of Trowbridge and
+    Reitz (GGX), 1 / (pi a b ((h_t / a)^2 + (h_b / b)^2 + h_n^2)^2).
+    """
+    along = _brush(solids, seen)
+    across = torch.linalg.cross(seen.normals, along, dim=0)
+    sun, everywhere = constant(SUN, seen.points.device)[:, None], torch.ones_like(seen.points[0])
+    total = torch.zeros_like(seen.points)
+    for sharp, brushed, light in (
+        *((SHARP, BRUSHED, lamp) for lamp in lights(solids, seen.scenes, seen.points, lamps, seen.solids)),
+        (SUN_SHARP, SUN_BRUSHED, Light(torch.ones_like(sun), sun, everywhere, everywhere)),
+    ):
+        half = unit(light.toward - seen.views)
+        t, b, n = ((half * axis).sum(0) for axis in (along, across, seen.normals))
+        lobes = sharp * _lobe(t, b, n, SHARP_WIDTH, SHARP_WIDTH)
+        lobes += brushed * _lobe(t, b, n, BRUSHED_ALONG, BRUSHED_ACROSS)
+        facing = (light.toward * seen.normals).sum(0) > 0
+        total += light.color * (light.strengths * light.seen * lobes * facing)
+    return (total / _facing(seen)).clamp(max=BRIGHTEST)
+
+
+def _brush(solids: Solids, seen: Surface) -> Tensor:
+    """float [3, m]: unit vectors along circles around the solid's vertical axis, within its surface."""
+    x, y, _ = seen.points - solids.centers[:, seen.solids]
+    around = torch.stack([-y, x, torch.zeros_like(x)])
+    return unit(around - (around * seen.normals).sum(0) * seen.normals)
+
+
+def _lobe(t: Tensor, b: Tensor, n: Tensor, along: float, across: float) -> Tensor:
+    spread = (t / along).square() + (b / across).square() + n.square()
+    return 1 / (pi * along * across * spread.square()).clamp(min=TINY)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from ngs.errors import NGSError
 from ngs.tasks.clevr.scene_sampling import FOCAL, HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import MOST_OBJECTS, Scene
 from ngs.tasks.pictures import camera
-from ngs.tasks.pictures.rendering.lighting import drawn_lamps
+from ngs.tasks.pictures.rendering.lighting import drawn_lamps, ground_light, seen_light
 from ngs.tasks.pictures.rendering.solids import (
     NOTHING,
     TINY,
@@ -24,7 +25,6 @@ from ngs.tasks.pictures.rendering.solids import (
     nearest,
     turned,
 )
-from ngs.tasks.pictures.rendering.surfaces import ground_light, seen_light
 
 ON_CPU = 2
 """Images that are worked on together: they fit a processor's cache."""
@@ -35,7 +35,7 @@ CORNERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 BENT = 0.3
 """Normals of neighbouring pixels that differ by so much have a rounded edge between them."""
 SOFTNESS = 0.13
-"""What a pixel gives to each neighbour: released images are so soft at edges."""
+"""What a pixel gives to each neighbour, as in Blender: released images are so soft at edges."""
 
 
 class Rendering(NamedTuple):
@@ -60,7 +60,8 @@ def render(
     images = torch.empty((len(scenes), 3, height, width), dtype=torch.uint8, device=cameras.device)
     shown = torch.empty((len(scenes), height, width), dtype=torch.uint8, device=cameras.device)
     for part, view in _views(scenes, cameras, height, width):
-        images[part] = developed(_softened(_light(view, lamps[:, :, part])))
+        light = _light(view, lamps[:, :, part]).clamp(max=1)
+        images[part] = developed(softened(light, SOFTNESS))
         shown[part] = _numbers(view)
     return Rendering(images, shown)
 
@@ -181,14 +182,14 @@ def _ground(view: _View, lamps: Tensor) -> Tensor:
     depths = -rays.origins[2] / rays.directions[2].clamp(max=-1e-2)
     points = rays.origins + depths * rays.directions
     found = ground_light(view.solids, rays.scenes, points, lamps).view(3, count, *coarse)
-    return torch.nn.functional.interpolate(found, (height, width), mode="bilinear").contiguous()
+    return F.interpolate(found, (height, width), mode="bilinear").contiguous()
 
 
 def _edge_pixels(view: _View) -> Tensor:
     """bool [pixels]: where a pixel shows another surface than one of its neighbours, or the same one bent."""
     shown = _numbers(view).float()[:, None]
-    most = torch.nn.functional.max_pool2d(shown, 3, 1, 1)
-    least = -torch.nn.functional.max_pool2d(-shown, 3, 1, 1)
+    most = F.max_pool2d(shown, 3, 1, 1)
+    least = -F.max_pool2d(-shown, 3, 1, 1)
     edges = (most != least).view(view.shape)
     normals = view.found.normals.view(3, *view.shape)
     beside = (normals[..., 1:] - normals[..., :-1]).square().sum(0) > BENT**2
@@ -212,15 +213,13 @@ def _smoothed(view: _View, chosen: Tensor, ground: Tensor, lamps: Tensor) -> Ten
     return seen.clamp(max=1).view(3, len(CORNERS), -1).mean(1)
 
 
-def _softened(light: Tensor) -> Tensor:
-    """The picture [3, n, height, width], a part of each pixel given to its neighbours as Blender does."""
-    light = light.clamp(max=1)
-    for axis in (2, 3):
-        size = light.shape[axis]
-        places = torch.arange(size, device=light.device)
-        before, after = (light.index_select(axis, (places + k).clamp(0, size - 1)) for k in (-1, 1))
-        light = light + SOFTNESS * (before + after - 2 * light)
-    return light
+def softened(pictures: Tensor, share: float) -> Tensor:
+    """Pictures [..., height, width], this share of each pixel given to each neighbour, along both sides."""
+    wide = F.pad(pictures, (1, 1, 1, 1), mode="replicate")
+    for axis in (-1, -2):
+        before, middle, after = (wide.narrow(axis, k, wide.shape[axis] - 2) for k in range(3))
+        wide = torch.lerp(middle, (before + after).div_(2), 2 * share)
+    return wide
 
 
 def developed(light: Tensor) -> Tensor:

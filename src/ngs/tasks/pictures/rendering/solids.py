@@ -161,7 +161,8 @@ def by_shape(
     for shape, name in enumerate(ATTRIBUTES["shape"]):
         chosen = (solids.shapes[numbers] == shape).nonzero()[:, 0]
         which = numbers[chosen]
-        back = solids.turns[:, which] * solids.turns.new_tensor([[1], [-1]])
+        cosine, sine = solids.turns[:, which]
+        back = torch.stack([cosine, -sine])
         away = origins[:, chosen] - solids.centers[:, which]
         own = (turned(vectors, back) / solids.radii[which] for vectors in (away, directions[:, chosen]))
         yield chosen, function(name, *own)

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from ngs.tasks.clevr.program_text import description
 from ngs.tasks.clevr.scenes import ATTRIBUTES
-from ngs.tasks.pictures.picture_examples import PictureExamples
 from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.pictures import Pictures
 from ngs.tasks.pictures.preparation import load_scene_reader, test_part
@@ -151,8 +150,7 @@ class SceneReport(Report):
     def read(cls, task: Trainable, folder: Path, settings: Any) -> SceneGallery:
         """Look at the test part anew, with the best network of a run."""
         data, pictures = test_part(folder, None, torch.device("cpu"))
-        examples = PictureExamples.of(pictures, torch.device("cpu"))
-        found = outcomes(examples, see_all(load_scene_reader(folder).network, examples))
+        found = outcomes(pictures, see_all(load_scene_reader(folder).network, pictures))
         wrong = [k for k, each in enumerate(found) if not each.all_right]
         wrong.sort(key=lambda k: -faults(found[k]))
         return SceneGallery(

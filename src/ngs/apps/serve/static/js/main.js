@@ -1,4 +1,4 @@
-// The page: which view is open, and what the server has.
+// The page: its colours, which view is open, and what the server has.
 import { get } from "./api.js";
 import { AskView } from "./ask-view.js";
 import { DrawView } from "./draw-view.js";
@@ -6,14 +6,34 @@ import { $, show } from "./element.js";
 import { notice } from "./notice.js";
 import { RunsView } from "./runs-view.js";
 import { tabs } from "./tabs.js";
-import { theme } from "./theme.js";
 import { untilTrained } from "./train-view.js";
 
 const draw = new DrawView();
 const ask = new AskView();
 const runs = new RunsView();
 
-theme(() => draw.canvas.paint());
+// Light or dark: as the system has it, until the visitor chooses.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const root = document.documentElement;
+const kept = stored((storage) => storage.getItem("theme"));
+if (kept === "light" || kept === "dark") root.dataset.theme = kept;
+dark.addEventListener("change", () => draw.canvas.paint());
+$("theme").addEventListener("click", () => {
+  const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
+  root.dataset.theme = now === "dark" ? "light" : "dark";
+  stored((storage) => storage.setItem("theme", root.dataset.theme));
+  draw.canvas.paint();
+});
+
+// A browser may refuse to store anything; then the choice holds until the page is left.
+function stored(use) {
+  try {
+    return use(localStorage);
+  } catch {
+    return null;
+  }
+}
+
 const offer = tabs((name) => {
   if (name === "ask") ask.open();
   if (name === "runs") runs.open();
