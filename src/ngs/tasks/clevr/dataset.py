@@ -18,7 +18,7 @@ from ngs.errors import NGSError
 from ngs.learning.packed_file import Ragged, flattened
 from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import Said, modules_of
-from ngs.tasks.clevr.program import COLUMN, GRAMMAR, MODULES, Kind, Program, kind_of, program_of
+from ngs.tasks.clevr.program import COLUMN, GRAMMAR, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.source import dealt
 
@@ -164,9 +164,6 @@ class Questions:
     def modules_of(self, k: int) -> tuple[str, ...]:
         """What the dictionary gives, in the order of MODULES."""
         return program_of(self.modules.row(k).tolist())
-
-    def keywords_of(self, k: int) -> tuple[tuple[int, str], ...]:
-        return tuple((word, MODULES[column]) for word, column in self.keywords.row(k).tolist())
 
     def kind(self, k: int) -> Kind | None:
         """By its program, else by its modules; None where there are neither."""
