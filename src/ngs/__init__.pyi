@@ -28,7 +28,7 @@ from ngs.parsing.independent import Independent as Independent
 from ngs.parsing.independent import independent as independent
 from ngs.parsing.sentence import parse as parse
 from ngs.parsing.sentence import recognises as recognises
-from ngs.parsing.sentences import Sentences as Sentences
+from ngs.parsing.sentence import Sentences as Sentences
 
 # What a sentence means
 from ngs.reasoning.arithmetic import Arithmetic as Arithmetic

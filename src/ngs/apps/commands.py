@@ -59,7 +59,6 @@ class Commands(TyperGroup):
         return found
 
     def _place(self, name: str, arguments: Sequence[str]) -> str:
-        """Where a command is, given these arguments."""
         task = self.task_of(arguments) if name in self.by_task else None
         own = {} if task is None else task.commands
         return own.get(f"{self.group} {name}".strip()) or self.table.get(name) or self._places()[name]

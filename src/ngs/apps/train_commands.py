@@ -66,8 +66,6 @@ train_app = group_of(
 
 
 def _refusing(name: str, error: NGSError) -> TyperCommand:
-    """The command of a task that is installed and cannot be imported."""
-
     def refuse() -> None:
         raise error
 
@@ -153,7 +151,6 @@ def _train(
 
 
 def _resumed(task: Trainable, given: Any, folder: Path, more_given: bool) -> Any:
-    """The settings of the run to go on with, which is to be given alone."""
     from ngs.tasks.run_folder import load_config, task_name
 
     if more_given or given != type(given)():

@@ -234,7 +234,6 @@ def _placed(panel: Panel, box: Box) -> Place:
 
 
 def _lines(box: Box, mark: str, new: str, tried: Sequence[Trial]) -> Iterator[tuple[str, str]]:
-    """What stands in the box: the name, the value, and the expected value."""
     if box.position is None:
         yield "name", box.name
     elif new:

@@ -21,6 +21,5 @@ symbols may come next.
     library.py              the grammar of arithmetic, ready to use
     data                    grammars as text files
 
-What a sentence means belongs to `reasoning`, how likely it is to `parsing`. The grammar of a task lies with
-the task.
+The grammar of a task lies with the task.
 """

@@ -12,8 +12,6 @@ from ngs.grammar.grammar import Grammar
 def arithmetic() -> Grammar:
     """Return the grammar of sums and products over the digits 0-9.
 
-    Products bind tighter; equals group to the left.
-
     >>> arithmetic().symbols[:4]
     ('+', '-', '*', '/')
     """

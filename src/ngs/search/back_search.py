@@ -6,8 +6,6 @@ finds the same: `one_step.py` says why.
 m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribution is
 
     p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
-
-`one_step.py` and `multi_step.py` do the same for one sentence at a time, and explain each step.
 """
 
 from __future__ import annotations
@@ -71,8 +69,7 @@ class Corrections:
 def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
     """Return 1-BS of each sentence [row, time]: its most likely neighbour that gives the answer.
 
-    `score` gives log p(z|x), `edits` the neighbours, and `judge` says which sentences give their answer. A
-    sentence that does so already is its own correction.
+    `judge` says which sentences give their answer. A sentence that does so already is its own correction.
 
     >>> from ngs import Arithmetic, Examples, arithmetic_grammar, independent, reasoner
     >>> grammar = arithmetic_grammar()
@@ -174,7 +171,6 @@ def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: Cha
 
 
 def log_target(state: State, chain: ChainSettings) -> Tensor:
-    """log q(z) [row]."""
     return (state.right.double() + chain.epsilon).log() + state.log_p
 
 

@@ -1,7 +1,6 @@
 """A circuit for one example that keeps only the most likely values of each span.
 
-The values themselves no longer fit, so they are computed as they are met: the user's functions run
-here, once for each pair of kept values, and the circuit is thrown away afterwards.
+The user's functions run here, once for each pair of kept values, and the circuit is used once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A correction of one sentence by back-search, whatever its edits are, with every step of the search."""
+"""A correction of one sentence by back-search, with every step of the search."""
 
 from __future__ import annotations
 
@@ -122,7 +122,6 @@ class Correction:
 
     @property
     def values(self) -> Mapping[Path, Value]:
-        """The value of each node of the tree."""
         return self.read.values
 
     @property
@@ -137,7 +136,6 @@ class Correction:
 
     @property
     def change(self) -> str | None:
-        """What was changed, in words."""
         return None if self.edit is None else self.edit.text
 
     @property

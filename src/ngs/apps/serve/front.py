@@ -59,11 +59,7 @@ def front(visitors: Visitors, names: Names, endpoints: Future[FastAPI]) -> Starl
             endpoints.result().state.stop()
 
     return Starlette(
-        routes=[
-            Route("/", page),
-            Mount("/static", StaticFiles(directory=STATIC)),
-            Mount("/", asked),
-        ],
+        routes=[Route("/", page), Mount("/static", StaticFiles(directory=STATIC)), Mount("/", asked)],
         middleware=[Middleware(Guard, limits=visitors.limits, names=names)],
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
