@@ -2,9 +2,9 @@
 
     python benchmarks/visitors.py RUN
 
-Starts `ngs serve RUN` several times; draws in a real Chromium; then sends what the pages of many visitors
-would send. Says how it went, as JSON, and ends with 1 where a promise was not kept. Everything needs the same
-processors: nothing else should run beside it, and `load` says whether it did.
+Starts `ngs serve RUN` several times; draws in a real Chromium; then sends the requests of many visitors.
+Prints figures as JSON, and ends with 1 where a promise was not kept. Nothing else should run on the machine;
+`load` says whether it did.
 """
 
 from __future__ import annotations

@@ -38,8 +38,7 @@ def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> Trai
 
 
 def seconds_of_compiling(config: TrainHWF) -> float:
-    """For the tables of which formulas come to what: on the clock, though the run, which finds them made,
-    would have them made with its data. ABLkit reasons while it trains."""
+    """For the tables of values: on the clock, since ABLkit reasons while it trains. The run finds them made."""
     data = formulas_of(config)  # read once more than a run needs, off the clock
     examples = data.examples(data.train)
     with spared():  # as in a run

@@ -1,7 +1,6 @@
-"""`ngs train`: one command for each task that is installed, and for the task in any file.
+"""`ngs train`: one command for each installed task, and for the task in any file.
 
-Each field of a task's settings is an option. They are shown without PyTorch, which is imported when the
-training begins.
+Each field of a task's settings is an option. PyTorch is imported when the training begins.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Column:
     sizes: tuple[Size, ...]
     low: int | None = None
     high: Size | tuple[int, ...] = None
-    """integers are from `low` to below `high`: a number, a count, or one for each entry of the last dimension"""
+    """integers are from `low` to below `high`: a number, a count, or one for each of the last dimension"""
     rows: str | None = None
     """what has rows of different lengths, one after another: NAME.offsets tells where each begins"""
     least: int = 0

@@ -87,7 +87,7 @@ class Encoded:
     def accelerated(self, constraint: Constraint[Any], given: Given) -> Decoder | None:
         """The same on a GPU, a whole sentence in one launch; None where there is no kernel for it.
 
-        It rounds products, without dropout and gradients, and copies the weights.
+        It rounds products, and has no dropout and no gradients. Weights are those of this moment.
         """
         network, device = self.reader, self.keys.device
         rule = constraint.rule() if isinstance(constraint, Counting) else None
