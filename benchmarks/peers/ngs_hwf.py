@@ -38,7 +38,7 @@ def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> Trai
 
 
 def seconds_of_compiling(config: TrainHWF) -> float:
-    """For the tables of values: on the clock, since ABLkit reasons while it trains. The run finds them made."""
+    """For the tables of values, which the run reuses: on the clock, since ABLkit reasons while it trains."""
     data = formulas_of(config)  # read once more than a run needs, off the clock
     examples = data.examples(data.train)
     with spared():  # as in a run

@@ -1,6 +1,6 @@
 """What commands share: how they print, the options of several of them, and what they write.
 
-Commands are in `apps`, and those of one task in its folder; nothing else prints.
+Read first: `printing.py`. Commands are in `apps`, and those of one task in its folder; nothing else prints.
 
     printing.py       text printed without markup, tables as wide as they are, and JSON
     options.py        a configuration as options of a command

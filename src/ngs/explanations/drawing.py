@@ -60,7 +60,7 @@ class Panel:
 
 
 def as_svg(correction: Correction, look: Look = PLAIN) -> str:
-    """Return the tree, the expected values, the queue's history, and the corrected tree if it differs, as SVG.
+    """Return the tree, the expected values, the queue's history, and a corrected tree that differs, as SVG.
 
     >>> import torch
     >>> from ngs import Arithmetic, arithmetic_grammar, one_step
@@ -156,7 +156,6 @@ class Place:
     lines: list[tuple[str, str]]
     """(class, text), top to bottom"""
     new: str
-    """what is put in place of its symbol"""
     tried: Sequence[Trial]
     listed: Sequence[Trial]
     """below a leaf: the replacements that were tried; the last may say how many are left out"""
@@ -307,7 +306,7 @@ def _draw_table(root: ElementTree.Element, rows: Sequence[Row], top: float) -> N
 
 
 def page(across: float, down: float, title: str, description: str) -> ElementTree.Element:
-    """An empty page in the reader's light or dark colours, with a title and description for screen readers."""
+    """An empty page in the reader's light or dark colours, with title and description for screen readers."""
     size = {"width": f"{across:.0f}", "height": f"{down:.0f}", "viewBox": f"0 0 {across:.0f} {down:.0f}"}
     names = {"xmlns": "http://www.w3.org/2000/svg", "class": "ngs-correction", "role": "img"}
     root = ElementTree.Element("svg", names | size)

@@ -66,8 +66,6 @@ class Loss:
 
 
 class Batch(Protocol):
-    """Some examples, with what the network is shown of them."""
-
     @property
     def inputs(self) -> Any: ...
 

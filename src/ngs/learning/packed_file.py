@@ -54,7 +54,6 @@ class Ragged:
 
 
 Content = Tensor | Ragged | Sequence[str]
-"""What a column stands for: a tensor, rows of different lengths, or texts."""
 
 Contents = Mapping[str, Any]
 """By the names of columns their Content, and by those of groups the Contents of these."""
@@ -217,7 +216,6 @@ class Format:
 
 
 def flattened(contents: Contents, name: str = "") -> dict[str, Tensor]:
-    """Groups under their names, rows one behind the other with their offsets, and texts as bytes."""
     tensors: dict[str, Tensor] = {}
     for own, content in contents.items():
         full = _joined(name, own)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 SIDE = 45
-"""Height and width, in pixels, of the symbol images these networks are made for."""
+"""Height and width, in pixels, of symbol images."""
 
 
 class ChannelsLast(nn.Sequential):

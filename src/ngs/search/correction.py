@@ -93,7 +93,6 @@ class Event:
     action: Action
     path: Path
     name: str
-    """the rule's or the symbol's name"""
     expected: Expected
     """the values that would make the answer right"""
     log_priority: float
@@ -106,12 +105,10 @@ class Correction:
     """What back-search found, and every step it took."""
 
     read: Evaluated
-    """the sentence that was to be corrected"""
     target: Value
     corrected: Evaluated | None
     """the sentence itself where it gives the target; None where no edit does"""
     edit: Edit | None = None
-    """what was changed; None where nothing was"""
     trace: tuple[Event, ...] = ()
 
     @property

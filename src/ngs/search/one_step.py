@@ -145,7 +145,6 @@ class Visit:
     tree: Tree
     path: Path
     symbol: Symbol
-    """the grammar symbol the node stands for"""
     expected: Expected
     log_priority: float
 
