@@ -187,13 +187,14 @@ def check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> N
 
 
 def _check_kind(made: Any, one_by_one: bool) -> None:
+    if isinstance(made, Tensor) if one_by_one else hasattr(made, "follow"):
+        return
     how, needed = (
         "as a whole",
         "return an ngs.Decoder, as ngs.SequenceNetwork does; else give ngs.Examples.of",
     )
     if one_by_one:
         how, needed = "one by one", "make scores [input, symbol]; to write sentences give ngs.Examples.whole"
-    if not (isinstance(made, Tensor) if one_by_one else hasattr(made, "follow")):
-        raise NGSError(
-            f"the network makes a {type(made).__name__} of inputs that are seen {how}; it must {needed}"
-        )
+    raise NGSError(
+        f"the network makes a {type(made).__name__} of inputs that are seen {how}; it must {needed}"
+    )

@@ -103,9 +103,8 @@ class Independent:
     @cached_property
     def entropy(self) -> Tensor:
         """The entropy of p(z | x, support) [batch], in nats; zero where the support is empty."""
-        expected = (self.marginals * self.log_probs.detach().masked_fill(self.marginals == 0, 0.0)).sum(
-            (1, 2)
-        )
+        log_probs = self.log_probs.detach().masked_fill(self.marginals == 0, 0.0)
+        expected = (self.marginals * log_probs).sum((1, 2))
         return torch.where(self.found, self.log_z.detach() - expected, 0.0)
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor:

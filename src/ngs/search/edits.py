@@ -152,9 +152,8 @@ class Phrases(nn.Module):
         """What moving one modifier to another phrase makes: sorted by rank, but a rank may occur twice."""
         rank, number = self._ranks(z), self.numbers(z)
         elsewhere = number[:, :, None] != number[:, None]  # [row, modifier, head]
-        row, moved, place = ((rank >= 0)[:, :, None] & self._heads(z)[:, None] & elsewhere).nonzero(
-            as_tuple=True
-        )
+        movable = (rank >= 0)[:, :, None] & self._heads(z)[:, None] & elsewhere
+        row, moved, place = movable.nonzero(as_tuple=True)
         changed = number[row].scatter(1, moved[:, None], number[row, place][:, None])
         return Candidates(row, self.in_order(z[row], changed))
 

@@ -83,10 +83,8 @@ class TablePlan:
             known = [lengths[row] for row in short], [answers[row] for row in short]
             groups.append(Group.of(None if len(short) == len(every) else short, circuit, *known))
         for row in sorted(set(every).difference(short)):
-            algebra, scores = (
-                interpret(self.grammar, self.semantics),
-                p.log_probs[row, : lengths[row]].detach(),
-            )
+            algebra = interpret(self.grammar, self.semantics)
+            scores = p.log_probs[row, : lengths[row]].detach()
             circuit, exact[row] = beam_circuit(self.grammar, algebra, scores, answers[row], self.beam)
             groups.append(Group.of([row], circuit, [lengths[row]], [answers[row]]))
         flags = torch.tensor(exact, dtype=torch.bool, device=p.log_probs.device)
