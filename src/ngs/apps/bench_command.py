@@ -39,7 +39,6 @@ FEW = 8
 """Formulas of the batch that a reference is timed on."""
 WARM_UP = 2
 
-
 Work = Callable[[], object]
 Speed = dict[str, Any]
 

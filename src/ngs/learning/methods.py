@@ -100,10 +100,7 @@ class Posterior(Method):
 
 
 class KBest(Method):
-    """The k most likely sentences with the right answer as labels, weighted by p(z|x,y) among them.
-
-    With k = 1 that is a hard label: the best that back-search could find.
-    """
+    """The k most likely sentences with the right answer as labels, weighted by p(z|x,y) among them."""
 
     needs_posterior = True
 

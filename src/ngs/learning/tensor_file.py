@@ -51,10 +51,7 @@ def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
-    """The tensors, mapped and not yet read, and facts of a file that `save` wrote as `kind`.
-
-    A DataError names any other file, with the `remedy`: what to do instead.
-    """
+    """The tensors, mapped and not yet read, and facts of a file that `save` wrote as `kind`."""
     if not path.is_file():
         raise DataError(f"{path}: there is no such file; {remedy}")
     try:

@@ -35,10 +35,7 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Autoregressive:
-    """The distribution of a decoder over the sentences that a constraint allows.
-
-    `log_z` is 0, since it writes nothing outside of the language.
-    """
+    """The distribution of a decoder over the sentences that a constraint allows; `log_z` is 0."""
 
     grammar: Grammar
     decoder: Decoder

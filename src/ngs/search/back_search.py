@@ -224,10 +224,7 @@ def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Can
 
 
 def best_right(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:
-    """Each right sentence itself, and the most likely right neighbour of each other one, the first of equals.
-
-    Neighbours of probability zero do not count.
-    """
+    """Each right sentence, and the first most likely possible right neighbour of each other one."""
     none, number = len(near.rows), len(z)
     highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, near.rows, log_p, "amax")
     best = ((log_p == highest[near.rows]) & ~log_p.isneginf()).nonzero().flatten()

@@ -22,10 +22,7 @@ from ngs.reasoning.semantics import Interpretation
 def beam_circuit(
     grammar: Grammar, algebra: Interpretation, scores: Tensor, answer: Value, beam: int
 ) -> tuple[Circuit, bool]:
-    """The circuit of the sentences found for `answer`, and whether nothing was dropped.
-
-    `scores` is [time, symbol]. A cell's values are ranked by their summed probability.
-    """
+    """The circuit of the sentences found for `answer` by `scores` [time, symbol], and whether it has all."""
     form = normal_form(grammar)
     time, width = scores.shape
     total: list[float] = [0.0, IMPOSSIBLE, *scores.double().reshape(-1).tolist()]

@@ -154,7 +154,6 @@ class TableValues(nn.Module):
 _Places = dict[tuple[NormalSymbol, int, int], tuple[int, int]]
 """Where the table of each (symbol, length, step) begins, and the length of its rows."""
 
-
 _Edge = tuple[int, int, int, int]
 """The rows of its two parts, where its table begins, and the length of the table's rows."""
 

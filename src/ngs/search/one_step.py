@@ -273,7 +273,7 @@ class Search:
     def _node_priority(self, tree: Tree) -> float:
         """log of (1 - p(A)) / p(A), p(A) the product of the probabilities of the leaves of A.
 
-        No change below A is stronger; `max` keeps it so where a confident network's 1 - p(A) rounds to 0.
+        `max`: no change below A is stronger, even where a confident network's 1 - p(A) rounds to 0.
         """
         log_p, strongest = 0.0, -inf
         for leaf in leaves(tree):

@@ -30,7 +30,6 @@ ROWS = 2000
 DEEPEST, LARGEST = 6, 2**63
 """Levels of JSON that are kept, and what kept integers are smaller than; the others become null."""
 
-
 State = Literal["running", "finished", "stopped"]
 
 
