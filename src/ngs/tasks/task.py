@@ -62,9 +62,10 @@ class PreparedAnswers(Prepared):
         return len(self.parts.validation.examples)
 
     @property
-    @abstractmethod
     def reasoner(self) -> Reasoner:
         """Of the training examples."""
+        reasons: Reasoner = self.parts.train
+        return reasons
 
     @abstractmethod
     def readings(self, run: Path, file: str, part: str, limit: int | None) -> Readings:
@@ -333,10 +334,6 @@ class PreparedTask(PreparedAnswers):
     @property
     def augment(self) -> Augmentation | None:
         return self.task.augment
-
-    @property
-    def reasoner(self) -> Reasoner:
-        return self.parts.train
 
     def network(self) -> nn.Module:
         network = self.task.network(self.settings)

@@ -22,7 +22,7 @@ from ngs.tasks.clevr.dataset import (
     Questions,
     VisualQuestions,
 )
-from ngs.tasks.clevr.program import MODULES, Kind
+from ngs.tasks.clevr.program import COLUMN, MODULES, Kind
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene, Thing
 
 EMPTY = Scene((), dict.fromkeys(RELATIONS, ()), {})
@@ -61,7 +61,7 @@ def test_what_goes_in_comes_out(questions) -> None:
     assert questions.answers.tolist() == [ANSWERS.index("3"), NO_ANSWER, ANSWERS.index("0")]
     assert [questions.program(k) for k in range(3)] == [record.program for record in RECORDS]
     assert questions.modules_of(2) == ("count", "scene")
-    assert questions.keywords_of(2) == ((1, "count"),)
+    assert questions.keywords.row(2).tolist() == [[1, COLUMN["count"]]]
     assert (questions.scenes.tolist(), questions.numbers.tolist()) == ([0, 0, 1], [7, 9, 8])
     assert [questions.kind(k) for k in range(3)] == [Kind.ZERO_HOP, None, Kind.ZERO_HOP]
 
@@ -77,7 +77,7 @@ def test_what_is_not_understood_stays_and_is_told() -> None:
     assert (refused.index, refused.number, refused.text) == (1, 9, "which one ; this")
     assert "question 9 ('which one ; this'): which one ; this: what?" in str(refused)
     assert questions.understood.tolist() == [True, False, True]
-    assert questions.modules_of(1) == () and questions.keywords_of(1) == ()
+    assert questions.modules_of(1) == () and not len(questions.keywords.row(1))
 
 
 def test_the_vocabulary_is_that_of_training() -> None:
@@ -109,7 +109,8 @@ def test_other_numbers_are_for_the_same_words(questions, vocabulary) -> None:
         assert other.text_words(k) == words
         known = [vocabulary.index(word) if word in vocabulary else UNKNOWN for word in words]
         assert other.words.row(k).tolist() == known
-        assert other.keywords_of(k) == questions.keywords_of(k) and other.program(k) == questions.program(k)
+        assert other.keywords.row(k).equal(questions.keywords.row(k))
+        assert other.program(k) == questions.program(k)
     assert other.answers.tolist() == questions.answers.tolist()
     again = other.numbered_by(questions.vocabulary)
     assert again.words.flat.tolist() == questions.words.flat.tolist()
@@ -135,7 +136,7 @@ def test_selected_questions_are_those_that_were_named(chosen) -> None:
         assert part.text_words(k) == questions.text_words(origin)
         assert part.program(k) == questions.program(origin)
         assert part.answer(k) == questions.answer(origin)
-        assert part.keywords_of(k) == questions.keywords_of(origin)
+        assert part.keywords.row(k).equal(questions.keywords.row(origin))
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=5))

@@ -22,12 +22,12 @@ from ngs.search.edits import Edits
 from ngs.search.one_step import one_step_among
 from ngs.tasks.clevr import correction
 from ngs.tasks.clevr.batched_execution import SceneTables, execute_batch
-from ngs.tasks.clevr.correction import SpokenSemantics, value_of
+from ngs.tasks.clevr.correction import value_of
 from ngs.tasks.clevr.execution import execute, spoken
 from ngs.tasks.clevr.noun_phrases import rearrangements, switches
 from ngs.tasks.clevr.program import GRAMMAR, Program
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.clevr.semantics import lenient
+from ngs.tasks.clevr.semantics import ProgramSemantics, lenient
 from tests.search.edits_contract import (
     Language,
     ListedEdits,
@@ -108,7 +108,7 @@ def test_one_step_is_that_of_the_reference(name: str) -> None:
             z = encoded(made, first.shape[1] - len(made[0]))
             return score(torch.full((len(z),), row), z).tolist()
 
-        semantics, target = SpokenSemantics(scenes[row], lenient), value_of(answers[row])
+        semantics, target = ProgramSemantics(scenes[row], lenient), value_of(answers[row])
         want = one_step_among(GRAMMAR, semantics, log_p, target, program, plain(program))
         assert decoded(found.z[row : row + 1]) == [want.sentence or program]
         assert bool(found.found[row]) == (want.sentence is not None)

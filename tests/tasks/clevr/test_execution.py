@@ -114,7 +114,7 @@ def test_the_cases_have_every_module_of_every_family() -> None:
 
 def test_values_are_what_their_types_say() -> None:
     assert execute(("count", "scene"), SCENE) == 4
-    assert execute(("exist", "scene"), SCENE) is True
+    assert execute(("exist", "scene"), SCENE) == "yes"
     assert execute(("query_color", *BLUE.split()), SCENE) == "blue"
 
 

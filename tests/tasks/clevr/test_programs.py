@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ngs.tasks.clevr.execution import trace
-from ngs.tasks.clevr.program_text import Executed
-from ngs.tasks.clevr.report.programs import Working, about_objects, differing
+from ngs.tasks.clevr.program_text import Executed, about_objects
+from ngs.tasks.clevr.report.report import Working, differing
 from ngs.tasks.clevr.semantics import strict
 from ngs.tasks.report.sections import render
 from tests.documents import rows_of, said

@@ -41,6 +41,4 @@ become examples.
     report                what is shown of a run: its questions with their scenes and programs
     playground            what `ngs serve` shows: questions answered, programs corrected
     data                  grammars, the dictionary, and the wording of questions
-
-Pictures of scenes are in `ngs.tasks.pictures`.
 """

@@ -20,9 +20,8 @@ from ngs.tasks.clevr.execution import Step, Type, modules, spoken
 from ngs.tasks.clevr.explanation import as_text, drawn_correction, drawn_program, program_tree
 from ngs.tasks.clevr.official import read_scene
 from ngs.tasks.clevr.preparation import load_reader
-from ngs.tasks.clevr.program_text import Executed, description
+from ngs.tasks.clevr.program_text import Executed, about_objects, description
 from ngs.tasks.clevr.reading import QuestionReader, QuestionReading
-from ngs.tasks.clevr.report.programs import about_objects
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.semantics import lenient
 from ngs.tasks.pictures.picture_drawing import check_picture, write_annotated
@@ -122,7 +121,6 @@ def ask(
 
 
 def _seen_with(image: Path | None, eyes: Path | None) -> SeenPicture:
-    """What the network of a run sees in a picture; both must be given."""
     if image is None:
         raise NGSError("--eyes and --picture are for a picture; give --image as well")
     if eyes is None:
@@ -134,7 +132,6 @@ def _seen_with(image: Path | None, eyes: Path | None) -> SeenPicture:
 
 
 def _check_alone(scene: Path | None, image_index: int | None, scene_number: int | None) -> None:
-    """A picture shows one scene, so that no other can be given."""
     others = {"--scene": scene, "--image-index": image_index, "--scene-number": scene_number}
     given = [name for name, value in others.items() if value is not None]
     if given:
@@ -177,12 +174,9 @@ def _reader(run: Path, is_lenient: bool) -> QuestionReader:
 
 @dataclass(frozen=True)
 class GivenScene:
-    """The scene that is spoken of."""
-
     title: str
     scene: Scene
     hint: str = ""
-    """how to choose another"""
 
 
 def scene_given(path: Path | None, image_index: int | None, number: int | None) -> GivenScene:

@@ -20,7 +20,7 @@ decided where the answers are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -35,14 +35,13 @@ from torch import Tensor
 import ngs.kernels
 from ngs.errors import DataError, ShapeError
 from ngs.grammar.padding import PAD
-from ngs.reasoning.operation import UNDEFINED, Special, Value
-from ngs.tasks.clevr.execution import NO_OBJECTS, Module, Type, modules, spoken
+from ngs.reasoning.operation import UNDEFINED
+from ngs.tasks.clevr.execution import NO_OBJECTS, Type, modules
 from ngs.tasks.clevr.program import COLUMN, MODULES
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, bits_of, objects_in
-from ngs.tasks.clevr.semantics import FILTERS, ProgramSemantics, Unique, strict
+from ngs.tasks.clevr.semantics import FILTERS, TRUTHS, ProgramSemantics, Unique, strict
 
-UNDEFINED_ANSWER = -1
-"""The answer of a program that is undefined or does not type-check."""
+UNDEFINED_ANSWER = -1  # the answer of a program that is undefined or does not type-check
 
 _SETS = 1 << MOST_OBJECTS
 _PAYLOAD = _SETS - 1
@@ -65,6 +64,7 @@ _KEEP = MOST_OBJECTS + len(_Kind)
 _CHANGE = _KEEP + MOST_OBJECTS
 """Bits of a word: first the mask, from _KEEP on `keep`, from _CHANGE on how many more values there are."""
 
+_PAYLOADS = {truth: k for k, truth in enumerate(TRUTHS)}
 _CONCEPTS = {value: k for k, value in enumerate(value for values in ATTRIBUTES.values() for value in values)}
 
 _OF_SCENE = (
@@ -93,7 +93,6 @@ def _join(name: str) -> int:
 
 
 def _others(taken: Type) -> int:
-    """The bits of all other kinds."""
     return sum(kind for kind in _Kind if kind.name != taken.name)
 
 
@@ -102,10 +101,7 @@ def _payloads(taken: Type) -> int:
 
 
 def _values(name: str, unique: Unique) -> tuple[int, ...]:
-    """By the payload of the first argument, which filters, set operations and comparisons hand on.
-
-    Empty where they depend on the scene.
-    """
+    """By the payload of the first argument, which many modules hand on; empty where the scene decides."""
     module = modules()[name]
     kind = _Kind[module.gives.name]
     if name in _OF_SCENE:
@@ -114,7 +110,9 @@ def _values(name: str, unique: Unique) -> tuple[int, ...]:
         return tuple(kind | given for given in range(_payloads(module.takes[0])))
     semantics = ProgramSemantics(NO_OBJECTS, unique)
     found = (module.apply(semantics, objects_in(bits)) for bits in range(_SETS))
-    return tuple(_Kind.UNDEFINED if value is UNDEFINED else kind | value for value in found)
+    return tuple(
+        _Kind.UNDEFINED if value is UNDEFINED else kind | _PAYLOADS.get(value, value) for value in found
+    )
 
 
 # By column + 1, so that PAD comes first: it makes nothing of whatever there was.
@@ -229,36 +227,28 @@ def _answers() -> _Numbers:
     """[action, first, second]"""
     answers = np.full((1 + len(MODULES), _NUMBERS, _NUMBERS), UNDEFINED_ANSWER, dtype=np.int32)
     for name, module in modules().items():
-        if module.gives in _NAMED:
-            for payloads in np.ndindex(_NUMBERS, _NUMBERS):
-                answer = spoken(_final_value(module, *payloads))
-                answers[1 + COLUMN[name], *payloads] = _INDICES.get(answer, UNDEFINED_ANSWER)
+        named, of_module = _NAMED.get(module.gives, ()), answers[1 + COLUMN[name]]
+        if named == TRUTHS and len(module.takes) == 2:
+            for payloads in np.ndindex(*of_module.shape):
+                of_module[payloads] = ANSWERS.index(module.apply(ProgramSemantics(NO_OBJECTS), *payloads))
+        else:
+            for payload, value in enumerate(named):
+                of_module[payload] = ANSWERS.index(str(value))
     return answers
 
 
-def _final_value(module: Module, first: int, second: int) -> Value:
-    """What a program gives that begins with the module, by the payloads of the last two values."""
-    if len(module.takes) == 2:
-        return module.apply(ProgramSemantics(NO_OBJECTS), first, second)
-    return _NAMED[module.gives](first)
-
-
-_NAMED: Mapping[Type, Callable[[int], Value]] = {
-    Type.INTEGER: int,
-    Type.CONCEPT: dict(enumerate(_CONCEPTS)).get,
-    Type.TRUTH: bool,
+_NAMED: Mapping[Type, Sequence[object]] = {
+    Type.INTEGER: range(MOST_OBJECTS + 1),
+    Type.CONCEPT: tuple(_CONCEPTS),
+    Type.TRUTH: TRUTHS,
 }
-"""The value that a payload stands for."""
-
-_INDICES: Mapping[str | Special, int] = {answer: index for index, answer in enumerate(ANSWERS)}
 
 
 def execute_batch(tables: SceneTables, columns: Tensor, scenes: Tensor) -> Tensor:
     """The answers, int64 [program], as indices into ANSWERS; UNDEFINED_ANSWER where there is none.
 
     `columns` [program, time] are modules in prefix notation, PAD behind the end; `scenes` [program] says
-    about which scene of the `tables` each program is. A program that does not type-check has no answer, as
-    one that is undefined.
+    about which scene of the `tables` each program is.
     """
     _check(tables, columns, scenes)
     if not columns.numel():

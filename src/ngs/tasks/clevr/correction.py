@@ -1,9 +1,8 @@
 """Back-search for one question: which modules to put elsewhere so that its program gives the answer.
 
-The plain reference of what `ngs.search.back_search` does for many questions at once: one step
-switches two modules of one group (Li et al. 2020, supplement, Sec. 3.2) or, in the tidy language, moves one
-filter to another noun phrase or turns a chain of noun phrases round. Next to it stand the programs that give
-the answer at all: a correction that is right for the wrong reason is seen there.
+This is the plain reference of `ngs.search.back_search`. One step switches two modules of one group (Li et
+al. 2020, supplement, Sec. 3.2) or, in the tidy language, moves one filter to another noun phrase or turns a
+chain of noun phrases round. All programs with the answer show if a correction is right for a wrong reason.
 """
 
 from __future__ import annotations
@@ -27,21 +26,18 @@ from ngs.reasoning.operation import Value
 from ngs.search import correction
 from ngs.search.correction import Action, Correction, Edit, Event
 from ngs.search.one_step import one_step_among
-from ngs.tasks.clevr.execution import Type, modules, spoken
+from ngs.tasks.clevr.execution import Type, modules
 from ngs.tasks.clevr.language import CLOSES, RANK, TidyPrograms
 from ngs.tasks.clevr.noun_phrases import Form, normal
 from ngs.tasks.clevr.program import GRAMMAR, MODULES, Program, program_of
 from ngs.tasks.clevr.program_text import Executed
 from ngs.tasks.clevr.reading import LikelyProgram, QuestionReader, QuestionReading
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.clevr.semantics import Objects, ProgramSemantics, Unique
+from ngs.tasks.clevr.semantics import ProgramSemantics, Unique
 
-FEW = 2000
-"""Arrangements up to which all are looked at."""
-BEAM = 64
-"""Likely programs that are looked at where there are more."""
+FEW = 2000  # arrangements up to which all are looked at
+BEAM = 64  # likely programs that are looked at where there are more
 AT_ONCE = 256
-"""Programs whose probabilities are computed together."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,6 @@ class ProgramCorrection:
     unique: Unique
     answer: str
     search: Correction
-    """from the likeliest program"""
     alternatives: RightPrograms
 
     @property
@@ -100,21 +95,7 @@ class ProgramCorrection:
         return tuple(event for event in self.search.trace if event.action is Action.PUSH)
 
 
-class SpokenSemantics(ProgramSemantics):
-    """Truth values as they are spoken: in Python, True equals 1."""
-
-    def exist(self, objects: Objects) -> Value:
-        return spoken(super().exist(objects))
-
-    def equal(self, module: str, left: str, right: str) -> Value:
-        return spoken(super().equal(module, left, right))
-
-    def compare(self, module: str, left: int, right: int) -> Value:
-        return spoken(super().compare(module, left, right))
-
-
 def value_of(answer: str) -> Value:
-    """What a program with this answer gives under `SpokenSemantics`."""
     return int(answer) if answer.isdecimal() else answer
 
 
@@ -128,7 +109,7 @@ def correct(
     first = reading.programs[0].program
     found = one_step_among(
         GRAMMAR,
-        SpokenSemantics(scene, reader.unique),
+        ProgramSemantics(scene, reader.unique),
         lambda programs: _log_probs(p, programs),
         value_of(answer),
         first,
@@ -145,9 +126,6 @@ def _log_probs(p: Autoregressive, programs: Sequence[Program]) -> list[float]:
     parts = [torch.tensor(list(map(GRAMMAR.encode, batch))) for batch in batches]
     # All programs are of the only question.
     return [log_p for part in parts for log_p in p.score(part.new_zeros(len(part)), part).tolist()]
-
-
-# Edits
 
 
 def edits_of(reader: QuestionReader) -> Callable[[Program], Iterator[Edit]]:
@@ -169,7 +147,7 @@ def tidy_edits(program: Program, moves: bool = True) -> Iterator[Edit]:
 
 
 class _Phrase(NamedTuple):
-    """Positions in a program: those of filters, and of the module that they stand before."""
+    """Positions in a program: those of filters, and of the module behind them."""
 
     filters: tuple[int, ...]
     end: int
@@ -230,9 +208,7 @@ def _is_tidy(program: Program) -> bool:
 
 
 _RANK = dict(zip(MODULES, RANK.tolist(), strict=True))
-"""The place of a filter in a noun phrase; -1 for what is no filter."""
 _CLOSES = dict(zip(MODULES, CLOSES.tolist(), strict=True))
-"""Whether a module ends a noun phrase."""
 _GROUP = dict(zip(MODULES, symbol_classes(GRAMMAR), strict=True))
 
 

@@ -77,7 +77,6 @@ def _longest(words: Sequence[str], start: int) -> tuple[int, tuple[Meaning, ...]
 
 @cache
 def _phrases() -> tuple[Mapping[tuple[str, ...], tuple[Meaning, ...]], int]:
-    """What each phrase of the dictionary means, and how many words they have at most."""
     text = files("ngs.tasks.clevr").joinpath("data", "dictionary.toml").read_text(encoding="utf-8")
     phrases: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
     for words, meaning in _entries(tomllib.loads(text)):
@@ -125,7 +124,6 @@ def _spelled_out(pattern: str) -> Iterator[list[str]]:
 
 @cache
 def _known() -> tuple[str, ...]:
-    """All phrases of the dictionary, the short ones first."""
     return tuple(" ".join(words) for words in sorted(_phrases()[0], key=len))
 
 
@@ -183,7 +181,6 @@ class CuedQuestion:
     cues: tuple[Cue, ...]
 
     def all(self, *kinds: str) -> list[int]:
-        """The cues of these kinds, kind by kind."""
         return [k for kind in kinds for k, cue in enumerate(self.cues) if cue.kind == kind]
 
     def kind(self, k: int) -> str:
@@ -200,7 +197,6 @@ class CuedQuestion:
         return self.cues[k].tells[-1]
 
     def text(self, first: int, last: int | None = None) -> str:
-        """The words of one cue, or of those up to the last."""
         return " ".join(self.words[self.cues[first].start : self.cues[first if last is None else last].stop])
 
     def attributes(self, cues: Iterable[int]) -> set[str]:
@@ -211,7 +207,6 @@ class CuedQuestion:
 
     @cached_property
     def phrases(self) -> dict[int, NounPhrase]:
-        """The noun phrases by their first cue, in order."""
         return {phrase.first: phrase for phrase in _noun_phrases(self)}
 
     @cached_property

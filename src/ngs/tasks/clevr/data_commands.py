@@ -19,9 +19,6 @@ from ngs.tasks.clevr.inspection import Inspection, PartInspection, inspect
 from ngs.tasks.faults import listed
 from ngs.tasks.importing import AsJSON, Name, Out, Overwrite, SkipFaulty, Source, to_be_packed
 
-EVERY = 1000
-"""Elements read between two signs of progress."""
-
 
 def bring_in(
     source: Annotated[
@@ -70,7 +67,7 @@ def _read(source: Path, skip_faulty: bool) -> official.Reading:
     with shown_reading(TimeElapsedColumn()) as bar:
 
         def progress(file: Path, index: int) -> None:
-            if index % EVERY == 0:
+            if index % 1000 == 0:
                 bar(description=f"reading {file.name}: {index:,}")
 
         return official.read(source, skip_faulty=skip_faulty, progress=progress)
@@ -82,7 +79,6 @@ def _summary(data: VisualQuestions) -> str:
 
 
 def _print_findings(console: Console, reading: official.Reading, found: Inspection) -> None:
-    """What the dictionary and the programs make of the questions, part by part; repetitions; new words."""
     if left_out := reading.left_out:
         tell(console, f"left out as faulty: {len(left_out)}\n{listed(left_out)}")
     for name, part in (("train", found.train), ("validation", found.validation)):

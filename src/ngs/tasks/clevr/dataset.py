@@ -18,18 +18,15 @@ from ngs.errors import NGSError
 from ngs.learning.packed_file import Ragged, flattened
 from ngs.tasks.clevr.cues import words_of
 from ngs.tasks.clevr.dictionary import Said, modules_of
-from ngs.tasks.clevr.program import COLUMN, GRAMMAR, MODULES, Kind, Program, kind_of, program_of
+from ngs.tasks.clevr.program import COLUMN, GRAMMAR, Kind, Program, kind_of, program_of
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 from ngs.tasks.source import dealt
 
-UNKNOWN = 0
-"""The number of every word outside of the vocabulary."""
+UNKNOWN = 0  # the number of every word outside of the vocabulary
 
-UNKNOWN_WORD = "<unknown>"
-"""What stands first in a vocabulary; no word of a question looks like it."""
+UNKNOWN_WORD = "<unknown>"  # what stands first in a vocabulary; no word of a question looks like it
 
-NO_ANSWER = -1
-"""In place of an answer's number where the source gives none."""
+NO_ANSWER = -1  # in place of an answer's number where the source gives none
 
 _ANSWERS = {text: number for number, text in enumerate((None, *ANSWERS), NO_ANSWER)}
 
@@ -42,7 +39,6 @@ class QuestionRecord:
     scene: int
     """its position among the scenes"""
     answer: str | None
-    """None where the source keeps it to itself"""
     program: Program | None
     number: int
     """what the source calls it"""
@@ -90,10 +86,7 @@ class Questions:
 
     @classmethod
     def of(cls, records: Records, vocabulary: Sequence[str] | None = None) -> Questions:
-        """The records as arrays. Those that the dictionary refuses stay, without modules.
-
-        The vocabulary is made of the records' own words where none is given.
-        """
+        """The records as arrays, by default with a vocabulary of their own; refused ones have no modules."""
         lexicon: dict[str, int] = {}
         spelling, programs, modules, keywords = _Rows("i"), _Rows("b"), _Rows("b"), _Rows("h", 2)
         scenes, answers, numbers = array("i"), array("b"), array("i")
@@ -148,7 +141,6 @@ class Questions:
         return replace(self, **chosen)
 
     def numbered_by(self, vocabulary: tuple[str, ...]) -> Questions:
-        """The same questions for a network that knows these words."""
         lexicon = (*vocabulary, *sorted(set(self.lexicon) - set(vocabulary)))
         place = {word: number for number, word in enumerate(lexicon)}
         renumbered = torch.tensor([place[word] for word in self.lexicon], dtype=torch.int32)
@@ -167,15 +159,11 @@ class Questions:
         return None if number == NO_ANSWER else ANSWERS[number]
 
     def program(self, k: int) -> Program | None:
-        """None where the source gives none."""
         return program_of(self.programs.row(k).tolist()) or None
 
     def modules_of(self, k: int) -> tuple[str, ...]:
         """What the dictionary gives, in the order of MODULES."""
         return program_of(self.modules.row(k).tolist())
-
-    def keywords_of(self, k: int) -> tuple[tuple[int, str], ...]:
-        return tuple((word, MODULES[column]) for word, column in self.keywords.row(k).tolist())
 
     def kind(self, k: int) -> Kind | None:
         """By its program, else by its modules; None where there are neither."""
@@ -189,7 +177,6 @@ class VisualQuestions:
 
     name: str
     scenes: tuple[Scene, ...]
-    """of both parts"""
     train: Questions
     validation: Questions
     """its words are numbered by the vocabulary of `train`"""
@@ -206,7 +193,7 @@ class VisualQuestions:
 
     @cached_property
     def digest(self) -> str:
-        """Of scenes, questions and answers: tells data sets apart that stand in the same place."""
+        """Of scenes, questions and answers: tells data sets at the same path apart."""
         hasher = hashlib.sha256()
         for scene in self.scenes:
             hasher.update(repr(scene_content(scene)).encode())
@@ -224,7 +211,6 @@ def divided(questions: Questions, share: float, seed: int) -> tuple[Questions, Q
 
 
 def columns_of(questions: Questions) -> dict[str, Tensor | Ragged]:
-    """All that questions hold besides their lexicon."""
     names = ("scenes", "answers", "numbers", "spelling", "programs", "modules", "keywords")
     return {name: getattr(questions, name) for name in names}
 
@@ -241,7 +227,6 @@ class _Rows:
     def __init__(self, code: str, *shape: int) -> None:
         self.flat, self.ends = array(code), array("q", [0])
         self.shape = shape
-        """of one entry"""
 
     def add(self, entries: Iterable[int]) -> None:
         self.flat.extend(entries)
@@ -252,7 +237,6 @@ class _Rows:
 
 
 def _understood(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Said, ...]]:
-    """Modules and keywords; none where the dictionary refuses the question."""
     try:
         understood = modules_of(words)
     except NGSError:

@@ -123,8 +123,6 @@ def _check_pronouns(question: CuedQuestion) -> None:
 
 
 class _Root(NamedTuple):
-    """What a question asks."""
-
     said: tuple[Said, ...]
     sames: tuple[int, ...] = ()
     """the cues of attributes in which things are to be the same as a landmark"""
@@ -177,7 +175,6 @@ def _count(question: CuedQuestion) -> _Root | None:
 
 
 def _query(question: CuedQuestion) -> _Root | None:
-    """What color, what size, what material, what shape."""
     asked = question.asked
     if not asked and question.all("what") and question.mentioned:
         what = question.all("what")[0]
@@ -222,7 +219,6 @@ _ROOTS: tuple[Callable[[CuedQuestion], _Root | None], ...] = (
 
 
 def _relations(question: CuedQuestion, root: _Root) -> list[tuple[Said, NounPhrase]]:
-    """Relations and shared attributes, each with its landmark."""
     found = [((question.word(k), question.cues[k].value), k) for k in question.all(*_RELATIONS)]
     found += [((question.word(k), f"same_{question.cues[k].value}"), k) for k in root.sames]
     pairs = [(said, _landmark(question, k)) for said, k in found]

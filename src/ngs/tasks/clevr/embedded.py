@@ -47,14 +47,12 @@ def synthetic(
 
 
 def embedded_scenes(number: int) -> tuple[Scene, ...]:
-    """The first of those for validation."""
     return sample_scenes(number, np.random.default_rng((0, 1, 0)))  # as `_part` makes them
 
 
 def _part(
     seed: int, part: int, number: int, per_scene: int, *, first: int
 ) -> tuple[tuple[Scene, ...], list[QuestionRecord]]:
-    """Scenes that begin with number `first`, and questions about them."""
     if number < 1 or per_scene < 1:
         raise NGSError(
             f"{per_scene} questions about each of {number} scenes were asked for; ask for one or more of each"

@@ -112,7 +112,6 @@ def _examples(questions: Questions) -> Examples:
 
 
 def inputs_of(questions: Questions) -> QuestionInputs:
-    """Words and keywords of all questions, padded to the longest."""
     return QuestionInputs(questions.words.padded().int(), questions.keywords.padded().to(torch.int16))
 
 

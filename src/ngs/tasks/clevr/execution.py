@@ -18,8 +18,7 @@ from ngs.tasks.clevr.program import clevr
 from ngs.tasks.clevr.scenes import RELATIONS, Scene
 from ngs.tasks.clevr.semantics import ProgramSemantics, Unique, strict
 
-NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})
-"""For what is the same in every scene."""
+NO_OBJECTS = Scene((), dict.fromkeys(RELATIONS, ()), {})  # for what is the same in every scene
 
 
 class Type(StrEnum):
@@ -52,7 +51,6 @@ class Module:
     """the symbol itself, if the rule hands it to the function"""
 
     def apply(self, semantics: ProgramSemantics, *arguments: Value) -> Value:
-        """Undefined in, undefined out."""
         if UNDEFINED in arguments:
             return UNDEFINED
         return getattr(semantics, self.function)(*self.symbol, *arguments)
@@ -86,19 +84,16 @@ class Step:
     """of the module in the program"""
 
 
-def execute(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> bool | int | str | Special:
+def execute(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> int | str | Special:
     """The value of a whole program; UNDEFINED if a `unique` in it is. ParseError where types do not fit."""
-    value: bool | int | str | Special = trace(program, scene, unique=unique).value
+    value: int | str | Special = trace(program, scene, unique=unique).value
     return value
 
 
 def trace(program: Sequence[str], scene: Scene, *, unique: Unique = strict) -> Step:
-    """The program as a tree with the value of every step. ParseError if it does not type-check.
-
-    From right to left over the prefix notation: the steps that wait for a module are a stack.
-    """
+    """The program as a tree with the value of every step. ParseError if it does not type-check."""
     known, semantics = modules(), ProgramSemantics(scene, unique)
-    waiting: list[Step] = []
+    waiting: list[Step] = []  # a stack of steps that no module has taken yet
     for position in reversed(range(len(program))):
         name = program[position]
         if name not in known:
@@ -128,7 +123,6 @@ def _type_error(position: int, name: str, arguments: Sequence[Step]) -> ParseErr
 
 
 def _whole(waiting: list[Step]) -> Step:
-    """The one step that is left, if it is one and gives an answer."""
     if not waiting:
         raise ParseError(
             'the program is empty; give its modules in prefix notation, as in ("count", "scene")'
@@ -148,14 +142,6 @@ def _whole(waiting: list[Step]) -> Step:
 _LISTED = f"{', '.join(ANSWER_TYPES[:-1])} or {ANSWER_TYPES[-1]}"
 
 
-def spoken(value: bool | int | str | Special) -> str | Special:
-    """The answer as text, one of ANSWERS; UNDEFINED stays what it is.
-
-    >>> spoken(True), spoken(3), spoken("red"), spoken(UNDEFINED)
-    ('yes', '3', 'red', UNDEFINED)
-    """
-    if isinstance(value, Special):
-        return value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+def spoken(value: int | str | Special) -> str | Special:
+    """The answer as text, one of ANSWERS; UNDEFINED stays what it is."""
+    return value if isinstance(value, Special) else str(value)

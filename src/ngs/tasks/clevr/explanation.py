@@ -22,20 +22,17 @@ from ngs.tasks.clevr.reading import QuestionReading
 from ngs.tasks.clevr.scenes import COLORS, Scene, Thing
 from ngs.tasks.clevr.semantics import Unique
 
-SHOWN = 5
-"""Programs that are listed."""
+SHOWN = 5  # programs that are listed
 LEGEND = (
     "squares are cubes, circles are spheres, barrels are cylinders; shiny ones are metal; "
     "pale ones are not in the set"
 )
-SLOT = 24.0
-"""The width of an object."""
+SLOT = 24.0  # the width of an object
 RADIUS = {"small": 6.0, "large": 9.5}
 PALE = 0.12
 
 
 def as_text(correction: ProgramCorrection) -> str:
-    """What was read, how back-search corrected it, and what gives the answer at all."""
     probability = correction.reading.programs[0].probability
     told = f"read ({probability:.1%})\n{text.as_text(correction.search, _look(correction))}"
     return "\n\n".join([said(correction.reading), told, "\n".join(_alternatives(correction))])
@@ -52,7 +49,6 @@ def drawn_program(question: str, executed: Executed) -> str:
 
 
 def program_tree(executed: Executed) -> str:
-    """The program from its root down, a step on each line with its value."""
     return text.tree_text(program_box(executed))
 
 
@@ -80,8 +76,6 @@ def _look(correction: ProgramCorrection) -> Look:
 
 
 def program_box(executed: Executed) -> Box:
-    """A module that finds objects draws them."""
-
     def box(step: Step) -> Box:
         value, objects = shown_value(step, executed.scene), objects_of(step)
         plain = Box(step.module, value, tuple(map(box, step.arguments)), (step.position,), step.position)
@@ -115,7 +109,6 @@ def _alternatives(correction: ProgramCorrection) -> Iterator[str]:
 
 
 def _draw_objects(chosen: Collection[int], scene: Scene, group: ElementTree.Element, y: float) -> None:
-    """All objects in a row, pale unless they are chosen."""
     left = -SLOT * (len(scene.things) - 1) / 2
     for k, thing in enumerate(scene.things):
         place = f"translate({left + SLOT * k:.1f} {y:.1f})"

@@ -14,14 +14,11 @@ from ngs.tasks.clevr.examples import counts_of
 from ngs.tasks.clevr.program import Kind
 from ngs.tasks.clevr.scenes import ANSWERS, RELATIONS, Scene
 
-NOT_KNOWN = "not known"
-"""In place of an answer or a kind that the source does not tell."""
+NOT_KNOWN = "not known"  # in place of an answer or a kind that the source does not tell
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many questions, or scenes, of each part."""
-
     of: str
     train: int
     validation: int
@@ -29,8 +26,6 @@ class Count:
 
 @dataclass(frozen=True)
 class PartInspection:
-    """What `inspect` found in one part."""
-
     questions: int
     scenes: int
     """that the questions are about"""
@@ -49,8 +44,6 @@ class PartInspection:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What `inspect` found."""
-
     name: str
     scenes: int
     vocabulary: tuple[str, ...]
@@ -70,7 +63,6 @@ class Inspection:
 
 
 def inspect(data: VisualQuestions) -> Inspection:
-    """Counts, repetitions, and checks of modules and answers."""
     parts = (data.train, data.validation)
     tables = SceneTables.of(data.scenes)
     train, validation = (_part(part, tables) for part in parts)

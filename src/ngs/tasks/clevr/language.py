@@ -48,7 +48,6 @@ NOTHING, TRUTH, INTEGER, CONCEPT, OBJECT, OBJECTS = (
     _TYPES.index(type) for type in (None, Type.TRUTH, Type.INTEGER, Type.CONCEPT, Type.OBJECT, Type.OBJECTS)
 )
 _WHOLE = [_TYPES.index(type) for type in ANSWER_TYPES]
-"""What a whole program makes."""
 
 _MODULES = [modules()[name] for name in MODULES]
 _MAKES = torch.tensor([_TYPES.index(module.gives) for module in _MODULES])

@@ -55,8 +55,7 @@ class NounPhrases(Phrases):
         return z.gather(1, key.argsort(dim=1, stable=True))
 
     def meanings(self, z: Tensor) -> Tensor:
-        """int64 [row]: equal for programs that differ only in the order of filters of a noun phrase, or of
-        symmetric branches."""
+        """int64 [row]: equal for programs that differ only in the order of filters or symmetric branches."""
         mirrored = self.in_order(self.mirrored(z))
         return torch.minimum(fingerprints(self.in_order(z)), fingerprints(mirrored))
 

@@ -27,22 +27,14 @@ from ngs.tasks.source import title
 T = TypeVar("T")
 
 PARTS = (("train",), ("val", "test"))
-"""The names of what is to be learned from, and of what is to be tested on: the first that is found."""
+"""The names of the training part and of the test part: the first that is found."""
 
 NOUNS = ("scenes", "questions")
 
-LIMIT = 1 << 31
-"""Numbers of questions and scenes lie below."""
-
-LONGEST = 2_000
-"""Characters of a question."""
+LONGEST = 2_000  # characters of a question
 
 Progress = Callable[[Path, int], None]
 """Told of the file and index of each element before it is looked at."""
-
-
-def unwatched(file: Path, index: int) -> None:
-    """Nobody is told."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,9 @@ def is_zipped(path: Path) -> bool:
         return False
 
 
-def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatched) -> Reading:
+def read(
+    folder: Path, *, skip_faulty: bool = False, progress: Progress = lambda file, index: None
+) -> Reading:
     """The data set in a folder; with `skip_faulty`, without the scenes and questions that are not sound.
 
     Faults of single scenes and questions are collected; files that are no JSON or cut short are refused
@@ -94,9 +88,6 @@ def read(folder: Path, *, skip_faulty: bool = False, progress: Progress = unwatc
     if not len(data.train) or not len(data.validation):
         raise DataError(f"{folder} has no sound question to learn from or to be tested on; both are needed")
     return Reading(data, tuple(faults))
-
-
-# Which files
 
 
 def _base(folder: Path) -> Path:
@@ -129,14 +120,10 @@ def _found(folder: Path, part: str, noun: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-# What is in them
-
-
-def read_scenes(path: Path, faults: list[str], progress: Progress = unwatched) -> Iterator[tuple[int, Scene]]:
-    """The sound scenes of a file, with the numbers that questions know them by: image_index, or the position.
-
-    What is wrong with others is added to `faults`.
-    """
+def read_scenes(
+    path: Path, faults: list[str], progress: Progress = lambda file, index: None
+) -> Iterator[tuple[int, Scene]]:
+    """The sound scenes with their image_index, by default the position; `faults` gets what others lack."""
     seen: set[int] = set()
 
     def numbered(value: Any, index: int) -> tuple[int, Scene]:
@@ -150,12 +137,9 @@ def read_scenes(path: Path, faults: list[str], progress: Progress = unwatched) -
 
 
 def read_questions(
-    path: Path, places: Mapping[int, int], faults: list[str], progress: Progress = unwatched
+    path: Path, places: Mapping[int, int], faults: list[str], progress: Progress = lambda file, index: None
 ) -> Iterator[QuestionRecord]:
-    """The sound questions of a file about scenes with known places: `places[image_index]`.
-
-    Answers and programs may be missing, as they are in the official test questions.
-    """
+    """The sound questions about scenes at `places[image_index]`; answers and programs may be missing."""
     return _read(path, "question", lambda value, index: as_question(value, places, index), faults, progress)
 
 
@@ -202,11 +186,8 @@ def _answer(field: Field) -> str | None:
 
 
 def _integer(field: Field) -> int:
-    field.need(type(field.value) is int and 0 <= field.value < LIMIT, "an integer from 0 is needed")
+    field.need(type(field.value) is int and 0 <= field.value < 1 << 31, "an integer from 0 is needed")
     return int(field.value)
-
-
-# One scene
 
 
 def read_scene(path: Path, image_index: int | None = None) -> Scene:

@@ -23,8 +23,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """The values that a function can have; none for most."""
 
-LONGEST = 100
-"""Modules; official programs have at most 25."""
+LONGEST = 100  # modules; official programs have at most 25
 
 
 def as_program(steps: Any) -> Program:

@@ -24,9 +24,10 @@ def as_scene(value: Any) -> Scene:
     name = scene.member("image_filename", "")
     name.need(isinstance(name.value, str) and name.value.isprintable(), "a printable text is needed")
     directions = scene.member("directions", {}).a(dict, "an object with a vector for each direction")
+    related = scene.member("relationships").a(dict, f"an object with {', '.join(RELATIONS)}")
     return Scene(
         things,
-        _relations(scene.member("relationships"), len(things)),
+        {relation: _relation(related.member(relation), len(things)) for relation in RELATIONS},
         {direction: vector(directions.member(direction)) for direction in directions.value},
         name.value,
     )
@@ -43,11 +44,6 @@ def _thing(thing: Field) -> Thing:
         rotation=_number(thing.member("rotation", 0)),
         pixel=vector(thing.member("pixel_coords", (0, 0, 0))),
     )
-
-
-def _relations(field: Field, count: int) -> dict[str, tuple[frozenset[int], ...]]:
-    field.a(dict, f"an object with {', '.join(RELATIONS)}")
-    return {relation: _relation(field.member(relation), count) for relation in RELATIONS}
 
 
 def _relation(field: Field, count: int) -> tuple[frozenset[int], ...]:

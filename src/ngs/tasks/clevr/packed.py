@@ -62,7 +62,6 @@ def write(path: Path, data: VisualQuestions) -> None:
 
 
 def load(source: str) -> VisualQuestions:
-    """The data set of a packed file, or the embedded one."""
     return embedded() if source == EMBEDDED else read(packed_at(source, EMBEDDED, "FOLDER"))
 
 

@@ -13,7 +13,6 @@ from ngs.tasks.clevr.scene_sampling import triple
 from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, RELATIONS, Scene, Thing, bits_of, objects_in
 
 VALUES = tuple(map(len, ATTRIBUTES.values()))
-"""How many each attribute has."""
 
 
 def _objects(contents: Contents, _: object) -> Iterator[str]:
@@ -82,7 +81,6 @@ def _table(rows: Sequence[Sequence[float]], dtype: torch.dtype, columns: int) ->
 
 
 def scenes_of(contents: Contents) -> Iterator[Scene]:
-    """From contents without faults."""
     columns = zip(ATTRIBUTES.values(), contents["things.attributes"].T.tolist(), strict=True)
     words = ([values[k] for k in column] for values, column in columns)
     places, pixels = (map(triple, contents[f"things.{name}"].tolist()) for name in ("positions", "pixels"))

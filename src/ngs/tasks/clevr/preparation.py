@@ -29,12 +29,10 @@ from ngs.tasks.run_folder import BEST, check_data, read_network, settings_for
 from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Parts, cut
 
-KNOWN = {"modules": list(MODULES)}
-"""What a network that reads questions must know."""
+KNOWN = {"modules": list(MODULES)}  # what a network that reads questions must know
 
 
 def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestions, Part]:
-    """What to train, choose and test on: the validation questions of the data set."""
     data = load(settings.data)
     train, held_out, test = cut(settings, data.train, data.validation, divided, "questions")
     tables = tables_of(settings, data, device)
@@ -52,13 +50,10 @@ def parts_of(settings: TrainCLEVR, device: torch.device) -> Parts[VisualQuestion
 
 
 def tables_of(settings: TrainCLEVR, data: VisualQuestions, device: torch.device) -> SceneTables:
-    """The scenes of a data set with the `unique` of a configuration."""
     return SceneTables.of(data.scenes, UNIQUE[settings.unique]).to(device)
 
 
 class PreparedQuestions(PreparedAnswers):
-    """Questions to learn from, and a network that reads them."""
-
     measure = staticmethod(measure)
     settings: TrainCLEVR
     parts: Parts[VisualQuestions, Part]
@@ -109,7 +104,6 @@ class PreparedQuestions(PreparedAnswers):
 def evaluate(
     settings: TrainCLEVR, run: Path, data: str | None, device: torch.device
 ) -> tuple[str, ProgramScores]:
-    """The name of the data and the scores of a run's network on the test part of its data or of other."""
     questions = load(settings.data if data is None else data)
     network, facts = read_network(run / BEST, CLEVR.name, KNOWN, _made)
     if data is None:

@@ -68,7 +68,6 @@ _HOPS = (Kind.ZERO_HOP, Kind.ONE_HOP, Kind.TWO_HOP, Kind.THREE_HOP)
 
 
 def kind_of(modules: Iterable[str]) -> Kind:
-    """The kind of question with these modules, in any order."""
     found = tuple(modules)
     for signs, kind in _SIGNS:
         if any(sign in found for sign in signs):

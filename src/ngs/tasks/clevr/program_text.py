@@ -12,12 +12,10 @@ from ngs.tasks.clevr.program import Program
 from ngs.tasks.clevr.scenes import ATTRIBUTES, Scene, Thing
 from ngs.tasks.clevr.semantics import FILTERS, Objects, Unique
 
-LISTED = 6
-"""Objects that are named; the others are counted."""
+LISTED = 6  # objects that are named; the others are counted
 
 _FILTERED = {module: value for module, (_, value) in FILTERS.items()}
-_VALUES = tuple(_FILTERED.values())
-"""In the order in which people name them."""
+_VALUES = tuple(_FILTERED.values())  # in the order in which people name them
 _RELATED = {
     "relate[left]": "left of",
     "relate[right]": "right of",
@@ -49,6 +47,14 @@ def objects_of(step: Step) -> frozenset[int] | None:
     return frozenset([value]) if gives is Type.OBJECT else frozenset(value)
 
 
+def about_objects(step: Step | None) -> frozenset[int]:
+    """The objects that an answer is about: what the root, or whatever it compares, was given."""
+    if step is None or step.value is UNDEFINED:
+        return frozenset()
+    objects = objects_of(step)
+    return frozenset().union(*map(about_objects, step.arguments)) if objects is None else objects
+
+
 def shown_value(step: Step, scene: Scene) -> str:
     """What a step gave: objects by their descriptions, anything else as an answer is spoken."""
     if step.value is UNDEFINED:
@@ -58,7 +64,7 @@ def shown_value(step: Step, scene: Scene) -> str:
     gives = modules()[step.module].gives
     if gives is Type.OBJECTS:
         return listed(step.value, scene)
-    return f"the {description(scene.things[step.value])}" if gives is Type.OBJECT else str(spoken(step.value))
+    return f"the {description(scene.things[step.value])}" if gives is Type.OBJECT else str(step.value)
 
 
 def _counted(number: int) -> str:
@@ -66,17 +72,13 @@ def _counted(number: int) -> str:
 
 
 def steps_of(step: Step) -> Iterator[Step]:
-    """The step and all below it, in the order of the prefix notation."""
     yield step
     for argument in step.arguments:
         yield from steps_of(argument)
 
 
 def why_undefined(step: Step, scene: Scene) -> str:
-    """Which `unique` of an undefined program found no object, or too many.
-
-    It is the first on the way up: what is defined itself, and whose value is not.
-    """
+    """Which `unique` found no object, or too many: it has no value, and its argument has one."""
     culprits = (
         each
         for each in steps_of(step)
@@ -135,17 +137,14 @@ class Executed:
 
     @property
     def fault(self) -> str | None:
-        """Why there is no answer."""
         if self.steps is None:
             return f"the program does not type-check: {self.type_error}"
         return why_undefined(self.steps, self.scene) if self.answer is None else None
 
     @property
     def told(self) -> str:
-        """The answer, or why there is none."""
         return self.shown + (f": {self.fault}" if self.fault else "")
 
     @property
     def shown(self) -> str:
-        """The answer, or `undefined`."""
         return self.answer or "undefined"

@@ -14,8 +14,7 @@ _KNOWN = [1 + len(values) for values in ATTRIBUTES.values()]
 VALUES = np.array(list(np.ndindex(*_KNOWN)))
 """[description, attribute]: each choice of at most one value of every attribute, from 1; 0 is none"""
 
-NOTHING = 0
-"""The description that names nothing."""
+NOTHING = 0  # the description that names nothing
 
 DESCRIPTIONS: tuple[tuple[str | None, ...], ...] = tuple(
     tuple((None, *values)[k] for k, values in zip(choice, ATTRIBUTES.values(), strict=True))
@@ -33,8 +32,7 @@ SHORTER = np.stack([np.ravel_multi_index((VALUES * others).T, _KNOWN) for others
 IMPLIED = ((VALUES[None] == 0) | (VALUES[None] == VALUES[:, None])).all(2)
 """bool [description, other]: whether the other says nothing that the description does not say"""
 
-LENGTH = (VALUES > 0).sum(1)
-"""[description]: how many values it names"""
+LENGTH = (VALUES > 0).sum(1)  # [description]: how many values it names
 
 FILTERS: tuple[Program, ...] = tuple(
     tuple(f"filter_{name}[{value}]" for name, value in zip(ATTRIBUTES, d, strict=True) if value)[::-1]

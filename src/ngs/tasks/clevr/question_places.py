@@ -29,7 +29,7 @@ OBJECT = np.array([max(mask.bit_length() - 1, 0) for mask in range(1 << MOST_OBJ
 
 
 class SceneMasks:
-    """Which objects of a scene answer to a description or stand in a relation."""
+    """Which objects of a scene have a description or a relation to an object."""
 
     def __init__(self, scene: Scene) -> None:
         things = scene.things
@@ -54,7 +54,7 @@ class SceneMasks:
                 for name, masks in having.items()
             },
         }
-        """module -> [object]: who stands so to the object"""
+        """module -> [object]: the objects in this relation to the object"""
         self._concise: dict[int, NDArray[np.bool_]] = {}
 
     def concise(self, within: int) -> NDArray[np.bool_]:
@@ -82,11 +82,11 @@ class Form:
 
 
 class Place(NamedTuple):
-    """Where in a question a noun phrase comes to stand."""
+    """A position of a noun phrase in a question."""
 
     links: tuple[Link, ...]
     within: int
-    """the objects that stand so"""
+    """the objects that its links admit"""
     outside: tuple[int, ...] = ()
     """of each of these sets its description is to admit an object"""
     taken: int = 0
@@ -102,7 +102,6 @@ class Place(NamedTuple):
         return np.flatnonzero(good)
 
     def phrases(self, description: int, other: Place, of_other: int) -> tuple[NounPhrase, NounPhrase]:
-        """What stands here by its description, and what stands at another place."""
         return NounPhrase(description, self.links), NounPhrase(of_other, other.links)
 
     def singling_out(self, masks: SceneMasks, without: Iterable[str] = ()) -> tuple[Masks, Masks]:
@@ -115,8 +114,6 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A question in the making."""
-
     form: Form
     masks: SceneMasks
     balance: Balance
@@ -161,18 +158,15 @@ class Draft:
         return Place((link,), within, (outside,), place.taken | 1 << landmark)
 
     def hops(self, number: int) -> Place:
-        """At the end of a chain of relations."""
         place = self.anywhere
         for _ in range(number):
             place = self.linked(place, self._relation())
         return place
 
     def alike(self, attribute: str) -> Place:
-        """With something in common with an object."""
         return self.linked(self.anywhere, f"same_{attribute}", (attribute,))
 
     def both(self) -> Place:
-        """In two relations to two objects."""
         first = self.hops(1)
         second = self.linked(self.anywhere._replace(taken=first.taken), self._relation())
         one, other, taken = first.within, second.within, second.taken
@@ -198,8 +192,7 @@ SHARES = (1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 JITTER = 2.0
 """How many questions a choice may be behind without being the next: so that choices take no turns."""
 
-START = 2
-"""How often every answer may be given before it has to wait for the others."""
+START = 2  # how often every answer may be given before it has to wait for the others
 
 
 def _shares() -> list[tuple[float, float]]:

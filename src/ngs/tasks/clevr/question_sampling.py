@@ -34,8 +34,7 @@ from ngs.tasks.clevr.question_wording import sentence
 from ngs.tasks.clevr.scenes import ANSWERS, ATTRIBUTES, Scene
 from ngs.tasks.clevr.semantics import COMPARISONS
 
-NEAR = 2
-"""How far apart two numbers may be that are compared."""
+NEAR = 2  # how far apart two numbers may be that are compared
 
 YES, NO = ANSWERS.index("yes"), ANSWERS.index("no")
 
@@ -177,10 +176,7 @@ def _forms() -> Iterator[Form]:
 FORMS = tuple(_forms())
 
 
-# As many as wanted
-
-ATTEMPTS = 6
-"""How often a form of question is tried in a scene before it is given up there."""
+ATTEMPTS = 6  # how often a form of question is tried in a scene before it is given up there
 
 
 def questions(
@@ -188,9 +184,8 @@ def questions(
 ) -> Iterator[QuestionRecord]:
     """`per_scene` questions about each scene, no two of them with one program.
 
-    Forms are asked by their weights, and the answers of each form
-    kept even (`Balance`), over all scenes. A scene with little to ask about has fewer. Scenes are
-    numbered from `first` on.
+    A `Balance` over all scenes chooses forms and answers. A scene with little to ask about has fewer
+    questions. Scenes are numbered from `first` on.
     """
     if per_scene < 0:
         raise NGSError(f"{per_scene} questions a scene were asked for; ask for none or more")
@@ -204,7 +199,6 @@ def questions(
 
 
 def _about(scene: Scene, number: int, balance: Balance) -> Iterator[Question]:
-    """So many questions about a scene, or as many as can be had."""
     masks, forms, asked = SceneMasks(scene), list(FORMS), set[Program]()
     while len(asked) < number and (form := balance.form(forms)) is not None:
         question = _composed(Draft(form, masks, balance), asked)

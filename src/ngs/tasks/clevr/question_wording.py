@@ -13,8 +13,7 @@ from typing import Any
 from ngs.tasks.clevr.question_phrases import DESCRIPTIONS, Link, NounPhrase, Question
 from ngs.tasks.clevr.scenes import ATTRIBUTES
 
-ONE, MANY = 0, 1
-"""Which form of a noun, and of what agrees with it."""
+ONE, MANY = 0, 1  # which form of a noun, and of what agrees with it
 
 _OF_AN_ATTRIBUTE = {
     f"{family}_{attribute}": (family, attribute) for family in ("query", "equal") for attribute in ATTRIBUTES
@@ -35,7 +34,6 @@ def _wording() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _names(question: Question) -> Iterator[str]:
-    """Of the frames that a question may be put in."""
     family, _ = _OF_AN_ATTRIBUTE.get(question.root, (question.root, ""))
     if question.subjects[0].either:
         yield f"{family}, either"
@@ -118,4 +116,3 @@ SLOTS: Mapping[str, Callable[[_Speaker], str]] = {
     "second": lambda say: say.phrase(say.subject.either[1], MANY),
     "attribute": lambda say: _OF_AN_ATTRIBUTE[say.question.root][1],
 }
-"""What wording.toml says of each slot."""

@@ -26,8 +26,6 @@ from ngs.tasks.clevr.semantics import Unique
 
 @dataclass(frozen=True)
 class LikelyProgram:
-    """A program that a question may mean."""
-
     program: Program
     log_prob: float
     """log p(z|x)"""
@@ -39,8 +37,6 @@ class LikelyProgram:
 
 @dataclass(frozen=True)
 class QuestionReading:
-    """What a reader makes of a question."""
-
     text: str
     understood: Understood
     unseen: tuple[str, ...]

@@ -19,12 +19,10 @@ from ngs.tasks.report.sections import render
 
 Point = tuple[float, float]
 
-UNIT = 30.0
-"""Pixels for a unit of length: a small object then has room for its number."""
+UNIT = 30.0  # pixels for a unit of length: a small object then has room for its number
 MARGIN, LABEL = 1.1, 0.3
 """Around the outermost centres, for a large object and its rings; and below, for what stands there."""
-FIRST_RING, NEXT_RING = 0.12, 0.09
-"""How far the first ring is from its object, and the next from the last."""
+FIRST_RING, NEXT_RING = 0.12, 0.09  # how far the first ring is from its object, and the next from the last
 
 CORNERS = {"cube": 4, "cylinder": 6}
 """Cylinders get corners: from above they would look like spheres, which have none."""
@@ -65,7 +63,6 @@ def _along(position: tuple[float, ...], axis: Point) -> float:
 
 
 def _thing(scene: Scene, k: int, place: Point, rings: Mapping[str, frozenset[int]]) -> dict[str, Any]:
-    """Object k with its number; metal shines."""
     thing = scene.things[k]
     radius = RADIUS[thing.size]
     around = [class_ for class_, objects in rings.items() if k in objects]

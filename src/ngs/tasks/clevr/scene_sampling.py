@@ -18,27 +18,20 @@ from ngs.tasks.clevr.scenes import ATTRIBUTES, MOST_OBJECTS, Scene, Thing
 
 FEWEST_OBJECTS = 3
 RADIUS = {"small": 0.35, "large": 0.7}
-REACH = 3.0
-"""Objects stand in [-REACH, REACH]^2."""
+REACH = 3.0  # objects stand in [-REACH, REACH]^2
 
-DISTANCE = 0.25
-"""between any two objects, measured from edge to edge, at least"""
-MARGIN = 0.4
-"""between any two centres, along each of the four directions, at least"""
-EPSILON = 0.2
-"""An object is left of another if it is more than this far to the left."""
+DISTANCE = 0.25  # between any two objects, measured from edge to edge, at least
+MARGIN = 0.4  # between any two centres, along each of the four directions, at least
+EPSILON = 0.2  # an object is left of another if it is more than this far to the left
 
 CAMERA = (7.48, -6.5, 5.34)
 """Where the camera of the released images stands on average; it looks at the origin."""
-JITTER = 0.5
-"""How far it may be from there, in each coordinate."""
+JITTER = 0.5  # how far it may be from there, in each coordinate
 WIDTH, HEIGHT, FOCAL = 480, 320, 525.0
 """of the image, in pixels: released pixel coordinates are met to within their rounding"""
 
-BLOCK = 128
-"""Scenes that are sampled together."""
-TRIES = 50
-"""Places tried for an object before its scene is begun anew."""
+BLOCK = 128  # scenes that are sampled together
+TRIES = 50  # places tried for an object before its scene is begun anew
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -59,9 +52,9 @@ class View(NamedTuple):
 def scenes(number: int, random: np.random.Generator) -> tuple[Scene, ...]:
     """Scenes of 3 to 10 objects; asking for more leaves the first ones as they are.
 
-    The number of objects and every attribute are uniform, places uniform among those that keep DISTANCE
-    and MARGIN to the objects placed before. The four directions are those of a camera that is set up
-    anew for each scene, on the ground plane. Whether an object hides another is not looked at.
+    The number of objects and every attribute are uniform, and so are places that keep DISTANCE and MARGIN to
+    the objects placed before. Each scene has its own camera, which gives the four directions on the ground
+    plane. Objects may hide each other.
     """
     if number < 0:
         raise NGSError(f"{number} scenes were asked for; ask for none or more")
@@ -105,9 +98,6 @@ def triple(numbers: Iterable[float]) -> tuple[float, float, float]:
     return x, y, z
 
 
-# The camera
-
-
 def _dot(a: Floats, b: Floats) -> Floats:
     product = a * b
     return np.asarray(product[..., 0] + product[..., 1] + product[..., 2])
@@ -141,11 +131,8 @@ def pixels(view: View, places: Floats) -> Floats:
     return np.stack([column, row, depth], -1)
 
 
-# Places
-
-
 def _related(view: View, places: Floats) -> dict[str, NDArray[np.bool_]]:
-    """For each relation, bool [scene, k, i]: whether object i stands so to object k."""
+    """For each relation, bool [scene, k, i]: whether object i has it to object k."""
     offsets = places[:, None] - places[:, :, None]
     return {name: _dot(offsets, axis[:, None, None]) > EPSILON for name, axis in directions(view).items()}
 

@@ -35,7 +35,6 @@ ANSWERS: tuple[str, ...] = (
     *("yes", "no"),
     *(value for values in ATTRIBUTES.values() for value in values),
 )
-"""All 28 of them."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,6 @@ class Scene:
     directions: Mapping[str, tuple[float, float, float]]
     """unit vectors on the ground plane, as the camera sees them; may be empty"""
     name: str = ""
-    """of its image"""
 
 
 def bits_of(objects: Iterable[int]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -36,32 +36,24 @@ class ProgramScores(Scores):
 
 
 class Outcome(NamedTuple):
-    """What became of one question."""
-
     kind: Kind | None
     length: int
     score: Score
 
 
-def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> list[Outcome]:
-    def outcome(k: int) -> Outcome:
+def outcomes(questions: Questions, programs: Tensor, right: Tensor) -> Iterator[Outcome]:
+    for k, read in enumerate(map(program_of, programs.tolist())):
         true = questions.program(k)
-        read = program_of(programs[k].tolist())
         same = None if true is None else read == true
         score = Score(1, 1, int(right[k]), same, same_meaning(read, true))
-        return Outcome(questions.kind(k), len(read or true or ()), score)
-
-    return [outcome(k) for k in range(len(questions))]
+        yield Outcome(questions.kind(k), len(read or true or ()), score)
 
 
 def same_meaning(read: Program, true: Program | None) -> bool | None:
-    """Whether a program is equivalent to the true one, if that is known.
-
-    One without a form (a policy without grammar, or no program at all) is not.
-    """
+    """Whether a program is equivalent to the true one, if that is known."""
     try:
         return None if true is None else read == true or equivalent(read, true)
-    except ParseError:
+    except ParseError:  # of a policy without grammar, or no program at all
         return False
 
 

@@ -26,12 +26,12 @@ def lenient(objects: Objects) -> int | Special:
     return min(objects, default=UNDEFINED)
 
 
+TRUTHS = ("no", "yes")  # words: in Python, True equals 1, which is another answer
 UNIQUE: Mapping[str, Unique] = {"strict": strict, "lenient": lenient}
 
 
 class ProgramSemantics(Semantics):
-    """One function for each name in the grammars of programs. A family of modules shares one function, which
-    is given the module."""
+    """One function for each name in the grammars of programs; that of a family is given the module."""
 
     def __init__(self, scene: Scene, unique: Unique = strict) -> None:
         self._scene = scene
@@ -61,14 +61,14 @@ class ProgramSemantics(Semantics):
     def count(self, objects: Objects) -> int:
         return len(objects)
 
-    def exist(self, objects: Objects) -> bool:
-        return bool(objects)
+    def exist(self, objects: Objects) -> str:
+        return TRUTHS[bool(objects)]
 
-    def equal(self, module: str, left: str, right: str) -> bool:
-        return left == right
+    def equal(self, module: str, left: str, right: str) -> str:
+        return TRUTHS[left == right]
 
-    def compare(self, module: str, left: int, right: int) -> bool:
-        return COMPARISONS[module](left, right)
+    def compare(self, module: str, left: int, right: int) -> str:
+        return TRUTHS[COMPARISONS[module](left, right)]
 
 
 FILTERS: Mapping[str, tuple[str, str]] = {

@@ -12,12 +12,9 @@ from ngs.tasks.settings import EMBEDDED, Choices, WriterSettings, setting
 if TYPE_CHECKING:
     from ngs.search.edits import Edits
 
-SIZES = ("small", "paper")
-"""The names of `ngs.networks.pointer.SIZES`."""
-LANGUAGES = ("tidy", "free", "none")
-"""The names of `ngs.tasks.clevr.language.LANGUAGES`."""
-UNIQUE = ("strict", "lenient")
-"""The names of `ngs.tasks.clevr.semantics.UNIQUE`."""
+SIZES = ("small", "paper")  # the names of `ngs.networks.pointer.SIZES`
+LANGUAGES = ("tidy", "free", "none")  # the names of `ngs.tasks.clevr.language.LANGUAGES`
+UNIQUE = ("strict", "lenient")  # the names of `ngs.tasks.clevr.semantics.UNIQUE`
 
 
 @dataclass(frozen=True)

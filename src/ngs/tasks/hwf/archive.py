@@ -29,8 +29,7 @@ from ngs.tasks.source import title
 
 LISTS = ("expr_train.json", "expr_test.json")
 IMAGES = "Handwritten_Math_Symbols"
-DEEPEST = 2
-"""Folders above the lists."""
+DEEPEST = 2  # folders above the lists
 
 Picture = NDArray[np.uint8] | str
 """The pixels of an image, or what is wrong with it."""
@@ -110,7 +109,6 @@ def _base(path: Path, members: Members) -> PurePosixPath:
 
 
 def _entries(members: Members, file: str) -> Iterator[Entry | Problem]:
-    """The entries of a list, as far as they can be read."""
     for place, value in objects(_text(file, members[file]()), file):
         try:
             yield as_entry(place, value)
@@ -141,14 +139,12 @@ def _text(file: str, content: bytes) -> str:
 
 
 def _used(entries: Iterable[Entry]) -> list[str]:
-    """The images that formulas are written with, in the order in which they are first used."""
     return list(dict.fromkeys(image for entry in entries for image in entry.images))
 
 
 def _pictures(
     members: Members, base: PurePosixPath, named: Sequence[str], progress: Callable[[int, int], None]
 ) -> dict[str, Picture]:
-    """Those of the images that have a proper name."""
     images = [image for image in named if label(image) is not None]
     pictures: dict[str, Picture] = {}
     with warnings.catch_warnings():
@@ -175,7 +171,6 @@ def _picture(member: Callable[[], bytes]) -> Picture:
 def _assembled(
     name: str, parts: Sequence[Sequence[Entry]], pictures: Mapping[str, Picture]
 ) -> HandwrittenFormulas:
-    """One row for each image file, in the order of first use."""
     used = _used(entry for part in parts for entry in part)
     rows = {image: row for row, image in enumerate(used)}
     train, test = (

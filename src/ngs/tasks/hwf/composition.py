@@ -16,7 +16,7 @@ from ngs.tasks.hwf.formulas import sample_formulas
 def composed(
     data: HandwrittenFormulas, lengths: Mapping[int, float], train: int, test: int, seed: int = 0
 ) -> HandwrittenFormulas:
-    """As many new formulas to learn from and to be tested on, `lengths` giving the share of each length.
+    """New formulas, `train` and `test` of them; `lengths` gives the share of each length.
 
     Each part is written with the images that the formulas of the same part of `data` show, so what `data`
     keep apart stays apart, and images that are in both parts of `data` (HWF's leak) are in both here. The

@@ -85,7 +85,6 @@ def _symbol_table(found: Inspection) -> Table:
 
 
 def _print_findings(console: Console, reading: archive.Reading, found: Inspection) -> None:
-    """What was left out; leaks and contradictions, or that there are none."""
     if reading.left_out:
         formulas = len({problem.place for problem in reading.left_out})
         tell(console, f"formulas left out as faulty: {formulas}\n{listed(reading.left_out)}")

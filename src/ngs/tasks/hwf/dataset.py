@@ -28,8 +28,7 @@ from ngs.tasks.source import Numbers, dealt
 
 GRAMMAR: Grammar = arithmetic()
 """0-9 + - * /; an image's `column` counts its symbols."""
-PRETRAIN_STEPS = 2000
-"""Pre-training that has not reached its accuracy by then is over anyway."""
+PRETRAIN_STEPS = 2000  # pre-training that has not reached its accuracy by then is over anyway
 
 
 @lru_cache(maxsize=1 << 16)
@@ -46,7 +45,6 @@ class Formulas:
     """int64 [formula, time]: rows of the images, PAD behind the end"""
     answers: tuple[Fraction, ...]
     names: tuple[str, ...]
-    """what each formula is called in its source"""
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], answers: Iterable[Fraction], names: Iterable[str]) -> Formulas:
@@ -113,13 +111,10 @@ class HandwrittenFormulas:
         return hasher.hexdigest()
 
     def examples(self, formulas: Formulas) -> Examples:
-        """The formulas as the learning loop takes them, seen as ink."""
         labels = self.columns.long()[formulas.where.clamp(min=0)].masked_fill(formulas.where == PAD, PAD)
         return Examples.pooled(self.images, formulas.where, formulas.answers, labels, as_ink)
 
     def restricted(self, lengths: Sequence[int]) -> HandwrittenFormulas:
-        """Only the formulas of these lengths, for training and testing."""
-
         def part(formulas: Formulas) -> Formulas:
             return formulas.select(
                 torch.isin(formulas.lengths, torch.tensor(lengths)).nonzero()[:, 0].numpy()

@@ -64,8 +64,7 @@ def embedded_digits(number: int, *, seed: int = 0, writers: int = 60) -> tuple[T
 def _part(
     name: str, seed: int, number: int, lengths: Mapping[int, float], writers: int, first: int = 0
 ) -> tuple[Tensor, Tensor, tuple[str, ...], Formulas]:
-    """Some formulas, and before them the images of their symbols one behind the other, from number `first`
-    on, with columns and sources."""
+    """The images of some formulas in order, numbered from `first`, with columns and sources; the formulas."""
     _check_numbers(number, writers, f"formulas of the part `{name}`")
     sampled = sample_formulas(number, lengths, _random(seed, name))
     chosen = [_random(seed, name, "choice", k).randrange(writers) for k in range(number)]

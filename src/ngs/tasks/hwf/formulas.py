@@ -22,11 +22,9 @@ from ngs.tasks.hwf.dataset import GRAMMAR
 PAPER_LENGTHS: Mapping[int, float] = {1: 0.1, 3: 0.1, 5: 0.2, 7: 0.6}
 """Length -> share of the formulas (Li et al. 2020, supplement)."""
 
-FINEST = 1_000_000
-"""Shares are fractions with at most this denominator, so that 0.1 is a tenth."""
+FINEST = 1_000_000  # shares are fractions with at most this denominator, so that 0.1 is a tenth
 
-MORE = 10
-"""How far beyond an impossible length an error looks for possible ones."""
+MORE = 10  # how far beyond an impossible length an error looks for possible ones
 
 
 def sample_formula(grammar: Grammar, length: int, random: Random) -> Tree:
@@ -46,7 +44,7 @@ def sample_formula(grammar: Grammar, length: int, random: Random) -> Tree:
 def sample_formulas(
     number: int, lengths: Mapping[int, float], random: Random, grammar: Grammar = GRAMMAR
 ) -> list[tuple[Sentence, Fraction]]:
-    """Formulas with their values, `lengths` giving the share of each length.
+    """Formulas with their values, with the share of each length.
 
     Uniform among the formulas of each length that have a value: what divides by zero is drawn again.
     The first formulas are the same however many are asked for.
@@ -93,8 +91,6 @@ def _shares(lengths: Mapping[int, float]) -> dict[int, Fraction]:
 
 
 class _Sampler:
-    """Draws derivations of one grammar, and remembers how many there are."""
-
     def __init__(self, grammar: Grammar) -> None:
         self.form = normal_form(grammar)
         self.number = cache(self._number)

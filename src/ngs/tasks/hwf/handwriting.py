@@ -11,7 +11,7 @@ gives the same bytes on every machine and with any number of threads.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -37,10 +37,8 @@ class Point(NamedTuple):
 
 
 Stroke = tuple[Point, ...]
-"""What the pen writes between touching the paper and leaving it."""
 
 Shape = tuple[Stroke, ...]
-"""One way to write a symbol."""
 
 
 def stroke(text: str) -> Stroke:
@@ -56,35 +54,27 @@ def stroke(text: str) -> Stroke:
     return tuple(points)
 
 
-def _shapes() -> Iterator[tuple[str, tuple[Shape, ...]]]:
-    table = tomllib.loads((files(__package__) / "glyphs.toml").read_text(encoding="utf-8"))
-    for symbol, shapes in table.items():
-        yield symbol, tuple(tuple(map(stroke, shape.split(";"))) for shape in shapes)
-
-
-SHAPES: Mapping[str, tuple[Shape, ...]] = dict(_shapes())
-"""Symbol -> its shapes."""
+SHAPES: Mapping[str, tuple[Shape, ...]] = {
+    symbol: tuple(tuple(map(stroke, shape.split(";"))) for shape in shapes)
+    for symbol, shapes in tomllib.loads((files(__package__) / "glyphs.toml").read_text("utf-8")).items()
+}
 
 
 # The pen
 
-DABS = 256
-"""Dabs of the pen for one symbol: little more than half a pixel apart in the longest."""
+DABS = 256  # dabs of the pen for one symbol: little more than half a pixel apart in the longest
 
-REACH = 2
-"""How many pixels around its own a dab may colour: enough for a line of 3 pixels."""
+REACH = 2  # how many pixels around its own a dab may colour: enough for a line of 3 pixels
 
 POINTS = max(sum(map(len, shape)) for shapes in SHAPES.values() for shape in shapes)
 STROKES = max(len(shape) for shapes in SHAPES.values() for shape in shapes)
 
-WHOLE = 8
-"""Chances for a symbol as a whole: slant, width, turn, size, place, pen, and pressure."""
+WHOLE = 8  # chances for a symbol as a whole: slant, width, turn, size, place, pen, and pressure
 
 CHANCES = 2 * (POINTS + STROKES) + WHOLE
 """Random numbers in one symbol: how far each point and each stroke is off in x and y, then the whole."""
 
-CHUNK = 128
-"""Images drawn at once: about 30 MB."""
+CHUNK = 128  # images drawn at once: about 30 MB
 
 
 def chances(number: int, generator: torch.Generator) -> Tensor:
@@ -96,8 +86,7 @@ def chances(number: int, generator: torch.Generator) -> Tensor:
     return 2 * (a + b + c) - MOST
 
 
-MOST = 3
-"""No chance is larger."""
+MOST = 3  # no chance is larger
 
 
 # Shapes as tensors
@@ -209,14 +198,12 @@ class Writer:
     """how unsteady the hand is: the standard deviation of a point, for a box of 1"""
 
 
-HABIT, LEAN, ASPECT, CURVATURE = 0.036, 0.17, 0.12, 0.07
-"""How much writers differ: standard deviations."""
+HABIT, LEAN, ASPECT, CURVATURE = 0.036, 0.17, 0.12, 0.07  # how much writers differ: standard deviations
 RANGES = {"pen": (1.2, 2.6), "ink": (0.75, 1.0), "pressure": (0.0, 0.3), "wobble": (0.014, 0.034)}
 """How much writers differ: from, to."""
 
 
 def writer(generator: torch.Generator) -> Writer:
-    """Someone who writes."""
     table, symbols = outlines(), len(GRAMMAR.symbols)
     first = torch.tensor(table.first)
     choice = torch.rand(symbols, generator=generator)
@@ -255,10 +242,8 @@ radii [image, dab], and how dark they are [image]: 1 is black."""
 
 TILT, TURN, STRETCH, PEN = 0.05, 0.045, 0.06, 0.04
 """How much the symbols of one writer differ: slant, angle, width against height, width of the line."""
-SMALLEST = 0.86
-"""The least of the box that a symbol fills."""
-SHIFT = 1.0
-"""The distance in pixels of a symbol from the middle, where there is room."""
+SMALLEST = 0.86  # the least of the box that a symbol fills
+SHIFT = 1.0  # the distance in pixels of a symbol from the middle, where there is room
 
 
 def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
@@ -274,7 +259,6 @@ def write(writer: Writer, columns: Tensor, chance: Tensor) -> Tensor:
 
 
 def written(writer: Writer, columns: Tensor, chance: Tensor) -> Dabs:
-    """The strokes of `write`."""
     table = outlines()
     shapes = writer.shapes[columns]
     points = table.points[shapes] + writer.habits[columns]

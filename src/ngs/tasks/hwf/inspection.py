@@ -15,8 +15,6 @@ from ngs.tasks.hwf.dataset import GRAMMAR, HandwrittenFormulas
 
 @dataclass(frozen=True)
 class LengthCount:
-    """How many formulas have a length."""
-
     length: int
     train: int
     test: int
@@ -62,14 +60,12 @@ class Inspection:
     leaked: tuple[str, ...]
     """the sources of test images whose content occurs in training"""
     leaked_formulas: int
-    """test formulas written with such an image"""
     lengths: tuple[LengthCount, ...]
     symbols: tuple[SymbolCount, ...]
     contradictions: tuple[Contradiction, ...]
 
 
 def inspect(data: HandwrittenFormulas) -> Inspection:
-    """Counts by length and symbol, leaks and contradictions."""
     content = contents(data.images)
     train, test, both = data.train.images, data.test.images, data.used
     leaks = torch.zeros(len(content), dtype=torch.bool)
@@ -111,7 +107,6 @@ def _symbols(data: HandwrittenFormulas, content: Tensor, leaks: Tensor) -> tuple
 
 
 def _contradictions(data: HandwrittenFormulas, contents: Sequence[int]) -> Iterator[Contradiction]:
-    """`contents` are those of the images that are used."""
     alike: defaultdict[int, list[int]] = defaultdict(list)
     for row, number in zip(data.used.tolist(), contents, strict=True):
         alike[number].append(row)

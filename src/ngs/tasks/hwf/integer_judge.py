@@ -40,12 +40,9 @@ from ngs.search.edits import lengths_of
 from ngs.search.judges import ReferenceJudge
 from ngs.search.reasoner import Known
 
-OPERATORS, DIGITS = "+-*/", "0123456789"
-"""Together the symbols of the grammar, in its order."""
-LONGEST = 37
-"""Symbols: 19 digits."""
-UNREACHABLE = 1, 2**62
-"""Numerator and denominator of an answer no formula gives: it divides no D."""
+OPERATORS, DIGITS = "+-*/", "0123456789"  # together the symbols of the grammar, in its order
+LONGEST = 37  # symbols: 19 digits
+UNREACHABLE = 1, 2**62  # numerator and denominator of an answer no formula gives: it divides no D
 
 
 class IntegerJudge(nn.Module):

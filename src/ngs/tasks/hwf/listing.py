@@ -25,8 +25,7 @@ TOLERANCE = Fraction(1, 10**5)
 """How far a stated result may be off: lists round to five decimals. The 8,332 values that formulas of seven
 symbols can have lie nearly twice as far apart, so that a result still names one of them."""
 
-LONGEST = 99
-"""In symbols; parsing takes cubic time."""
+LONGEST = 99  # in symbols; parsing takes cubic time
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,6 @@ class Entry:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with an entry."""
-
     place: str
     what: str
     name: str | None = None
@@ -56,24 +53,17 @@ class Problem:
 
 
 def objects(text: str, file: str) -> Iterator[tuple[str, Any]]:
-    """The elements of a JSON array with their places; objects come as tuples of pairs.
-
-    Pairs, because a dictionary would hide a key that is written twice.
-    """
-    decoder = json.JSONDecoder(object_pairs_hook=tuple)
+    """The elements of a JSON array with their places; objects are pairs, so that repeated keys are seen."""
+    decoder, begins = json.JSONDecoder(object_pairs_hook=tuple), re.compile(r"[^\s,]")
     entries = _decoded(decoder, text, file)
     line, counted, end = 1, 0, text.index("[") + 1
     for number in range(1, len(entries) + 1):
-        found = _ENTRY.search(text, end)
+        found = begins.search(text, end)
         assert found is not None  # as many are there as were decoded
         line += text.count("\n", counted, found.start())
         counted = found.start()
         value, end = decoder.raw_decode(text, counted)
         yield f"{file}, line {line}, entry {number}", value
-
-
-_ENTRY = re.compile(r"[^\s,]")
-"""Where the next one begins, from the end of the one before."""
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, file: str) -> list[Any]:

@@ -62,7 +62,6 @@ def write(path: Path, data: HandwrittenFormulas) -> None:
 
 
 def load(source: str) -> HandwrittenFormulas:
-    """The data set of a packed file, or the embedded one."""
     return embedded() if source == EMBEDDED else read(packed_at(source, EMBEDDED, "ARCHIVE", raw=is_archive))
 
 

@@ -100,20 +100,16 @@ def natural_order(name: str) -> tuple[list[Any], str]:
     >>> sorted(["x10.png", "x2.png", "X1.png"], key=natural_order)
     ['X1.png', 'x2.png', 'x10.png']
     """
-    parts = re.split("([0-9]+)", name.casefold())  # text and numbers by turns
+    parts = re.split("([0-9]+)", name.casefold())  # text and numbers alternate
     return [int(part) if k % 2 else part for k, part in enumerate(parts)], name
 
 
 def _symbol(grey: Grey) -> Tensor:
-    """An image of the right size as it is, another one drawn anew."""
     if grey.shape != (SIDE, SIDE):
         return as_symbol(grey)
     if int(grey.max()) - int(grey.min()) < LEAST_CONTRAST:
         raise DataError("there is no ink in it")
     return torch.from_numpy(grey.copy())
-
-
-# Files
 
 
 def load_picture(path: Path) -> Grey:

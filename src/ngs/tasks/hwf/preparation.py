@@ -32,15 +32,13 @@ from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
 from ngs.tasks.trainable import Parts, cut
 
-SYMBOLS = {"symbols": list(GRAMMAR.symbols)}
-"""What a network that reads formulas must know."""
+SYMBOLS = {"symbols": list(GRAMMAR.symbols)}  # what a network that reads formulas must know
 
 LONGEST_TABLED = 9
 """Symbols of the longest formulas whose tables fit the budget. `reasoner` would take a second to find out."""
 
 
 def parts_of(settings: TrainHWF, device: torch.device) -> Parts[HandwrittenFormulas, Reasoner]:
-    """What to train, choose and test on."""
     data = formulas_of(settings)
     there = replace(data, images=data.images.to(device))  # once: all parts show images of one pool
     train, test = (there.examples(part).to(device) for part in (data.train, data.test))
@@ -63,7 +61,6 @@ def reasoner_of(examples: Examples) -> Reasoner:
 
 
 def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
-    """Read every formula and count what is right."""
     return replace(metrics.measure(network, reasoner), names=SHARES)
 
 
@@ -79,10 +76,6 @@ class PreparedFormulas(PreparedAnswers):
     def augment(self) -> Handwriting | None:
         return Handwriting() if self.settings.augments else None
 
-    @property
-    def reasoner(self) -> Reasoner:
-        return self.parts.train
-
     def network(self) -> nn.Module:
         return _made(self.settings.network)
 
@@ -94,7 +87,6 @@ class PreparedFormulas(PreparedAnswers):
         return [self._pretraining(self.settings.pretrain), *lessons] if self.settings.pretrain else lessons
 
     def _pretraining(self, goal: float) -> Lesson:
-        """With the labels of a few formulas."""
         examples = self.reasoner.examples
         labelled = reasoner_of(
             divided(examples, min(1.0, self.settings.pretrain_formulas / len(examples)), seed=2)[0]
@@ -122,7 +114,6 @@ class PreparedFormulas(PreparedAnswers):
 
 
 def evaluate(settings: TrainHWF, run: Path, data: str | None, device: torch.device) -> tuple[str, Scores]:
-    """The name of the data and the scores of a run's network on the test part of its data or of other."""
     formulas = formulas_of(settings) if data is None else load(data)
     network = load_network(run).to(device)
     if data is None:

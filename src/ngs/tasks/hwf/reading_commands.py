@@ -28,10 +28,8 @@ from ngs.tasks.hwf.formula_reading import Formula, as_answer, likeliest, ranked,
 from ngs.tasks.hwf.pictures import read_formula
 from ngs.tasks.hwf.preparation import LONGEST_TABLED, load_network
 
-SHOWN = 5
-"""Formulas with an answer that are listed."""
-WRITTEN = tuple("2*9+3")
-"""What is misread in the tour."""
+SHOWN = 5  # formulas with an answer that are listed
+WRITTEN = tuple("2*9+3")  # what is misread in the tour
 
 LineOrStrip = Annotated[
     bool | None,
@@ -147,7 +145,6 @@ def tell_correction(
 
 
 def _tell_alternatives(console: Console, log_probs: Tensor, target: Fraction, correction: Correction) -> None:
-    """The likeliest formulas that give the answer and how likely that is, or that there is none."""
     budget = BUDGET if len(log_probs) <= LONGEST_TABLED else 1
     found = posterior(GRAMMAR, Arithmetic, log_probs[None], None, [target], budget=budget)
     exact = found.exact is None or bool(found.exact[0])

@@ -56,18 +56,15 @@ WORKING_PIXELS, MOST_ENLARGED = 1_000_000, 3.0
 """Pictures are looked at in this size, small ones enlarged: a line one pixel wide has no middle to find."""
 LEAST_CONTRAST = 48
 """Levels of 255 by which ink is darker than its paper. Noise stays below; a pencil does not."""
-LEAST_SIZE = 8
-"""Pixels of the picture that a symbol is high or wide."""
+LEAST_SIZE = 8  # pixels of the picture that a symbol is high or wide
 SPECK, BLOT = 0.04, 0.12
 """Sizes, against a symbol's. The smallest dots of division signs in HWF are just above a SPECK."""
 STEEPNESS = 6.0
-WIDEST_GAP = 0.25
-"""Pieces farther apart, against a symbol's size, are never one symbol."""
+WIDEST_GAP = 0.25  # pieces farther apart, against a symbol's size, are never one symbol
 LONGEST_RUN = 6
 MOST_PIECES, MOST_SPECKS = 150, 5_000
 """More are no line of symbols: those that count, and with the specks of a grainy picture."""
-FINE = 128
-"""Pixels of a piece's longer side that are enough to thin it: a symbol is drawn in SIDE of them."""
+FINE = 128  # pixels of a piece's longer side that are enough to thin it: a symbol is drawn in SIDE of them
 _SYMBOLS = " | ".join(f'"{symbol}"' for symbol in GRAMMAR.symbols)
 ANYTHING = Grammar.parse(f"start: symbol | start symbol\nsymbol: {_SYMBOLS}")
 """Any sequence of symbols: what a line is read as that is no formula."""
@@ -207,8 +204,7 @@ class Page:
         return Box(*low.astype(int).tolist(), *high.astype(int).tolist())
 
     def overlap(self, one: Piece, other: Piece) -> float:
-        """The width that two pieces share, as part of the narrower one's; where they are apart, minus the
-        gap as part of a symbol's size."""
+        """The shared width as a part of the narrower piece's, or minus the gap as a part of a symbol's."""
         shared = one.shared_width(other)
         return shared / (min(one.width, other.width) if shared > 0 else self.unit)
 
@@ -317,7 +313,6 @@ def paper_of(grey: Grey) -> Grey:
 
 
 def is_light_on_dark(grey: Grey) -> bool:
-    """Whether more stands out from the paper by being lighter."""
     smaller, _ = working_size(grey)
     difference = smaller.astype(np.float64) - paper_of(smaller)
     return bool(difference.mean() > 0)

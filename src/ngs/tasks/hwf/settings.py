@@ -10,8 +10,7 @@ from ngs.tasks.settings import EMBEDDED, Choices, TaskSettings, setting
 
 SHARES = ("calculation", "formula", "symbol")
 """What right answers, sentences and symbols are called in the records of this task."""
-NETWORKS = ("small", "wide", "paper")
-"""The names of `ngs.networks.lenet.NETWORKS`."""
+NETWORKS = ("small", "wide", "paper")  # the names of `ngs.networks.lenet.NETWORKS`
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,9 @@ from ngs.tasks.hwf.inspection import contents
 def leak_free(data: HandwrittenFormulas, random: Random) -> HandwrittenFormulas:
     """`data` with the images of each symbol dealt out anew between training and test.
 
-    Images that agree in every pixel are one; those that are said to show two symbols are dropped. Of
-    each symbol's, a random share goes to the test, as large as the test's share of all images was. A
-    formula keeps its images where they are on its side; for the others it gets some that are: first
-    those that nobody kept, then all in turn. Names, sentences and answers stay as they are.
+    Images that agree in every pixel are one; those with two labels are dropped. The test gets a random share
+    of each symbol's images, as large as its share of all images was. A formula keeps the images that are on
+    its side; others are replaced, first by images that nobody kept, then by all in turn.
     """
     first: dict[int, int] = {}
     # Not of all images: one that no formula uses may carry another label than those that agree with it.
@@ -78,7 +77,6 @@ def _sides(
 def _rewritten(
     formulas: Formulas, alike: Mapping[int, int], columns: Sequence[int], side: Sequence[int]
 ) -> Formulas:
-    """The formulas with images of their own side only."""
     available = set(side)
     kept = {alike[row] for row in formulas.images.tolist()} & available
     by_column: defaultdict[int, list[int]] = defaultdict(list)

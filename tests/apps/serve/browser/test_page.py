@@ -130,9 +130,9 @@ def test_without_a_network_one_can_be_trained(page: Page, server: str) -> None:
         asked.append(route.request.method)
         route.fulfill(status=202, json={"started": True})
 
+    expect(page.locator("#score dd")).to_have_count(3)  # or the reload would interrupt a request
     page.route("**/api/networks", say_status)
     page.route("**/api/train", start)
-    expect(page.locator("#score dd")).to_have_count(3)  # else the reload would interrupt a request
     page.reload()
     expect(page.locator("#train")).to_be_visible()
     assert page.locator(".see").evaluate("panel => panel.inert")

@@ -89,7 +89,7 @@ def test_the_queue_is_replayed(example) -> None:
 
 def test_steps_are_told_in_words(example) -> None:
     told = [step.text for step in example.steps]
-    assert told[0] == "8−5+2×3 comes to 9, but should be 8. The search begins here."
+    assert told[0] == "8−5+2×3 is 9, but should be 8. The search begins here."
     assert told[-1] == "8−6+2×3 = 8, which is right: 6 is the correction of 5."
     assert any(text.startswith("8−5 = 3 would have to be 2.") for text in told)
     assert any("would have to be 5/2, and no symbol" in text for text in told)

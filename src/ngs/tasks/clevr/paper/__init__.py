@@ -1,9 +1,4 @@
-"""The paper's table and figures of questions (Li et al. 2020, Sec. 4.2), and experiments beside them.
-
-tables.py       settings that experiments share; methods, shares of the data, curves and learning rates
-workloads.py    what a step costs as programs grow
-published.toml  what the paper has
-"""
+"""The paper's table and figures of questions (Li et al. 2020, Sec. 4.2), and experiments beside them."""
 
 from ngs.tasks.clevr.paper import tables
 from ngs.tasks.clevr.paper.tables import small

@@ -19,7 +19,6 @@ ROWS: Rows = {
     "NGS-1-BS": {"method": "1-bs"},
     "NGS-m-BS": {"method": "m-bs", "walk_steps": 10},
 }
-"""The methods of the paper's table and curves of questions."""
 
 paper = partial(
     TrainCLEVR,
@@ -98,8 +97,6 @@ TABLE = Experiment(
 
 
 def _experiment(name: str, title: str, rows: Rows, by: str) -> Experiment:
-    """The rows with all questions: a table, and a figure of their curves."""
-
     def show(outcome: Outcome) -> Section:
         shown = {place.row + place.mark: place for place in outcome.places}
         lines = [[row, *(share(place, each) for each in SHARES)] for row, place in shown.items()]

@@ -9,7 +9,6 @@ from io import BytesIO
 
 import numpy as np
 import torch
-from PIL import Image
 
 from ngs.tasks.clevr.embedded import embedded_scenes
 from ngs.tasks.clevr.program import Program, kind_of
@@ -20,14 +19,13 @@ from ngs.tasks.clevr.scene_drawing import drawing
 from ngs.tasks.clevr.scene_sampling import HEIGHT, WIDTH
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.pictures.camera import fitted_camera
+from ngs.tasks.pictures.picture_file import as_image
 from ngs.tasks.pictures.rendering.renderer import boxes, render
 from ngs.tasks.playground.messages import Message, Share, part
 
 SCENES = 12
-MADE_UP, SHOWN = 20, 6
-"""Questions about each scene: that are made up, and that are shown at most."""
-LEAST_SEEN = 20
-"""Pixels of an object that show; of one with fewer, nobody sees what it is."""
+MADE_UP, SHOWN = 20, 6  # questions about each scene: that are made up, and that are shown at most
+LEAST_SEEN = 20  # pixels of an object that show; of one with fewer, nobody sees what it is
 
 _RENDERING = threading.Lock()
 """A page asks for the picture and for its boxes at once; the second waits for what the first renders."""
@@ -89,21 +87,17 @@ class PictureBox(Message):
 
 @dataclass(frozen=True, eq=False)
 class AskedScene:
-    """A scene, and what one may ask about it."""
-
     number: int
     scene: Scene
     made_up: tuple[Example, ...]
 
     @property
     def examples(self) -> list[Example]:
-        """The shortest of each kind; the simplest first."""
         shortest = sorted(self.made_up, key=lambda each: (len(each.program), len(each.question)))
         by_kind = {kind_of(each.program): each for each in reversed(shortest)}
         return sorted(by_kind.values(), key=shortest.index)[:SHOWN]
 
     def view(self, reader: QuestionReader | None) -> SceneView:
-        """What the page shows to who asks this reader."""
         objects = [
             SceneObject(number=k, text=description(thing), **thing.attributes)
             for k, thing in enumerate(self.scene.things)
@@ -146,12 +140,11 @@ def misread(asked: AskedScene, reader: QuestionReader) -> Example | None:
 
 @cache
 def _rendered(asked: AskedScene) -> tuple[bytes, list[PictureBox | None]]:
-    """From where the scene was looked at."""
     camera = torch.tensor([fitted_camera(asked.scene)])
     rendering = render([asked.scene], camera, torch.Generator().manual_seed(asked.number))
     edges, seen = (each[0, : len(asked.scene.things)] for each in boxes(rendering.instances))
     file = BytesIO()
-    Image.fromarray(rendering.images[0].permute(1, 2, 0).contiguous().numpy()).save(file, "PNG")
+    as_image(rendering.images[0]).save(file, "PNG")
     shown = zip((edges / torch.tensor([WIDTH, HEIGHT] * 2)).tolist(), seen.tolist(), strict=True)
     return file.getvalue(), [
         None if pixels < LEAST_SEEN else PictureBox(left=x, top=y, width=right - x, height=bottom - y)

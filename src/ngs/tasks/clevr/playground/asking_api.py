@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import exp
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, Depends, HTTPException, Response
 from fastapi import Path as InPath
 
 from ngs.tasks.clevr.correction import ProgramCorrection, correct
@@ -24,27 +24,28 @@ from ngs.tasks.clevr.preparation import load_reader
 from ngs.tasks.clevr.program_text import Executed, objects_of, shown_value
 from ngs.tasks.clevr.reading import QuestionReader
 from ngs.tasks.clevr.scenes import ANSWERS, Scene
-from ngs.tasks.playground.limits import Slots
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import View
 
-ALTERNATIVES = 5
-"""Other programs of a question that are shown."""
-LISTED = 10
-"""Neighbours and right programs that are shown."""
+ALTERNATIVES = 5  # other programs of a question that are shown
+LISTED = 10  # neighbours and right programs that are shown
 NO_READER = "no network reads questions yet; train one with `ngs train clevr`, and start `ngs serve` again"
-LONGEST_QUESTION, LONGEST_ANSWER = 300, 32
-"""Characters."""
+LONGEST_QUESTION, LONGEST_ANSWER = 300, 32  # characters
 PROGRAM = "Modules in prefix notation."
 
-KEPT = {"Cache-Control": "private, max-age=3600"}
-"""By a browser: a scene is always the same."""
+KEPT = {"Cache-Control": "private, max-age=3600"}  # by a browser: a scene is always the same
 
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such scene."}}
 UNREAD: dict[int | str, dict[str, Any]] = {409: {"description": "No network reads questions yet."}}
 
 
-SceneId = Annotated[int, InPath(ge=0, description="Of the scene.", examples=[0])]
+def _scene(id: Annotated[int, InPath(ge=0, description="Of the scene.", examples=[0])]) -> AskedScene:
+    if id >= SCENES:
+        raise HTTPException(404, f"there is no scene {id}; choose from 0 to {SCENES - 1}")
+    return asked_scenes()[id]
+
+
+CurrentScene = Annotated[AskedScene, Depends(_scene)]
 
 
 class Question(Message):
@@ -157,69 +158,54 @@ class AskingView(View):
     def load(self, run: Path) -> None:
         self.reader = load_reader(run)
 
+    def _there(self) -> QuestionReader:
+        if self.reader is None:
+            raise HTTPException(409, NO_READER)
+        return self.reader
+
     def router(self) -> APIRouter:
-        return asking_router(lambda: self.reader, self.server.jobs)
+        router = APIRouter(prefix="/api", tags=["questions"])
 
+        @router.get("/scenes", summary="The scenes that one may ask about")
+        def scenes() -> list[SceneLine]:
+            return [SceneLine(id=each.number, objects=len(each.scene.things)) for each in asked_scenes()]
 
-def asking_router(reader: Callable[[], QuestionReader | None], jobs: Slots) -> APIRouter:
-    """Everything under /api/scenes and /api/ask; `reader` may come later."""
-    router = APIRouter(prefix="/api", tags=["questions"])
+        @router.get("/scenes/{id}", summary="A scene, and questions to ask about it", responses=UNKNOWN)
+        def scene(asked: CurrentScene) -> SceneView:
+            with self.server.jobs:
+                return asked.view(self.reader)
 
-    @router.get("/scenes", summary="The scenes that one may ask about")
-    def scenes() -> list[SceneLine]:
-        return [SceneLine(id=each.number, objects=len(each.scene.things)) for each in asked_scenes()]
+        @router.get(
+            "/scenes/{id}/picture",
+            summary="A picture of a scene",
+            description="A PNG of 480 x 320 pixels, rendered from the scene's annotation.",
+            response_class=Response,
+            responses={**UNKNOWN, 200: {"content": {"image/png": {}}}},
+        )
+        def picture(asked: CurrentScene) -> Response:
+            with self.server.jobs:
+                return Response(asked.picture()[0], media_type="image/png", headers=KEPT)
 
-    @router.get("/scenes/{id}", summary="A scene, and questions to ask about it", responses=UNKNOWN)
-    def scene(id: SceneId) -> SceneView:
-        asked = _scene(id)
-        with jobs:
-            return asked.view(reader())
+        @router.get(
+            "/scenes/{id}/boxes", summary="Where the objects of a scene are in its picture", responses=UNKNOWN
+        )
+        def boxes(asked: CurrentScene) -> list[PictureBox | None]:
+            """In the order of their numbers; null for what is hidden behind others."""
+            with self.server.jobs:
+                return asked.picture()[1]
 
-    @router.get(
-        "/scenes/{id}/picture",
-        summary="A picture of a scene",
-        description="A PNG of 480 x 320 pixels, rendered from the scene's annotation.",
-        response_class=Response,
-        responses={**UNKNOWN, 200: {"content": {"image/png": {}}}},
-    )
-    def picture(id: SceneId) -> Response:
-        asked = _scene(id)
-        with jobs:
-            return Response(asked.picture()[0], media_type="image/png", headers=KEPT)
+        @router.post("/ask", summary="Answer a question about a scene, and show how", responses=UNREAD)
+        def ask(given: Question) -> Asked:
+            with self.server.jobs:
+                return _asked(self._there(), given.question, asked_scenes()[given.scene].scene)
 
-    @router.get(
-        "/scenes/{id}/boxes", summary="Where the objects of a scene are in its picture", responses=UNKNOWN
-    )
-    def boxes(id: SceneId) -> list[PictureBox | None]:
-        """In the order of their numbers; null for what is hidden behind others."""
-        asked = _scene(id)
-        with jobs:
-            return asked.picture()[1]
+        @router.post("/ask/correct", summary="What was misread, if this is the answer", responses=UNREAD)
+        def ask_correct(given: QuestionAndAnswer) -> QuestionCorrected:
+            with self.server.jobs:
+                scene = asked_scenes()[given.scene].scene
+                return _corrected(correct(self._there(), given.question, scene, given.answer.strip().lower()))
 
-    @router.post("/ask", summary="Answer a question about a scene, and show how", responses=UNREAD)
-    def ask(given: Question) -> Asked:
-        with jobs:
-            return _asked(_there(reader()), given.question, asked_scenes()[given.scene].scene)
-
-    @router.post("/ask/correct", summary="What was misread, if this is the answer", responses=UNREAD)
-    def ask_correct(given: QuestionAndAnswer) -> QuestionCorrected:
-        with jobs:
-            scene = asked_scenes()[given.scene].scene
-            return _corrected(correct(_there(reader()), given.question, scene, given.answer.strip().lower()))
-
-    return router
-
-
-def _scene(id: int) -> AskedScene:
-    if id >= SCENES:
-        raise HTTPException(404, f"there is no scene {id}; choose from 0 to {SCENES - 1}")
-    return asked_scenes()[id]
-
-
-def _there(reader: QuestionReader | None) -> QuestionReader:
-    if reader is None:
-        raise HTTPException(409, NO_READER)
-    return reader
+        return router
 
 
 def _asked(reader: QuestionReader, question: str, scene: Scene) -> Asked:
@@ -277,13 +263,11 @@ def _neighbours(correction: ProgramCorrection) -> Iterator[NeighbourLine]:
 
 
 def _line(executed: Executed, log_prob: float) -> dict[str, Any]:
-    """The parts of a `ProgramLine`."""
     program = " ".join(executed.program)
     return {"program": program, "probability": exp(log_prob), "answer": executed.answer}
 
 
 def _outcome(executed: Executed) -> dict[str, Any]:
-    """The parts of an `Outcome`."""
     return {"answer": executed.answer, "fault": executed.fault, "program": _tree(executed)}
 
 

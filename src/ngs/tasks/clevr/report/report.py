@@ -2,28 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from difflib import SequenceMatcher
+from typing import Any, ClassVar, NamedTuple
 
 from markupsafe import Markup
 from torch import Tensor
 
+from ngs.reasoning.operation import UNDEFINED
 from ngs.search.back_search import Corrections
 from ngs.tasks.clevr.correction import correct
 from ngs.tasks.clevr.dataset import Questions
 from ngs.tasks.clevr.examples import Part
+from ngs.tasks.clevr.execution import Step, Type, modules
 from ngs.tasks.clevr.explanation import drawn_correction
 from ngs.tasks.clevr.program import Kind, Program, program_of
-from ngs.tasks.clevr.program_text import Executed
+from ngs.tasks.clevr.program_text import Executed, about_objects
 from ngs.tasks.clevr.reading import QuestionReader
-from ngs.tasks.clevr.report.programs import Working, differing
 from ngs.tasks.clevr.scene_drawing import drawing
 from ngs.tasks.clevr.scenes import Scene
 from ngs.tasks.clevr.scores import ProgramScores, outcomes, same_meaning, scores_of
 from ngs.tasks.report.readings import Readings, in_turn
 from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import ONE_STEP, Fate, Searches
+
+
+class Line(NamedTuple):
+    """A module in the table of a program."""
+
+    module: str
+    value: str
+    depth: int
+    marked: bool
+    undefined: bool = False
+
+
+@dataclass(frozen=True)
+class Working:
+    """A program to be shown with what each of its modules gives."""
+
+    name: str
+    colour: str
+    """the class of its table, and of the rings around what it is about"""
+    executed: Executed
+    marked: Collection[int] = ()
+    p: float | None = None
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """What a module works on stands below it; where it takes two values, both are indented."""
+        executed = self.executed
+        if executed.steps is None:  # it is no tree
+            yield from (Line(module, "", 0, k in self.marked) for k, module in enumerate(executed.program))
+            return
+        for k, (depth, step) in enumerate(_indented(executed.steps, 0)):
+            value, marked = value_of(step, executed.scene), k in self.marked
+            yield Line(step.module, value, depth, marked, undefined=step.value is UNDEFINED)
+
+
+def _indented(step: Step, depth: int) -> Iterator[tuple[int, Step]]:
+    """In the order of the prefix notation; deeper by one below each module with two branches."""
+    yield depth, step
+    for argument in step.arguments:
+        yield from _indented(argument, depth + (len(step.arguments) > 1))
+
+
+def value_of(step: Step, scene: Scene) -> str:
+    """What a step gave: objects by their numbers in the drawing, anything else as an answer is spoken."""
+    if step.value is UNDEFINED:
+        return "undefined"
+    gives = modules()[step.module].gives
+    if gives is Type.OBJECTS:
+        everything = len(step.value) == len(scene.things)
+        numbers = ", ".join(str(k + 1) for k in sorted(step.value))
+        return f"all {len(scene.things)}" if everything else f"{{{numbers}}}" if numbers else "none"
+    return f"object {step.value + 1}" if gives is Type.OBJECT else str(step.value)
+
+
+def differing(program: Program, other: Program) -> frozenset[int]:
+    """Positions of `program` that are left when as much as possible of `other` is found in it, in order."""
+    kept = SequenceMatcher(a=program, b=other, autojunk=False).get_matching_blocks()
+    return frozenset(range(len(program))).difference(*(range(b.a, b.a + b.size) for b in kept))
 
 
 @dataclass(frozen=True)
@@ -51,7 +111,6 @@ class Answered:
 
     @property
     def workings(self) -> list[Working]:
-        """What was read, and the true program where it is known."""
         if self.true is None:
             return [Working("read", "read", self.read, frozenset(), self.p)]
         marked = differing(self.read.program, self.true.program)
@@ -59,8 +118,9 @@ class Answered:
 
     @property
     def drawing(self) -> Markup:
-        """The scene, with rings around the objects that programs are about."""
-        return drawing(self.scene, {working.colour: working.rings for working in self.workings})
+        return drawing(
+            self.scene, {each.colour: about_objects(each.executed.steps) for each in self.workings}
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +133,6 @@ class CorrectedQuestion(Answered):
 
     @property
     def workings(self) -> list[Working]:
-        """With the correction after what was read."""
         read, *true = super().workings
         if self.correction is None:
             return [read, *true]
@@ -83,13 +142,10 @@ class CorrectedQuestion(Answered):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QuestionReadings(Readings):
-    """What a network makes of some questions."""
-
     at_once: ClassVar[int] = 32
 
     reader: QuestionReader
     part: Part
-    """of these questions"""
     scenes: Sequence[Scene]
     not_understood: int
     """questions of the whole part that nobody can read"""
@@ -100,7 +156,6 @@ class QuestionReadings(Readings):
 
     @property
     def scores(self) -> ProgramScores:
-        """Without what is not understood."""
         return scores_of(outcomes(self.questions, self.reading.symbols, self.reading.right))
 
     def means(self, numbers: Sequence[int], z: Tensor) -> list[bool | None]:

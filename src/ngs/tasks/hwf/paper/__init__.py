@@ -1,7 +1,4 @@
-"""The paper's tables and figures of formulas (Li et al. 2020, Sec. 4.1), and experiments beside them.
-
-The settings that they share are in settings.py, and what a step costs as formulas grow in workloads.py.
-"""
+"""The paper's tables and figures of formulas (Li et al. 2020, Sec. 4.1), and experiments beside them."""
 
 from typing import Any
 

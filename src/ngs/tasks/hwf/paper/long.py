@@ -1,9 +1,8 @@
 """hwf-long: formulas of up to 31 symbols, read by networks that were trained on much shorter ones.
 
-Each symbol is read by itself, so a longer formula is no harder to look at: it has more places for a mistake.
-With a share s of symbols right, were mistakes independent and each of them the end of the answer, a share s^n
-of the formulas of n symbols would come out right. Mistakes that do not matter (in 0 times something) make it
-more; symbols that are read worse than others make it less, because a mean hides them.
+A longer formula has more places for a mistake. If a share s of the symbols is right, mistakes are independent
+and each spoils the answer, then a share s^n of the formulas of n symbols is right. But some mistakes do not
+matter (in 0 times something), and some symbols are read worse than others, which a mean hides.
 """
 
 from __future__ import annotations
@@ -40,10 +39,8 @@ class LongTest(Measurement):
     """New formulas of each length, written with the test images of a run's data, read by its network."""
 
     run: Trained
-    """of handwritten formulas"""
     lengths: tuple[int, ...]
     formulas: int
-    """of each length"""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -79,8 +76,7 @@ class LongTest(Measurement):
 
 
 LENGTHS = (7, 9, 11, 15, 19, 23, 27, 31)
-TRAINED, READ = "trained", "read"
-"""The columns: the run itself, and what it makes of longer formulas."""
+TRAINED, READ = "trained", "read"  # the columns: the run itself, and what it makes of longer formulas
 
 
 ROWS: Rows = {
@@ -116,7 +112,6 @@ def _trained(place: Place) -> list[str]:
 
 
 def _read(place: Place) -> str:
-    """Mean and spread over the runs, by length."""
     lengths = list(place.runs[0].result["by_length"])
 
     def of(name: str, length: str) -> str:

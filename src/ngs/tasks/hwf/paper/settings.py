@@ -48,4 +48,3 @@ wide = partial(
 """What images that were not seen in training need; on HWF it changes little at full size."""
 
 small = partial(TrainHWF, steps=100, validate_every=50, test_curve=True)
-"""Embedded formulas, a small network."""

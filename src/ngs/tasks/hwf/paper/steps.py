@@ -20,8 +20,7 @@ STEPS = (1, 5, 10, 20)
 BEGINNING, WHOLE, COST = "beginning", "whole", "cost"
 """The columns: runs that end soon and are tested often, runs with the paper's iterations, and steps timed
 alone."""
-AFTER, QUICKLY_AFTER = (200, 300), (25, 75)
-"""Steps after which the runs that are tested often are looked at."""
+AFTER, QUICKLY_AFTER = (200, 300), (25, 75)  # steps after which the runs that are tested often are looked at
 
 
 def cells(config: Callable[..., TrainHWF], columns: Rows, means: Means, cost: StepCost) -> list[Cell]:
@@ -75,7 +74,6 @@ def _cells(beginning: Place, whole: Place, steps: Sequence[int], seconds: float 
 
 
 def _joined(beginning: Place, whole: Place) -> Curve:
-    """The one as far as it goes, then the other."""
     first = beginning.curve("calculation")
     last = first[-1][0] if first else 0
     return [*first, *(point for point in whole.curve("calculation") if point[0] > last)]

@@ -1,5 +1,4 @@
-"""hwf-table, hwf-lengths, hwf-leak: what each method learns from which formulas; hwf-curves: how soon, beside
-the logs that the paper's authors released."""
+"""hwf-table, hwf-lengths, hwf-leak, hwf-curves: what each method learns from which formulas, and how soon."""
 
 from __future__ import annotations
 
@@ -70,8 +69,7 @@ LEAK = Experiment(
 
 # Learning curves
 
-SHARES = {"calculation": 1, "symbol": 2}
-"""What is drawn, and its index in a released point."""
+SHARES = {"calculation": 1, "symbol": 2}  # what is drawn, and its index in a released point
 
 
 def _curves(means: Means) -> list[Cell]:

@@ -30,10 +30,8 @@ from ngs.tasks.hwf.playground.reading import (
 from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 
-WAITING_SHOWN = 12
-"""Entries of the queue that are listed after a step: a long formula has a hundred."""
-LARGEST = 690.0
-"""The logarithm of what is still a floating-point number."""
+WAITING_SHOWN = 12  # entries of the queue that are listed after a step: a long formula has a hundred
+LARGEST = 690.0  # the logarithm of what is still a floating-point number
 
 Kind = Literal["push", "pop", "try", "discard", "accept", "reject"]
 KINDS: Mapping[Action, Kind] = {
@@ -96,7 +94,6 @@ class Corrected(RightFormulas):
 
 
 def correct(seen: Seen, target: Fraction) -> Corrected:
-    """The reading, its correction towards the answer, and the posterior."""
     if seen.no_formula:
         raise NGSError(f"there is no formula to correct: {seen.no_formula}")
     first = likeliest(seen.log_probs, 1)[0]
@@ -112,9 +109,6 @@ def correct(seen: Seen, target: Fraction) -> Corrected:
         position=correction.position,
         corrected_tree=node_of(parse(GRAMMAR, found)) if found else None,
     )
-
-
-# The posterior
 
 
 def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> RightFormulas:
@@ -137,9 +131,6 @@ def right_formulas(seen: Seen, target: Fraction, corrected: Sentence | None) -> 
         for z, p in shares.items()
     ]
     return RightFormulas(posterior=formulas, evidence=exp(log_z), exact=True, message=None)
-
-
-# Steps
 
 
 def steps_of(correction: Correction) -> Iterator[Step]:
@@ -188,12 +179,12 @@ def _about(event: Event, tree: Tree, correction: Correction) -> str:
         return _about_change(event, tree, event.edit, correction)
     part, wanted = written(sentence_of(tree)), shown_expected(event.expected)
     if event.action is Action.DISCARD:
-        return f"{part} would have to be {wanted}, and no symbol that could stand there is."
+        return f"{part} would have to be {wanted}, and no symbol that fits there is."
     if event.action is Action.POP:
         return f"Look into {part}, the best of the queue: what would its parts have to be?"
     value, priority = plain_value(correction.values[event.path]), shown_ratio(event.log_priority)
     if not event.path:
-        return f"{part} comes to {value}, but should be {wanted}. The search begins here."
+        return f"{part} is {value}, but should be {wanted}. The search begins here."
     if wanted == "none":
         return f"{part} = {value}; no value of it helps, only another operator. Its priority is {priority}."
     return f"{part} = {value} would have to be {wanted}. It waits with priority {priority}."

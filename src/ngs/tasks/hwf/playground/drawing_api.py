@@ -15,27 +15,22 @@ from pydantic import FailFast, Field, field_validator
 from torch import nn
 
 from ngs.errors import NGSError
-from ngs.reasoning.arithmetic import Arithmetic
-from ngs.search.compiled import BUDGET, value_circuit
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import as_answer
 from ngs.tasks.hwf.playground.correcting import Corrected, correct
-from ngs.tasks.hwf.playground.learning import Score, Taken, Taught, drawn_of, familiar, learn, own_copy
+from ngs.tasks.hwf.playground.learning import Score, Taken, Taught, drawn_of, learn, own_copy
 from ngs.tasks.hwf.playground.networks import TRAINED, Networks
 from ngs.tasks.hwf.playground.reading import Reading, reading_of
 from ngs.tasks.hwf.playground.strokes import seen_in, written
-from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.view import Server
 from ngs.tasks.playground.visitors import Visitor, current_visitor
 from ngs.tasks.report.sections import SIGNS
 
-LEARN_SECONDS = 3.0
-"""No step begins later."""
+LEARN_SECONDS = 3.0  # no step begins later
 MOST_STROKES, MOST_POINTS, MOST_STEPS = 200, 20_000, 50
 """In a drawing, in all its strokes, and gradient steps in one request."""
-LARGEST, LONGEST_ANSWER, LONGEST_WRITTEN = 4096, 32, 64
-"""Pixels of a canvas's side, and characters."""
+LARGEST, LONGEST_ANSWER, LONGEST_WRITTEN = 4096, 32, 64  # pixels of a canvas's side, and characters
 EXAMPLE = [
     [[20, 25], [65, 23], [40, 98]],
     [[110, 40], [110, 85]],
@@ -115,15 +110,7 @@ class Written(Message):
     strokes: list[list[list[float]]] = part("As those of a drawing.", EXAMPLE)
 
 
-def prepare() -> None:
-    """What visitors would otherwise wait for, the shortest tables first; some seconds, beside serving."""
-    familiar()
-    for length in range(1, LONGEST_TABLED + 1, 2):
-        value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
-
-
 def drawing_router(networks: Networks, server: Server) -> APIRouter:
-    """`/written`, `/read`, `/correct`, `/learn`, `/reset`, `/score`."""
     router = APIRouter(prefix="/api", tags=["drawing"])
 
     @router.get("/written", summary="The strokes of a formula, in a neat hand")
@@ -155,7 +142,7 @@ def drawing_router(networks: Networks, server: Server) -> APIRouter:
             visitor.kept.pop(Taught, None)
         return WithScore(score=Score())
 
-    @router.get("/score", summary="How much of what was drawn is read rightly")
+    @router.get("/score", summary="How much of what was drawn is read correctly")
     def score(visitor: CurrentVisitor) -> WithScore:
         return WithScore(score=_taught(visitor).score)
 
@@ -163,7 +150,6 @@ def drawing_router(networks: Networks, server: Server) -> APIRouter:
 
 
 def _symbols(formula: str) -> str:
-    """What was typed, in the symbols of formulas."""
     symbols = "".join(formula.split()).translate({ord(sign): symbol for symbol, sign in SIGNS.items()})
     if not symbols or not set(symbols) <= set(GRAMMAR.symbols):
         raise NGSError(f"{formula!r} cannot be written; use the digits and + − × ÷ (or * and /)")

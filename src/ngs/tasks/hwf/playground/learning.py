@@ -1,11 +1,9 @@
 """Learning from what a visitor drew and its answer alone: a few gradient steps of the visitor's own copy.
 
-What is made smaller is -log p(y|x), summed exactly over all formulas with the right answer (Li et al. 2020,
-Eq. 7), of several views of the drawing and of some that were drawn before.
-
-A few steps on one drawing would make a network forget all others. So it is also shown made-up handwriting,
-without labels, and what it was sure of there it shall stay sure of (Li & Hoiem 2016, "Learning without
-forgetting"); and batch norm keeps the averages of training.
+The loss is -log p(y|x), summed exactly over all formulas with the right answer (Li et al. 2020, Eq. 7), for
+views of the drawing and for earlier drawings. So that the network does not forget the rest, it also sees
+made-up handwriting without labels, and should stay sure of what it was sure of there (Li & Hoiem 2016,
+"Learning without forgetting"). Batch norm keeps the averages of training.
 """
 
 from __future__ import annotations
@@ -35,28 +33,20 @@ from ngs.tasks.playground.messages import Message, part
 
 LEARNING_RATE = 3e-4
 """Of the first step; it falls to nothing behind the last. Larger ones learn in one step, and forget."""
-VIEWS, REPEATED = 6, 6
-"""In a step: views of the new drawing, and earlier drawings."""
+VIEWS, REPEATED = 6, 6  # in a step: views of the new drawing, and earlier drawings
 SLIGHTLY = Handwriting(rotation=0.12, shear=0.12, scale=0.1, shift=0.06, elastic=0.05)
-WRITERS, SHOWN_AGAIN = 20, 70
-"""Of the handwriting that is not to be forgotten, and its images in a step."""
+WRITERS, SHOWN_AGAIN = 20, 70  # of the handwriting that is not to be forgotten, and its images in a step
 SURE = 0.8
-"""The probability from which on a network is sure."""
-REMEMBERED = 50
-"""Drawings of a visitor, the latest ones."""
-KEEPING = 5.0
-"""The weight of not forgetting."""
+REMEMBERED = 50  # drawings of a visitor, the latest ones
+KEEPING = 5.0  # the weight of not forgetting
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A drawing with its answer."""
-
     images: Tensor
     """uint8 [symbol, SIDE, SIDE]"""
     answer: Fraction
     right_before: bool
-    """whether the network gave the answer when it was drawn"""
 
     def same_as(self, other: Drawn) -> bool:
         return self.answer == other.answer and torch.equal(self.images, other.images)
@@ -66,8 +56,8 @@ class Score(Message):
     """Of what a visitor drew with an answer."""
 
     drawn: int = part("Drawings.", 3, default=0)
-    right_before: int = part("Read rightly when they were drawn.", 1, default=0)
-    right_now: int = part("Read rightly by the visitor's own network.", 3, default=0)
+    right_before: int = part("Read correctly when they were drawn.", 1, default=0)
+    right_now: int = part("Read correctly by the visitor's own network.", 3, default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +82,6 @@ class Taught:
 
 @dataclass(frozen=True)
 class Taken:
-    """A step that was taken."""
-
     before: float
     """p(y|x) of the new drawing"""
     after: float
@@ -102,7 +90,7 @@ class Taken:
 
 
 def drawn_of(seen: Seen, answer: Fraction) -> Drawn:
-    """What is to be learned from; an error where nothing can be."""
+    """The drawing to learn from; an NGSError where nothing can be learned."""
     count = len(seen.log_probs)
     if seen.no_formula:
         raise NGSError(f"there is no formula to learn from: {seen.no_formula}")
@@ -175,7 +163,6 @@ def log_probability(network: nn.Module, drawn: Drawn) -> float:
 
 
 def right(network: nn.Module, drawings: Sequence[Drawn]) -> int:
-    """How many of the drawings the network gives the answers of."""
     if not drawings:
         return 0
     with torch.no_grad():

@@ -1,9 +1,8 @@
 """The networks that all visitors share: what a run learned, and a weak one for those who want to teach it.
 
-The weak one has forgotten half of what it knew, by noise on its weights. What a run's first validation leaves
-may be weak or not: after 50 steps, one method gives 45% of the right answers and another 94%. An untrained
-network gets an answer by wrong formulas. One that was good a moment ago misreads much, and a few steps
-bring it back.
+The weak one is the trained one with noise on its weights: it misreads much, and a few steps bring it back. An
+untrained network would get answers by wrong formulas, and an early one of the run may be good already: after
+50 steps, one method gives 45% of the right answers and another 94%.
 """
 
 from __future__ import annotations
@@ -22,11 +21,8 @@ from ngs.tasks.hwf.preparation import load_network
 from ngs.tasks.run_folder import RESULT, read_facts
 
 TRAINED, WEAK = "trained", "weak"
-"""The names that a request chooses a network by."""
-HALF = 0.55
-"""The share of made-up symbols that a weak network reads, at most."""
-LEAST_NOISE, MORE_NOISE = 0.5, 0.1
-"""In standard deviations of the weights of a layer."""
+HALF = 0.55  # the share of made-up symbols that a weak network reads, at most
+LEAST_NOISE, MORE_NOISE = 0.5, 0.1  # in standard deviations of the weights of a layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +31,7 @@ class Shared:
 
     network: nn.Module
     symbols: float
-    """the share of made-up handwritten symbols that it reads rightly"""
+    """the share of made-up handwritten symbols that it reads correctly"""
     accuracy: float | None = None
     """the share of formulas it gave the right answer for, where the run measured it"""
 
@@ -47,7 +43,6 @@ class Networks(dict[str, Shared | None]):
         super().__init__({TRAINED: None, WEAK: None})
 
     def load(self, run: Path) -> None:
-        """Take the network of a run of `ngs train hwf`."""
         trained = load_network(run)
         weak = weakened(trained)
         tested = read_facts(run / RESULT)["test"] if (run / RESULT).exists() else {}
@@ -67,7 +62,6 @@ def weakened(network: nn.Module) -> nn.Module:
 
 @torch.no_grad()
 def symbols_read(network: nn.Module) -> float:
-    """The share of some made-up symbols that a network reads rightly."""
     count = len(GRAMMAR.symbols)
     read: Tensor = network(familiar()).argmax(-1)
     right = read == torch.arange(count).repeat(len(read) // count)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator
 from fractions import Fraction
-from io import BytesIO
 from typing import Any
 
 from PIL import Image
@@ -19,9 +17,9 @@ from ngs.search.correction import Part, Path, reasoning_parts
 from ngs.tasks.hwf.dataset import GRAMMAR
 from ngs.tasks.hwf.formula_reading import Seen, likeliest
 from ngs.tasks.playground.messages import Message, part
+from ngs.tasks.report.sections import address_of
 
-SHOWN = 5
-"""Symbols of each box, and formulas, that are listed."""
+SHOWN = 5  # symbols of each box, and formulas, that are listed
 
 
 class Rectangle(Message):
@@ -83,7 +81,6 @@ class Reading(Message):
 
 
 def reading_of(seen: Seen) -> Reading:
-    """The likeliest formula of what is seen, or why there is none."""
     formulas = [] if seen.no_formula else likeliest(seen.log_probs, SHOWN)
     alternatives = [
         Alternative(formula="".join(z), value=plain_value(value), probability=p) for z, value, p in formulas
@@ -103,7 +100,6 @@ def reading_of(seen: Seen) -> Reading:
 
 
 def node_of(tree: Tree, path: Path = ()) -> Node:
-    """A reasoning tree with the value of each node."""
     symbol, _, arguments = symbol_of(tree, path)
     return Node(
         path=list(path),
@@ -126,7 +122,6 @@ def symbol_of(tree: Tree, path: Path) -> tuple[Leaf, Path, list[Part]]:
 
 
 def plain_value(value: Value) -> str:
-    """`12`, `7/3` or `undefined`."""
     return str(value) if isinstance(value, Fraction) else "undefined"
 
 
@@ -134,11 +129,9 @@ def _symbols(seen: Seen) -> Iterator[SeenSymbol]:
     ranked = seen.log_probs.exp().topk(SHOWN)
     rows = zip(seen.boxes, seen.images, ranked.indices, ranked.values, strict=True)
     for (left, top, right, bottom), image, columns, probs in rows:
-        file = BytesIO()
-        Image.fromarray(image.numpy()).save(file, "PNG")
         choices = zip(columns.tolist(), probs.tolist(), strict=True)
         yield SeenSymbol(
             box=Rectangle(left=left, top=top, width=right - left, height=bottom - top),
-            picture=f"data:image/png;base64,{b64encode(file.getvalue()).decode()}",
+            picture=address_of(Image.fromarray(image.numpy()), "png"),
             likeliest=[Choice(symbol=GRAMMAR.symbols[k], probability=min(p, 1.0)) for k, p in choices],
         )

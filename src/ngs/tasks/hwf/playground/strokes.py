@@ -1,8 +1,7 @@
-"""A drawing by its strokes: those of a formula that the page writes, and the ink that strokes leave, small
-enough to be read while somebody writes.
+"""A drawing by its strokes: those of a formula that the page writes, and the ink that strokes leave.
 
-A picture has to be searched for ink and paper; of strokes it is known where the pen went. They are drawn
-by a thin pen, in one size whatever the canvas, and cropped to the ink, so that a large canvas costs nothing.
+Strokes are drawn by a thin pen, in one size whatever the canvas, and cropped to the ink. So a large canvas
+costs nothing, and a drawing is read while somebody writes.
 """
 
 from __future__ import annotations
@@ -21,19 +20,14 @@ from ngs.tasks.hwf.segmentation import LEAST_SIZE, Mask, Network, Points, page_o
 Stroke = Sequence[Sequence[float]]
 """Where the pen went between touching the canvas and leaving it: x and y in its pixels, y downwards."""
 
-UNIT = 64
-"""Pixels of a symbol in the drawing that is read; the network's images have 45."""
-PEN = 3
-"""Pixels of the pen there: thin, so that strokes which only come near each other do not touch."""
-DOT = 7
-"""Pixels of a dot there: what is much smaller is taken for a speck."""
-MOST_PIXELS = 250_000
-"""Of the drawing that is read: thirty symbols side by side."""
+UNIT = 64  # pixels of a symbol in the drawing that is read; the network's images have 45
+PEN = 3  # pixels of the pen there: thin, so that strokes which only come near each other do not touch
+DOT = 7  # pixels of a dot there: what is much smaller is taken for a speck
+MOST_PIXELS = 250_000  # of the drawing that is read: thirty symbols side by side
 LINE, TALL, GAP = 0.76, 0.44, 0.38
-"""Of a written formula: the line it stands on and the most of a digit, as shares of the canvas's height; and
-the space between symbols, as a share of a digit."""
-EVERY = 4
-"""Of a neat symbol's dabs, that a pen goes through."""
+"""Of a written formula: its base line and the most of a digit, as shares of the canvas's height; and the
+space between symbols, as a share of a digit."""
+EVERY = 4  # of a neat symbol's dabs, that a pen goes through
 
 
 def written(formula: Sequence[str], width: float, height: float) -> list[list[list[float]]]:

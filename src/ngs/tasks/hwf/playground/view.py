@@ -1,13 +1,19 @@
-"""The tab to draw formulas in: who can read there, and training a first network where there is nobody."""
+"""The tab to draw formulas in: who can read there, and the training of a first network."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import torch
 from fastapi import APIRouter
 
-from ngs.tasks.hwf.playground.drawing_api import drawing_router, prepare
+from ngs.reasoning.arithmetic import Arithmetic
+from ngs.search.compiled import BUDGET, value_circuit
+from ngs.tasks.hwf.dataset import GRAMMAR
+from ngs.tasks.hwf.playground.drawing_api import drawing_router
+from ngs.tasks.hwf.playground.learning import familiar
 from ngs.tasks.hwf.playground.networks import TRAINED, Networks, Shared
+from ngs.tasks.hwf.preparation import LONGEST_TABLED
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.playground.training import FirstTraining, Progress
 from ngs.tasks.playground.view import Server, View
@@ -19,10 +25,10 @@ class NetworkStatus(Message):
 
     ready: bool = part("Whether it can be read with.", True)
     accuracy: float | None = part(
-        "The share of formulas it answers rightly, where it was measured.", 0.98, default=None
+        "The share of formulas it answers correctly, where it was measured.", 0.98, default=None
     )
     symbols: float | None = part(
-        "The share of made-up symbols it reads rightly; null while not ready.", 1.0, default=None
+        "The share of made-up symbols it reads correctly; null while not ready.", 1.0, default=None
     )
 
 
@@ -87,7 +93,10 @@ class DrawingView(View):
         return router
 
     def prepare(self) -> None:
-        prepare()
+        """Make what visitors would wait for, the shortest tables first; some seconds, beside serving."""
+        familiar()
+        for length in range(1, LONGEST_TABLED + 1, 2):
+            value_circuit(GRAMMAR, Arithmetic, length, BUDGET, torch.device("cpu"))
 
     def stop(self) -> None:
         self.training.stop()

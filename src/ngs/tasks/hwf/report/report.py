@@ -27,8 +27,7 @@ from ngs.tasks.report.readings import Readings
 from ngs.tasks.report.report import AnswersReport
 from ngs.tasks.report.searches import MORE_STEPS, Corrected, Fate, Searches
 
-ALTERNATIVES = 3
-"""Formulas of the posterior that are shown."""
+ALTERNATIVES = 3  # formulas of the posterior that are shown
 POSTERIOR = "posterior"
 DRAWN = 5
 """Symbols of the correction that is drawn, where there is one so short: of more it would be very wide."""
@@ -36,8 +35,6 @@ DRAWN = 5
 
 @dataclass(frozen=True, eq=False)
 class FormulaReadings(Readings):
-    """What a network reads in some formulas."""
-
     at_once: ClassVar[int] = 1024
 
     names: Sequence[str] = ()
@@ -58,13 +55,10 @@ class CorrectedFormula(Corrected):
     alternatives: tuple[tuple[Sentence, float], ...]
     """the likeliest formulas with the right answer, and p(z|x,y) of each"""
     p_written: float
-    """p(z|x,y) of what is written"""
     drawing: Callable[[], str]
-    """how 1-BS goes, as SVG"""
 
     @property
     def posterior_right(self) -> bool:
-        """Whether the likeliest of all formulas with the right answer is the one that is written."""
         return bool(self.alternatives) and self.alternatives[0][0] == self.misread.true
 
     @property
