@@ -154,14 +154,8 @@ def main() -> None:
     bridge = bridge_of(known, device)
     before = time.time() - options.began
     curve = train(bridge, *parts, device)
-    tell(
-        options.out,
-        options.seed,
-        before,
-        {name: curve[-1][name] for name in ("answers", "symbols")},
-        curve,
-        training_seconds=curve[-1]["seconds"],
-    )
+    last = dict(curve[-1])
+    tell(options, before, curve, training_seconds=last.pop("seconds"), **last)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def main() -> None:
     *measured, result = [first, *(event.row for event in events)]
     curve = [{"seconds": compiling + row["seconds"], **right(row)} for row in measured if "test" in row]
     seconds = {"compiling_seconds": compiling, "training_seconds": compiling + result["training_seconds"]}
-    tell(options.out, options.seed, before, right(result), curve, **seconds)
+    tell(options, before, curve, **right(result), **seconds)
 
 
 if __name__ == "__main__":
