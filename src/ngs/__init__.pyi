@@ -8,7 +8,7 @@ from ngs.grammar.constraint import Constraint as Constraint
 from ngs.grammar.constraint import Given as Given
 from ngs.grammar.multiset_constraint import Multiset as Multiset
 from ngs.grammar.grammar import Grammar as Grammar
-from ngs.grammar.library import arithmetic as arithmetic_grammar
+from ngs.grammar.grammar import arithmetic as arithmetic_grammar
 from ngs.grammar.padding import PAD as PAD
 from ngs.grammar.tree import Leaf as Leaf
 from ngs.grammar.tree import Node as Node

@@ -17,7 +17,7 @@ from ngs.console.options import device_of
 from ngs.console.printing import plain_console, print_json
 from ngs.experiments.environment import environment
 from ngs.gpu import rounded_products
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path
 
 from ngs.errors import GrammarError, ParseError
@@ -106,3 +107,13 @@ class Grammar:
             name = f"{'!' * rules[0].keeps_terminals}{head}"
             lines.append(f"{name}: " + f"\n{' ' * len(name)}| ".join(map(str, rules)))
         return "\n".join(lines) + "\n"
+
+
+@cache
+def arithmetic() -> Grammar:
+    """Return the grammar of sums and products over the digits 0-9.
+
+    >>> arithmetic().symbols[:4]
+    ('+', '-', '*', '/')
+    """
+    return Grammar.parse(files("ngs.grammar").joinpath("data", "arithmetic.lark").read_text(encoding="utf-8"))
