@@ -1,7 +1,4 @@
-"""Groups of commands: those of a table and those that the tasks add, each imported when it is called.
-
-Most commands need PyTorch, which takes seconds to import: a list of commands is made without it.
-"""
+"""Groups of commands, of a table and of the tasks, imported when called: PyTorch takes seconds to import."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """p(z|x) = product over t of p(z_t | z_1 .. z_t-1, x): a decoder that a constraint keeps in the language.
 
 Each factor is a softmax over the symbols that the constraint allows, so p is a distribution over the
-language, and a sample has exactly the probability that `score` gives it. (A network with dropout is another
-network at every call while it is trained: there the two agree on average.)
+language, and a sample has exactly the probability that `score` gives it (with dropout, on average).
 """
 
 from __future__ import annotations

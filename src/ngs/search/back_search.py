@@ -1,7 +1,7 @@
 """Back-search for a whole batch: one engine for every kind of edits (Li et al. 2020, Algorithms 1 and 2).
 
-1-BS replaces a wrong sentence by its most likely neighbour that gives the answer. The queue of Algorithm 1
-finds the same: `one_step.py` says why.
+1-BS replaces a wrong sentence by its most likely neighbour that gives the answer, as the queue of Algorithm 1
+does (`one_step.py`).
 
 m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribution is
 
