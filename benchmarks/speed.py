@@ -87,10 +87,9 @@ TASKS = {"formulas": (PreparedFormulas, TrainHWF), "questions": (PreparedQuestio
 
 @rounded_products()
 def step_times(prepared: PreparedAnswers, rounds: int) -> Figures:
-    """Median seconds of a step of each method, and the memory before and after: what steps keep.
+    """Median seconds of a step of each method, and the memory before and after.
 
-    The methods take turns, step by step. Each trains its network throughout, so the steps are those of a
-    real run: first of a network that knows nothing, then of one that does.
+    The methods take turns, step by step, and each trains its network throughout, as in a real run.
     """
     config = prepared.settings
     methods = {name: replace(config, method=name).make_method() for name in METHODS}
@@ -211,10 +210,9 @@ def milliseconds(prepared: PreparedAnswers, method: str, steps: int) -> float:
 
 
 def with_and_without(train: Callable[[], float], rounds: int) -> Figures:
-    """Median milliseconds of a step in each way, and how many times longer it takes without each kernel.
+    """Median milliseconds of a step with and without each kernel, in turns, and the ratios to all kernels.
 
-    `train` trains with the kernels that are on, and returns the milliseconds of a step. The ways take turns,
-    so that a slow moment hits all of them. A ratio below 1.3 says that a kernel is not worth its lines there.
+    `train` returns the milliseconds of a step. A kernel with a ratio below 1.3 is not worth its lines.
     """
     ways: Mapping[str, tuple[str, ...]] = {
         "with all": NAMES,

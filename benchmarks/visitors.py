@@ -2,9 +2,9 @@
 
     python benchmarks/visitors.py RUN
 
-Starts `ngs serve RUN` several times; draws in a real Chromium; then sends what the pages of many visitors
-would send. Says how it went, as JSON, and ends with 1 where a promise was not kept. Everything needs the same
-processors: nothing else should run beside it, and `load` says whether it did.
+Starts `ngs serve RUN` several times; draws in a real Chromium; then sends the requests of many visitors.
+Prints figures as JSON, and ends with 1 where a promise was not kept. Nothing else should run on the machine;
+`load` says whether it did.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ FORMULAS = {"3*4": "12", "7+1": "8", "4-2": "2", "1+2*3": "7", "7*4-3": "25", "2
 WIDTH, HEIGHT = 800, 200
 EVERY, UNSTEADY = 6, 2.0
 """Of the points of a neat stroke, that a pen goes through; and the most pixels that it is off."""
-LOOK_SECONDS = 0.5
-"""Between looks at the server's memory."""
-ATTEMPTS = 5
-"""Of a page, while the server is busy."""
+LOOK_SECONDS = 0.5  # between looks at the server's memory
+ATTEMPTS = 5  # of a page, while the server is busy
 
 PROMISED = {
     "page_seconds": 3.0,  # from the start of the process until the page is there, in the median
@@ -49,19 +47,14 @@ PROMISED = {
     "answer_ms_p95": 500.0,  # with many visitors
     "growth_mb": 15.0,  # of the server from the second third of the time to the last, each at its lowest
 }
-"""At most. What learners keep makes the server grow; in the first third, everything is there for the first
-time."""
+"""At most. What learners keep makes the server grow; the first third is a warm-up."""
 
 
 @dataclass
 class Seen:
-    """How it went."""
-
     read_seconds: list[float] = field(default_factory=list)
-    """of each answer"""
     learn_seconds: list[float] = field(default_factory=list)
     busy: int = 0
-    """answers that asked to come again"""
     errors: list[str] = field(default_factory=list)
 
 
@@ -146,7 +139,7 @@ def in_a_browser(server: Served, given: argparse.Namespace) -> dict[str, Any]:
 
 
 async def asked(client: httpx2.AsyncClient, path: str, body: dict[str, Any], seen: Seen) -> float:
-    """As the page asks; seconds until it has its answer, those included that it waits as it is told."""
+    """Send a request as the page does; seconds until its answer, with all waiting."""
     begin = time.monotonic()
     try:
         for attempt in range(1, ATTEMPTS + 1):
@@ -183,7 +176,7 @@ async def visit(url: str, rng: random.Random, learns: bool, pause: float, end: f
 
 
 async def all_visit(server: psutil.Process, url: str, given: argparse.Namespace) -> tuple[Seen, list[float]]:
-    """How it went, and the server's memory on the way, in MB."""
+    """What the visitors saw, and the server's memory on the way, in MB."""
     seen, memory, end = Seen(), [], time.monotonic() + given.seconds
     hands = [random.Random(f"{given.seed} {k}") for k in range(given.visitors)]
     visits = [

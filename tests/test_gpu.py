@@ -16,7 +16,7 @@ import ngs
 import ngs.kernels
 from ngs.gpu import rounded_products
 from ngs.grammar.constraint import Given, enumerate_sentences
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.learning.loop import Trainer
 from ngs.learning.methods import METHODS
 from ngs.networks.lenet import NETWORKS

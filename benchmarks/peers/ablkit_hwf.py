@@ -120,8 +120,8 @@ def accuracies(bridge: SimpleBridge, part: Part) -> dict[str, float]:
 def train(bridge: SimpleBridge, train: Part, test: Part, device: torch.device) -> list[dict[str, float]]:
     """The test accuracy after each segment, with the seconds that training took until then.
 
-    One call of the bridge for each segment does what one call for all of them does, but lets us test in
-    between. The one formula is for the validation that ends every call.
+    A call of the bridge for each segment lets us test in between; each call ends with a validation, here of
+    one formula.
     """
     one = test.images[:1], None, test.values[:1]
     curve: list[dict[str, float]] = []
@@ -154,14 +154,8 @@ def main() -> None:
     bridge = bridge_of(known, device)
     before = time.time() - options.began
     curve = train(bridge, *parts, device)
-    tell(
-        options.out,
-        options.seed,
-        before,
-        {name: curve[-1][name] for name in ("answers", "symbols")},
-        curve,
-        training_seconds=curve[-1]["seconds"],
-    )
+    last = dict(curve[-1])
+    tell(options, before, curve, training_seconds=last.pop("seconds"), **last)
 
 
 if __name__ == "__main__":

@@ -36,23 +36,15 @@ def first_use(network: Callable[[], nn.Module], images: int, device: torch.devic
         torch.cuda.synchronize()
 
 
-def tell(
-    out: Path,
-    seed: int,
-    before_training: float,
-    right: Mapping[str, float],
-    curve: Sequence[Mapping[str, float]],
-    **more: Any,
-) -> None:
-    """Write what run.py reads: the shares that are right in the end, and after how many seconds they were."""
+def tell(asked: argparse.Namespace, before: float, curve: Sequence[Mapping[str, float]], **more: Any) -> None:
+    """Write what run.py reads: seconds before training, accuracy by seconds, and what else was measured."""
     facts = {
-        "seed": seed,
-        **right,
-        "seconds_before_training": before_training,
+        "seed": asked.seed,
+        "seconds_before_training": before,
         **more,
         "curve": list(curve),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         / (2**20 if sys.platform == "darwin" else 2**10),
         "peak_gpu_mb": torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None,
     }
-    out.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    asked.out.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -38,8 +38,7 @@ def settings(data: str, seed: int, steps: int, lengths: tuple[int, ...]) -> Trai
 
 
 def seconds_of_compiling(config: TrainHWF) -> float:
-    """For the tables of which formulas come to what: on the clock, though the run, which finds them made,
-    would have them made with its data. ABLkit reasons while it trains."""
+    """For the tables of values, which the run reuses: on the clock, since ABLkit reasons while it trains."""
     data = formulas_of(config)  # read once more than a run needs, off the clock
     examples = data.examples(data.train)
     with spared():  # as in a run
@@ -71,7 +70,7 @@ def main() -> None:
     *measured, result = [first, *(event.row for event in events)]
     curve = [{"seconds": compiling + row["seconds"], **right(row)} for row in measured if "test" in row]
     seconds = {"compiling_seconds": compiling, "training_seconds": compiling + result["training_seconds"]}
-    tell(options.out, options.seed, before, right(result), curve, **seconds)
+    tell(options, before, curve, **right(result), **seconds)
 
 
 if __name__ == "__main__":

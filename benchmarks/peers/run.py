@@ -2,8 +2,7 @@
 
     python benchmarks/peers/run.py --site bench/site --data data/HWF.ngs --seeds 5
 
-runs every contestant with every seed in a process of its own, one after the other, and writes table.md and
-results.json. README.md says what is compared, and how ABLkit gets there.
+runs every contestant with every seed in its own process, and writes table.md and results.json. See README.md.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from ngs.grammar.constraint import Constraint as Constraint
 from ngs.grammar.constraint import Given as Given
 from ngs.grammar.multiset_constraint import Multiset as Multiset
 from ngs.grammar.grammar import Grammar as Grammar
-from ngs.grammar.library import arithmetic as arithmetic_grammar
+from ngs.grammar.grammar import arithmetic as arithmetic_grammar
 from ngs.grammar.padding import PAD as PAD
 from ngs.grammar.tree import Leaf as Leaf
 from ngs.grammar.tree import Node as Node
@@ -28,7 +28,7 @@ from ngs.parsing.independent import Independent as Independent
 from ngs.parsing.independent import independent as independent
 from ngs.parsing.sentence import parse as parse
 from ngs.parsing.sentence import recognises as recognises
-from ngs.parsing.sentences import Sentences as Sentences
+from ngs.parsing.sentence import Sentences as Sentences
 
 # What a sentence means
 from ngs.reasoning.arithmetic import Arithmetic as Arithmetic

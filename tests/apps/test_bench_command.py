@@ -9,7 +9,7 @@ import pytest
 from torch.utils.benchmark import Measurement, TaskSpec
 
 from ngs.apps import bench_command
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.support import posterior
 from ngs.tasks.costs.workloads import Actions

@@ -16,8 +16,7 @@ from torch import Tensor
 from ngs.errors import ParseError
 from ngs.explanations.drawing import CANDIDATES, as_svg
 from ngs.explanations.text import FIRST_ROWS, LAST_ROWS, as_text, shown, shown_expected
-from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import Grammar, arithmetic
 from ngs.grammar.tree import leaves, sentence_of
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import ANY

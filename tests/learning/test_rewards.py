@@ -17,7 +17,7 @@ from torch import Tensor
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.methods import Mapo, Method, Reinforce, mapo
-from ngs.parsing.sentences import Sentences
+from ngs.parsing.sentence import Sentences
 from ngs.search.memory import Memory
 from tests.learning.tasks import ONE_BY_ONE, TASKS, UNREACHABLE, Case, decoded, value_of
 

@@ -17,8 +17,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.earley import parse_aligned
 from ngs.parsing.independent import Independent, independent
-from ngs.parsing.sentence import parse
-from ngs.parsing.sentences import Sentences
+from ngs.parsing.sentence import Sentences, parse
 from tests.enumeration import sentences
 from tests.grammars import ARITHMETIC, DANGLING_ELSE, NULLABLE_LIST, PALINDROMES, grammars
 from tests.parsing.batches import SEED, Batch, batches, entropy_of, marginals_of, random_scores, seeded

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs.errors import BudgetError
-from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import Grammar, arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.grammar.rules import Rule
 from ngs.grammar.tree import Sentence

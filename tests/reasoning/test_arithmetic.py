@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngs import UNDEFINED, SemanticsError, evaluate, exact, parse
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
 
 ARITHMETIC = arithmetic()

@@ -15,8 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ngs import ANY, UNDEFINED, Arithmetic, OneOf, Semantics, SemanticsError
-from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import Grammar, arithmetic
 from ngs.grammar.normal_form import Step, normal_form
 from ngs.grammar.rules import Nonterminal
 from ngs.parsing.tables import Combined, Tables, compile_tables

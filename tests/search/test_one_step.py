@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ngs import UNDEFINED, Grammar, Semantics, evaluate, independent, one_step, parse, recognises
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import ANY, inverses

@@ -20,11 +20,10 @@ import ctypes
 import os
 from contextlib import suppress
 
-# Before PyTorch is loaded: threads that have nothing to do spin for a moment and then sleep. To wake them for
-# each of the small tensors of a chart takes longer than the work; to let them spin takes the core from others
-# that have some. On two cores 64 parses of seven symbols take 8 ms if they sleep at once, 2 ms like this, and
-# 1.2 ms if they spin as long as GNU's OpenMP has it; beside a program that uses both cores 4, 11 and
-# 1,000 ms, in this order.
+# Idle threads spin for a moment and then sleep. To wake them for each small tensor of a chart takes longer
+# than the work; to let them spin takes the core from others. On two cores 64 parses of seven symbols take
+# 8 ms if they sleep at once, 2 ms like this, and 1.2 ms if they spin as long as GNU's OpenMP has it; beside a
+# program that uses both cores 4, 11 and 1,000 ms.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
@@ -41,15 +40,14 @@ def _set_malloc(**values: int) -> None:
             ctypes.CDLL(None).mallopt(numbers[name], value)
 
 
-# A training step allocates and frees the same large tensors every time. By default glibc hands memory of that
-# size back to the system, which has to clear it again for the next step.
+# Every training step allocates and frees the same large tensors. By default glibc returns memory of that size
+# to the system, which clears it again for the next step.
 _set_malloc(mmap_threshold=2**30, trim_threshold=2**31 - 1)
 
 
 def give_back() -> None:
-    """What a request needed goes back to the system. Called before there are threads: one heap for all.
+    """Return a request's memory to the system. Called before there are threads: one heap for all.
 
-    A training keeps all it ever had: it needs the same again in the next step. A server would
-    keep the most that was ever needed, in each of its threads: with a few visitors who learn, a gigabyte.
+    Otherwise a server would keep the most that was ever needed, in each thread: with a few learners, 1 GB.
     """
     _set_malloc(arena_max=1, mmap_threshold=2**17, trim_threshold=2**25)

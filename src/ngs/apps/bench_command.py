@@ -17,7 +17,7 @@ from ngs.console.options import device_of
 from ngs.console.printing import plain_console, print_json
 from ngs.experiments.environment import environment
 from ngs.gpu import rounded_products
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.learning.examples import Examples
 from ngs.learning.loop import Settings
 from ngs.learning.methods import METHODS
@@ -39,7 +39,6 @@ GRAMMAR, LENGTH, BATCH = arithmetic(), 7, 64
 FEW = 8
 """Formulas of the batch that a reference is timed on."""
 WARM_UP = 2
-
 
 Work = Callable[[], object]
 Speed = dict[str, Any]

@@ -1,7 +1,4 @@
-"""Groups of commands: those of a table and those that the tasks add, each imported when it is called.
-
-Most commands need PyTorch, which takes seconds to import: a list of commands is made without it.
-"""
+"""Groups of commands, of a table and of the tasks, imported when called: PyTorch takes seconds to import."""
 
 from __future__ import annotations
 
@@ -59,7 +56,6 @@ class Commands(TyperGroup):
         return found
 
     def _place(self, name: str, arguments: Sequence[str]) -> str:
-        """Where a command is, given these arguments."""
         task = self.task_of(arguments) if name in self.by_task else None
         own = {} if task is None else task.commands
         return own.get(f"{self.group} {name}".strip()) or self.table.get(name) or self._places()[name]

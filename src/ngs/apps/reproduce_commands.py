@@ -142,7 +142,6 @@ def results(
 
 
 def _in_rows(cells: Sequence[Cell], rows: Sequence[str]) -> list[Cell]:
-    """The cells of these rows; all of them where none is named."""
     there = dict.fromkeys(cell.row for cell in cells)
     if unknown := [row for row in rows if row not in there]:
         raise NGSError(f"no row is named {', '.join(unknown)}; choose from {', '.join(there)}")
@@ -193,7 +192,6 @@ def _tell(events: Events, number: int, labels: Mapping[str, str]) -> int:
 
 
 def _unknown(jobs: Sequence[Job], known: Iterable[Mapping[str, Run]]) -> list[Job]:
-    """The jobs that are on no record, telling how many are."""
     on_record = {name for runs in known for name in runs}
     unknown = [job for job in jobs if address(job) not in on_record]
     if number := len(jobs) - len(unknown):
@@ -202,7 +200,6 @@ def _unknown(jobs: Sequence[Job], known: Iterable[Mapping[str, Run]]) -> list[Jo
 
 
 def _write_down(each: Experiment, outcome: Outcome, images: Path, path: Path) -> None:
-    """Write what an experiment came to, and tell it, with figures in `images`."""
     write_outcome(outcome, path)
     text = illustrated(each.show(outcome), images, str(images))
     heading = each.title + (" (quick: embedded data and few steps)" if outcome.quick else "")

@@ -104,7 +104,6 @@ def compare(
 
 
 def _print_comparison(task: Trainable, groups: list[comparison.Group], goal: float) -> None:
-    """One table for the runs of one task."""
     title = "test part; mean and standard deviation over the seeds"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("data", no_wrap=True)

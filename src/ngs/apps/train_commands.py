@@ -1,7 +1,6 @@
-"""`ngs train`: one command for each task that is installed, and for the task in any file.
+"""`ngs train`: one command for each installed task, and for the task in any file.
 
-Each field of a task's settings is an option. They are shown without PyTorch, which is imported when the
-training begins.
+Each field of a task's settings is an option. PyTorch is imported when the training begins.
 """
 
 from __future__ import annotations
@@ -66,8 +65,6 @@ train_app = group_of(
 
 
 def _refusing(name: str, error: NGSError) -> TyperCommand:
-    """The command of a task that is installed and cannot be imported."""
-
     def refuse() -> None:
         raise error
 
@@ -153,7 +150,6 @@ def _train(
 
 
 def _resumed(task: Trainable, given: Any, folder: Path, more_given: bool) -> Any:
-    """The settings of the run to go on with, which is to be given alone."""
     from ngs.tasks.run_folder import load_config, task_name
 
     if more_given or given != type(given)():

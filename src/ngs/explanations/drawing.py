@@ -1,8 +1,7 @@
 """Trees of sentences and corrections as pictures: one SVG, for a light or a dark page.
 
-Every box stands above the middle of what it works on, at a height that only depends on what is below it: so
-leaves stand on one line in the order of the sentence. Edges run straight down from the box to the height of
-the child, inside the child's own strip of the page, so that nothing crosses.
+Every box is above the middle of its children, at a height that depends on what is below it, so leaves are on
+one line in the order of the sentence.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from ngs.search.correction import Action, Correction, Path
 LETTER, SMALL = 7.8, 6.6
 """The width of a letter of 13 and of 11 pixels: fixed-width fonts are 0.6 as wide as high."""
 MARGIN, GAP, LINE, STEP = 24.0, 14.0, 16.0, 36.0
-"""Around everything, between neighbours, from one line of text to the next, from a box to the one above."""
+"""Around everything, between neighbours, between lines of text, from a box to the one above."""
 CANDIDATES = 4
 """Replacements listed below a leaf."""
 WIDEST = 120
@@ -61,9 +60,7 @@ class Panel:
 
 
 def as_svg(correction: Correction, look: Look = PLAIN) -> str:
-    """Return the tree, what was expected of each node, and the history of the queue as an SVG.
-
-    Where more than one symbol was replaced, the corrected tree is beside it.
+    """Return the tree, the expected values, the queue's history, and a corrected tree that differs, as SVG.
 
     >>> import torch
     >>> from ngs import Arithmetic, arithmetic_grammar, one_step
@@ -159,7 +156,6 @@ class Place:
     lines: list[tuple[str, str]]
     """(class, text), top to bottom"""
     new: str
-    """what is put in place of its symbol"""
     tried: Sequence[Trial]
     listed: Sequence[Trial]
     """below a leaf: the replacements that were tried; the last may say how many are left out"""
@@ -234,7 +230,6 @@ def _placed(panel: Panel, box: Box) -> Place:
 
 
 def _lines(box: Box, mark: str, new: str, tried: Sequence[Trial]) -> Iterator[tuple[str, str]]:
-    """What stands in the box: the name, the value, and the expected value."""
     if box.position is None:
         yield "name", box.name
     elif new:
@@ -311,7 +306,7 @@ def _draw_table(root: ElementTree.Element, rows: Sequence[Row], top: float) -> N
 
 
 def page(across: float, down: float, title: str, description: str) -> ElementTree.Element:
-    """An empty page in the reader's light or dark colours; what it is called is said to who cannot see it."""
+    """An empty page in the reader's light or dark colours, with title and description for screen readers."""
     size = {"width": f"{across:.0f}", "height": f"{down:.0f}", "viewBox": f"0 0 {across:.0f} {down:.0f}"}
     names = {"xmlns": "http://www.w3.org/2000/svg", "class": "ngs-correction", "role": "img"}
     root = ElementTree.Element("svg", names | size)

@@ -59,9 +59,9 @@ class Look:
 
 
 def as_text(correction: Correction, look: Look | None = None) -> str:
-    """Return the tree with its values, the queue's history line by line, the result, and the tree after it.
+    """Return the tree with its values, the queue's history line by line, and the result.
 
-    That is only shown where more than one symbol was replaced; what was moved has a star in both trees.
+    The tree after it follows where more than one symbol was replaced; what was moved has a star in both.
 
     >>> seven = Evaluated(("7",), Leaf(0, "7"), {(): 7})
     >>> print(as_text(Correction(seven, target=7, corrected=seven)))

@@ -3,7 +3,7 @@
 Read first: `grammar.py`, what a grammar is and how symbols get their ids; then `constraint.py`, which
 symbols may come next.
 
-    grammar.py              Grammar: rules read from text, symbols with their ids, encode and decode
+    grammar.py              Grammar: rules read from text, symbols with their ids; and `arithmetic`
     notation.py             the text of a grammar, in Lark's notation, made into rules
     rules.py                Terminal, Nonterminal and Rule, which print in the same notation
     validation.py           rules that could never be used or would never end are refused, with the remedy
@@ -18,9 +18,7 @@ symbols may come next.
     prefix_constraint.py    any grammar as a constraint
     multiset_constraint.py  a known multiset as a constraint
     padding.py              PAD, the id after the end of a sentence
-    library.py              the grammar of arithmetic, ready to use
     data                    grammars as text files
 
-What a sentence means belongs to `reasoning`, how likely it is to `parsing`. The grammar of a task lies with
-the task.
+The grammar of a task lies with the task.
 """

@@ -1,8 +1,7 @@
 """The prefix automaton of a grammar: which symbols may come next, for decoding one symbol at a time.
 
-A state is an Earley column without its position (`columns.py`). Columns are hash-consed and their items
-name a column to return to, not a position, so prefixes that still want the same things share one state:
-in arithmetic `1+` and `1*2-3+` do. Two refinements keep it small and right:
+A state is an Earley column without its position (`columns.py`), so prefixes that still want the same things
+share one state: in arithmetic `1+` and `1*2-3+` do. Two refinements keep it small and right:
 
 - A nonterminal that ends its item returns straight to where that item returns (Leo 1991, "A general
   context-free parsing algorithm running in linear time on every LR(k) grammar without using
@@ -10,7 +9,7 @@ in arithmetic `1+` and `1*2-3+` do. Two refinements keep it small and right:
 - An item that wants a nullable nonterminal also goes on without it (Aycock & Horspool 2002, "Practical
   Earley parsing"), so rules with empty bodies need no second look at a column.
 
-States are built when first asked for and kept: after warm-up, decoding is table look-up.
+States are built when first needed and kept: after warm-up, decoding is table look-up.
 """
 
 from __future__ import annotations
@@ -47,10 +46,7 @@ def prefix_automaton(grammar: Grammar) -> PrefixAutomaton:
 
 
 class PrefixAutomaton:
-    """The prefixes of a grammar as states, which are numbers; `start` is the empty prefix.
-
-    Symbols are given by their ids. `prefix_automaton(grammar)` shares one automaton for each grammar.
-    """
+    """The prefixes of a grammar as numbered states; `start` is the empty prefix. Symbols are ids."""
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
@@ -83,7 +79,6 @@ class PrefixAutomaton:
         return reached
 
     def run(self, symbols: Iterable[int]) -> int:
-        """The state after a whole prefix."""
         state = self.start
         for position, symbol in enumerate(symbols):
             try:
@@ -131,8 +126,8 @@ class PrefixAutomaton:
         return self._multisets.legal(state, multiset)
 
     def layers(self, length: int, prefix: Sequence[int] = ()) -> Iterator[Mapping[int, int]]:
-        """The states after `prefix` and each further symbol of the sentences of `length` that begin with it,
-        and by how many prefixes each state is reached.
+        """For `prefix` and each further symbol: the states of the sentences of `length` that begin with it,
+        and how many prefixes reach each.
 
         A BudgetError where there are more than MOST_STATES, as after nested brackets of several kinds.
         """
@@ -172,7 +167,6 @@ class PrefixAutomaton:
         )
 
     def recognises(self, symbols: Sequence[int]) -> bool:
-        """Whether these symbol ids are a sentence."""
         return self._finishes(self.start, symbols)
 
     def _finishes(self, state: int, symbols: Sequence[int]) -> bool:

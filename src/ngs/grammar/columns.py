@@ -1,8 +1,8 @@
-"""Earley columns without positions: what a prefix still wants, and where what it has begun returns to.
+"""Earley columns without positions: what a prefix still wants, and where it returns to.
 
 An item of Earley's (1970, "An efficient context-free parsing algorithm"), [j, A -> a . b], says that `b`
-is still wanted and that then the items of column j that wait for A go on. What lies left of the dot never
-matters again, so here an item is
+is still wanted and that then the items of column j that wait for A go on. What is left of the dot does not
+matter any more, so here an item is
 
     [b, (j, A)]    `rest`: what is still wanted; `back`: the column and the nonterminal to return to
 

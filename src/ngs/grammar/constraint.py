@@ -6,8 +6,8 @@ A network that writes a sentence symbol by symbol asks a constraint which symbol
     while constraint.mask(state).any():                    # [row, symbol]
         state = constraint.advance(state, chosen)          # chosen [row], PAD where a sentence is over
 
-`given` says what is known about each sentence before the first symbol: its length, or the multiset of its
-symbols. A mask is exact: every symbol that it allows leads to some sentence.
+`given` is known before the first symbol: the length of each sentence, or the multiset of its symbols. A mask
+is exact: every symbol that it allows leads to some sentence.
 """
 
 from __future__ import annotations
@@ -87,10 +87,7 @@ S = TypeVar("S", bound=Rows)
 
 
 class Constraint(nn.Module, ABC, Generic[S]):
-    """A language whose sentences are written symbol by symbol. `.to(device)` moves its tables.
-
-    A subclass says with `start`, `mask`, `advance` and `accepts` which symbols may come next.
-    """
+    """A language whose sentences are written symbol by symbol. `.to(device)` moves its tables."""
 
     def __init__(self, symbols: int) -> None:
         super().__init__()

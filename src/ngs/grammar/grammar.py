@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path
 
 from ngs.errors import GrammarError, ParseError
@@ -18,9 +19,9 @@ from ngs.grammar.validation import check_rules
 class Grammar:
     """A context-free grammar G = (V, Sigma, R, S).
 
-    S is the rule called `start`, or the first rule where there is none. `symbols` is Sigma in the
-    order of first appearance: output k of the network belongs to `symbols[k]`. A GrammarError refuses
-    rules that could never be used or would never end.
+    S is the rule called `start`, or else the first rule. `symbols` is Sigma in the order of first appearance:
+    output k of the network belongs to `symbols[k]`. A GrammarError refuses rules that could never be used or
+    would never end.
 
     >>> grammar = Grammar.parse('start: start "+" digit -> add | digit' + chr(10) + 'digit: "1" | "2"')
     >>> grammar.symbols
@@ -75,13 +76,11 @@ class Grammar:
         return {symbol: k for k, symbol in enumerate(self.symbols)}
 
     def symbol_id(self, symbol: str) -> int:
-        """The number of a symbol: the network's output that belongs to it."""
         try:
             return self._ids[symbol]
         except KeyError:
-            hint = (
-                "; a string is read letter by letter, give a list" if max(map(len, self.symbols)) > 1 else ""
-            )
+            letters = max(map(len, self.symbols)) == 1
+            hint = "" if letters else "; a string is read letter by letter, give a list"
             raise ParseError(
                 f"the grammar has no symbol {symbol!r}; its symbols are {' '.join(self.symbols)}{hint}"
             ) from None
@@ -108,3 +107,13 @@ class Grammar:
             name = f"{'!' * rules[0].keeps_terminals}{head}"
             lines.append(f"{name}: " + f"\n{' ' * len(name)}| ".join(map(str, rules)))
         return "\n".join(lines) + "\n"
+
+
+@cache
+def arithmetic() -> Grammar:
+    """Return the grammar of sums and products over the digits 0-9.
+
+    >>> arithmetic().symbols[:4]
+    ('+', '-', '*', '/')
+    """
+    return Grammar.parse(files("ngs.grammar").joinpath("data", "arithmetic.lark").read_text(encoding="utf-8"))

@@ -31,7 +31,7 @@ class MultisetState(Rows):
 
 
 class Multiset(Constraint[MultisetState]):
-    """The sentences of a grammar that use a known multiset up: the exact reference, row by row, on the CPU.
+    """The sentences of a grammar that use up a known multiset, row by row on the CPU.
 
     A BudgetError says where a multiset has more than MOST_MULTISETS parts to search among.
 

@@ -19,11 +19,10 @@ MOST_REMEMBERED = 500_000  # multisets in the memo before it starts afresh: unde
 
 
 def symbol_classes(grammar: Grammar) -> tuple[int, ...]:
-    """The class of each symbol: two are in one class if every occurrence of one may be the other.
+    """The class of each symbol: two are in one class if they occur in the same contexts, as digits do.
 
-    That is so if they occur in the same contexts, where a context is a rule (aliases aside) with one
-    symbol of its body left out: the ten digits of arithmetic, or the colors of a
-    grammar of descriptions. Such symbols lead from every state to the same state.
+    A context is a rule (aliases aside) with one symbol of its body left out. Symbols of one class lead from
+    every state to the same state.
     """
     contexts: defaultdict[str, set[Hashable]] = defaultdict(set)
     for rule in grammar.rules:

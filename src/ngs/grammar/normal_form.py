@@ -4,8 +4,8 @@ Empty rules and unit rules are removed, longer bodies are split from the left:
 
     A -> X1 X2 X3    becomes    A -> X1 <X2 X3>,  <X2 X3> -> X2 X3
 
-Each step keeps the rules it replaces, so that a value, or a tree, can be built bottom-up from the
-steps alone (`Step.combine`). An algebra says what is built.
+Each step keeps the rules it replaces, so that an algebra can build a value or a tree bottom-up from the steps
+alone (`Step.combine`).
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ NormalSymbol = Terminal | Nonterminal | Suffix
 class Step:
     """`head -> left right`, or `head -> left` for a terminal `left` alone.
 
-    `productions` are what the step stands for, outermost first: unit rules, then the one whose body
-    begins with `left`. A suffix has none: its value is the tuple of its children's values.
+    `productions` are the rules it replaces, outermost first: unit rules, then the one whose body begins with
+    `left`. A suffix has none: its value is the tuple of its children's values.
     """
 
     head: NormalSymbol
@@ -153,12 +153,7 @@ class NormalForm:
         return tuple(found)
 
     def derivations(self, sentence: Sequence[str], most: int) -> tuple[Derivation, ...]:
-        """The first `most` derivations of a sentence, by the order of the steps, then the shortest left part.
-
-        Those of A over the positions from i to k are, for each A -> B C and i < j < k, each of B from i to j
-        with each of C from j to k.
-        """
-
+        """The first `most` derivations of a sentence, by the order of steps, then the shortest left part."""
         leaves, splits = [(Leaf(*pair),) for pair in enumerate(sentence)], self.splits
 
         @cache

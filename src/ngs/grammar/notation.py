@@ -1,8 +1,8 @@
-"""Text in Lark's notation -> rules; everything else about a grammar is `Grammar`'s business.
+"""Text in Lark's notation -> rules.
 
-Lark itself reads the text, with the grammar of its own notation that ships with it. What follows is
-the meaning we give to it: a symbol is one whole string (there is no lexer), and `? * + ~ ( ) [ ]`
-become plain alternatives, the longest first, so that symbols appear in the order they were written.
+Lark reads the text, with the grammar of its own notation that it comes with. We give it a meaning: a symbol
+is one whole string (there is no lexer), and `? * + ~ ( ) [ ]` become plain alternatives, the longest first,
+so that symbols appear in the order they were written.
 """
 
 from __future__ import annotations
@@ -54,12 +54,7 @@ def read_rules(text: str) -> list[Rule]:
 def _lark() -> Lark:
     """Lark's own grammar of grammars."""
     return Lark.open_from_package(
-        "lark",
-        "lark.lark",
-        ("grammars",),
-        parser="lalr",
-        maybe_placeholders=False,
-        propagate_positions=True,
+        "lark", "lark.lark", ("grammars",), parser="lalr", maybe_placeholders=False, propagate_positions=True
     )
 
 
@@ -216,7 +211,6 @@ def _unique(bodies: Iterable[Body]) -> list[Body]:
 
 
 def _sequence(left: Sequence[Body], right: Sequence[Body]) -> list[Body]:
-    """Every body of `left` followed by every body of `right`."""
     symbols = len(right) * sum(map(len, left)) + len(left) * sum(map(len, right))
     _bound(symbols + len(left) * len(right))
     return _unique(head + tail for head in left for tail in right)
@@ -251,7 +245,6 @@ def _plain_name(word: str) -> str:
 
 
 def _symbol(text: str) -> Terminal:
-    """The whole string as one symbol, its escapes decoded."""
     if text.startswith("/"):
         _refuse(f"{text} is a regular expression", 'list the symbols it stands for: "a" | "b"')
     if text.endswith("i"):
@@ -266,7 +259,6 @@ def _symbol(text: str) -> Terminal:
 
 
 def _range(first: str, last: str) -> list[Body]:
-    """`"a".."c"` as `"a" | "b" | "c"`."""
     low, high = _symbol(first).name, _symbol(last).name
     if len(low) != 1 or len(high) != 1 or low > high:
         _refuse(f"`{first}..{last}` is no range", 'write two characters in order, as in "0".."9"')
@@ -340,7 +332,6 @@ _HINTS = (
 
 
 def _syntax_message(text: str, error: UnexpectedInput) -> str:
-    """Where reading stopped, with the line and a caret, and what could have stood there."""
     source = text.split("\n")[error.line - 1].rstrip("\r")
     before, rest = source[: error.column - 1], source[error.column - 1 :]
     word = re.match(r"\w+|\S+", rest)

@@ -38,8 +38,7 @@ Symbol = Terminal | Nonterminal
 class Rule:
     """`head: body -> alias`, one alternative of one rule.
 
-    Quoted terminals are punctuation: they are not passed to the function, unless the rule keeps
-    them (`!head: ...` in Lark's notation).
+    Its function is not given the terminals, unless the rule keeps them (`!head: ...` in Lark's notation).
     """
 
     head: Nonterminal
@@ -70,8 +69,7 @@ class Rule:
 
     @cached_property
     def function(self) -> str | None:
-        """The function that gives the meaning: the alias, or else the head's name; None where a value
-        passes through or the arguments are inlined into the parent."""
+        """The alias, or else the head's name; None where a value passes through or is inlined."""
         if self.alias is not None:
             return self.alias
         return None if self.passes_through or self.head.inlined else self.head.name

@@ -27,8 +27,7 @@ class Leaf:
 class Node:
     """One use of `rule`; its `children` are in the order of `rule.body`.
 
-    Rules that only rename (`expr: term`) leave no node, so a tree has one node for each step of
-    reasoning and one leaf for each symbol.
+    Rules that only rename (`expr: term`) make no node, so each node is a step of reasoning.
     """
 
     rule: Rule

@@ -10,12 +10,11 @@ Read first: `program_execution.py`.
 | `decoder` | a pointer network's decoder from the first symbol to the last | `ngs.networks.pointer` |
 | `tiles` | what those for networks share | |
 
-They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are given by their
-ids, with -1 after the end of a sentence. Each kernel makes the steps of some run that people make at least
-1.3 times as fast (`make gpu-check`; docs/benchmarks.md has the figures). One that does not is deleted.
+They take and return tensors and plain numbers, and import nothing else of NGS. Symbols are ids, with -1 after
+the end of a sentence. A kernel that does not make the steps of some real run at least 1.3 times as fast is
+deleted (`make gpu-check`; docs/benchmarks.md has the figures).
 
-The environment variable NGS_KERNELS turns kernels off: it holds the names of those to use, separated by
-commas, or `off`.
+The environment variable NGS_KERNELS has the names of the kernels to use, separated by commas, or `off`.
 """
 
 from __future__ import annotations

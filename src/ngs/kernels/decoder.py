@@ -1,8 +1,7 @@
 """Sentences written on a GPU, in Triton: all steps of a pointer network's decoder in one launch.
 
 `ngs.networks.pointer` has the formulas and `ngs.parsing.autoregressive` the steps: some seventy launches for
-each module that is placed. Here each program goes with a few rows from the first module to the last: what
-the rows know stays where it is, and the weights come by in pieces. Nothing of it has a gradient.
+each module. Here each program takes a few rows from the first module to the last, without gradients.
 """
 
 from __future__ import annotations
@@ -159,8 +158,8 @@ def _decode(
 ):
     """Each program: REAL of the `rows`, which are about some of `number` questions, in R places.
 
-    Threads hand each other states, contexts and sums by memory that belongs to the program, with a barrier
-    between writing and reading; states have two places in turn, since the old ones are still being read.
+    Threads exchange states, contexts and sums by the program's own memory, with a barrier between writing and
+    reading; states have two places in turn, since the old ones are still being read.
     """
     kind: tl.constexpr = states.dtype.element_ty
     local, unit, some = tl.arange(0, R), tl.arange(0, H), tl.arange(0, K)

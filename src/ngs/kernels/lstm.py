@@ -1,18 +1,17 @@
 """A layer of an LSTM on a GPU, in Triton: all of its time is one kernel forwards and one backwards.
 
-A library launches kernels for each step, and those of a step are too small to keep a GPU busy. Here each
-program has some rows to itself and takes them through time (Appleyard et al. 2016 call this persistent),
+The kernels of a single step are too small to keep a GPU busy. Here each program takes some rows through time
+(Appleyard et al. 2016 call this persistent),
 
     gates  a_t = W_ih x_t + b_ih + b_hh + W_hh h_{t-1}        as i, f, g, o one after another
     cell   c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g)
     state  h_t = sigmoid(o) tanh(c_t)
 
-of which a kernel computes all but the products with the inputs x, which one call makes for all times. The
-weights W_hh stream past at every step; they are what takes the time. Where products may be rounded to ten
-bits (TF32), they are kept in half precision, which has as many, and half as much streams. States lie between
--1 and 1, where its range is enough; slopes are divided by the largest of their row.
-
-Time comes first in memory, so that the states before and after all steps are two views of one tensor.
+The products with the inputs x are one call for all times. Reading the weights W_hh at every step takes most
+of the time. Where products may be rounded to ten bits (TF32), they are kept in half precision, which has as
+many and is half as much to read. States are between -1 and 1, where its range is enough; slopes are divided
+by the largest of their row. Time comes first in memory, so that the states before and after all steps are two
+views of one tensor.
 """
 
 from __future__ import annotations
@@ -53,10 +52,10 @@ def _advance(
     """Each program: R rows. `gates` [time, row, 4H] hold the products with the inputs, then what became of
     them; `weight` is W_hh transposed [H, 4H]. Behind the end of a row its state stays and its outputs are 0.
 
-    Threads hand each other the state by `handed` [program, 2, R, H], one half of which is read while the
-    other is written. The first barrier of a step separates the writing of a state from its reading, and the
-    reading of gates from what is written over them. The sums go by `summed` [program, R, 4H], with a barrier
-    of their own, so that they need not stay with the threads that added them up.
+    Threads exchange the state by `handed` [program, 2, R, H], one half of which is read while the other is
+    written. The first barrier of a step separates the writing of a state from its reading, and the reading of
+    gates from what is written over them. Sums are exchanged by `summed` [program, R, 4H], with a barrier of
+    their own.
     """
     own = tl.arange(0, R)
     row = tl.program_id(0) * R + own
@@ -138,9 +137,9 @@ def _go_back(
 ):
     """Each program: the slopes of R rows, from their ends to their beginnings. `weight` is as before.
 
-    Threads hand each other the slopes of the gates by `handed` [program, 2, R, 4H]: the half that a step
-    writes was read two steps before, and the barriers of the step between have seen that reading end. The
-    sums go by `summed` [program, R, H] for the same reason as forwards.
+    Threads exchange the slopes of the gates by `handed` [program, 2, R, 4H]: the half that a step writes was
+    read two steps before, and the barriers of the step between ended that reading. Sums are exchanged by
+    `summed` [program, R, H].
     """
     own = tl.arange(0, R)
     row = tl.program_id(0) * R + own

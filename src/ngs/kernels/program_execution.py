@@ -90,8 +90,8 @@ def executed(
 ) -> Tensor:
     """Answers int64 [program] to programs [program, time] about scenes [program].
 
-    With `asked`, the questions [program] and the answers to all questions [question], bool [program]: whether
-    each program gives the right one. `scenes` are then those of all questions.
+    With `asked`, the questions [program] and the answers [question]: bool [program], whether each program
+    gives the right one. `scenes` are then [question].
     """
     programs, time = columns.shape
     questions, answers = (scenes, scenes) if asked is None else asked

@@ -14,6 +14,5 @@ Read first: `methods.py`, every way to learn as a short function of a distributi
     packed_file.py  data sets in such files: which tensors each kind of data has
     whole_file.py   a file that is written whole or not at all
 
-A method knows no task and no kind of network. Folders of runs, configurations and reports belong to
-`experiments`.
+A method knows no task and no kind of network.
 """

@@ -38,10 +38,10 @@ class Inputs(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool:
-    """What is seen of examples whose symbols are seen one by one: one input for each symbol.
+    """One input for each symbol of the examples.
 
-    Inputs are in one pool, since an image may occur in several examples, and so that nothing but real inputs
-    enters a network: batch norm would count padding.
+    Inputs are in one pool, since an image may occur in several examples, and without padding, which batch
+    norm would count.
     """
 
     inputs: Tensor
@@ -144,8 +144,9 @@ class Examples:
         lengths: Sequence[int],
         labels: Sequence[Sequence[int]] | None = None,
     ) -> Examples:
-        """Examples for a network that looks at each input as a whole and writes as many symbols as `lengths`
-        says. Shorter inputs, of words, say, are filled up with PAD.
+        """Examples for a network that looks at each input as a whole and writes `lengths` symbols.
+
+        Shorter inputs, of words, say, are padded with PAD.
 
         >>> words = [torch.tensor([4, 0]), torch.tensor([2])]
         >>> examples = Examples.whole(words, answers=[7, 2], lengths=[3, 1])

@@ -41,10 +41,8 @@ def fit(
     """Train `network`, in place, to read the symbols of `examples`, whose answers alone it is told.
 
     The network maps inputs [input, ...] to scores [input, symbol], one for each of `grammar.symbols`.
-    `method` says how it learns (`ngs.methods`), `settings` with which batches, rate and seed. PyTorch's
-    global random numbers are left as they were. `judge` judges sentences that are too long for tables, and
-    `edits` are what one step of back-search may change: by default one symbol.
-    `on_step` is called after each step, with its loss.
+    `method` is one of `ngs.methods`; `judge` and `edits` are as in `reasoner`; `on_step` is called after each
+    step, with its loss. PyTorch's global random numbers are left as they were.
 
     Returns the network that was learned: the moving average, where `settings` ask for one. A ShapeError says
     where network, grammar and examples do not fit together.
@@ -189,13 +187,14 @@ def check_network(network: nn.Module, grammar: Grammar, examples: Examples) -> N
 
 
 def _check_kind(made: Any, one_by_one: bool) -> None:
+    if isinstance(made, Tensor) if one_by_one else hasattr(made, "follow"):
+        return
     how, needed = (
         "as a whole",
         "return an ngs.Decoder, as ngs.SequenceNetwork does; else give ngs.Examples.of",
     )
     if one_by_one:
         how, needed = "one by one", "make scores [input, symbol]; to write sentences give ngs.Examples.whole"
-    if not (isinstance(made, Tensor) if one_by_one else hasattr(made, "follow")):
-        raise NGSError(
-            f"the network makes a {type(made).__name__} of inputs that are seen {how}; it must {needed}"
-        )
+    raise NGSError(
+        f"the network makes a {type(made).__name__} of inputs that are seen {how}; it must {needed}"
+    )

@@ -66,8 +66,6 @@ class Loss:
 
 
 class Batch(Protocol):
-    """Some examples, with what the network is shown of them."""
-
     @property
     def inputs(self) -> Any: ...
 
@@ -123,12 +121,11 @@ def batch_taken(batch_size: int, examples: int, processes: int = 1) -> int:
 
 
 class Order:
-    """Which examples each step sees: every epoch a new order, told by seed and epoch alone.
+    """Which examples each step sees: every epoch a new order, which depends on seed and epoch alone.
 
-    Every batch has its share of each length, as nearly as whole numbers allow: a fairer sample, and few
-    different numbers of inputs, for each of which a GPU library prepares itself anew. What is left at the end
-    of an epoch, less than a batch, is dropped. A batch is a multiple of the processes that share it. It may
-    begin with the longest: a kernel then takes long rows together, and no short one waits for them.
+    Every batch has its share of each length: a fairer sample, and few different numbers of inputs, for each
+    of which a GPU library prepares itself anew. The rest of an epoch, less than a batch, is dropped. A batch
+    may begin with the longest: a kernel then takes long rows together, and no short one waits for them.
     """
 
     def __init__(
@@ -167,12 +164,10 @@ class Order:
 
 
 class Trainer:
-    """A network in training: everything a step reads and changes, to be stopped and resumed anywhere.
+    """A network in training, to be stopped and resumed anywhere. Iterate over it to train.
 
-    Iterate over it to train. Each process takes every n-th example of a batch and the gradients are averaged,
-    so that a loss that is a mean over examples is the same for any number of processes. One that is a mean
-    over something else, such as the objects in pictures, is not exactly so where the processes have different
-    numbers of these.
+    Each process takes every n-th example of a batch and the gradients are averaged, so that a loss that is a
+    mean over examples is the same for any number of processes; a mean over objects in pictures is not.
 
     >>> from ngs import Arithmetic, Examples, Objective, arithmetic_grammar, methods, reasoner
     >>> grammar = arithmetic_grammar()
@@ -260,7 +255,6 @@ class Trainer:
         return Step(self.steps_done, lesson.name, rate, measures.pop("loss"), measures)
 
     def _learn(self, lesson: Lesson, batch: Batch, rate: float) -> dict[str, Tensor]:
-        """One step of the optimizer; the loss, and what else was measured."""
         device = self.accelerator.device
         inputs = batch.inputs if self.augment is None else self.augment(batch.inputs, self.generator)
         self.network.train()
@@ -282,10 +276,7 @@ class Trainer:
         return {"loss": value, **loss.measures}
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Everything that the next step depends on: tensors, and where we are.
-
-        With several processes each must ask, and what one of them gets is for all.
-        """
+        """Everything that the next step depends on. Each process must ask; what one gets is for all."""
         tensors: dict[str, Tensor] = self._modules().state_dict()
         for number, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": torch.as_tensor(t) for name, t in slots.items()}

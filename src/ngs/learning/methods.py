@@ -43,8 +43,7 @@ def most_likely(p: Distribution, _: torch.Generator) -> Tensor:
 def a_sample(p: Distribution, generator: torch.Generator) -> Tensor:
     """A sentence drawn from p(z|x).
 
-    From the most likely sentence, chains return to what the network believes already, right or not. A sample
-    tries other sentences as long as they are likely.
+    From the most likely sentence, chains return to what the network believes already, right or not.
     """
     return p.sample(generator).symbols
 
@@ -101,10 +100,7 @@ class Posterior(Method):
 
 
 class KBest(Method):
-    """The k most likely sentences with the right answer as labels, weighted by p(z|x,y) among them.
-
-    With k = 1 that is a hard label: the best that back-search could find. With more it is near `Posterior`.
-    """
+    """The k most likely sentences with the right answer as labels, weighted by p(z|x,y) among them."""
 
     needs_posterior = True
 
@@ -169,10 +165,7 @@ class Baseline(nn.Module):
 class Reinforce(Method):
     """REINFORCE (Eq. 18) on the policy p(z | x, z in the language), with some samples for each example:
 
-        loss = -(r(z, y) - b) log p(z | x, z in the language),    r = 1 if f(z) = y else 0
-
-    Restricting the policy to the grammar divides every probability by p(z in the language | x), whose
-    gradient belongs to the loss.
+    loss = -(r(z, y) - b) log p(z | x, z in the language),    r = 1 if f(z) = y else 0
     """
 
     def __init__(self, device: torch.device, decay: float = 0.99, samples: int = 1) -> None:

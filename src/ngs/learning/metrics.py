@@ -38,7 +38,6 @@ class Score:
 
     @property
     def answer(self) -> float:
-        """The share of examples whose answer is right."""
         return self.answers_right / max(self.examples, 1)
 
     @property
@@ -76,7 +75,6 @@ class Scores:
 
     @property
     def accuracy(self) -> float:
-        """The share of examples whose answer is right."""
         return self.total.answer
 
     def as_facts(self) -> dict[str, object]:
@@ -121,7 +119,6 @@ def read_all(network: nn.Module, reasoner: Reasoner) -> Reading:
 
 
 def measure(network: nn.Module, reasoner: Reasoner) -> Scores:
-    """Read every example and count what is right."""
     return scores_of(read_all(network, reasoner), reasoner.examples)
 
 

@@ -1,4 +1,4 @@
-"""Two kinds of examples in equal shares: every batch has as many of the one as of the other."""
+"""Two kinds of examples in equal shares in every batch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from ngs.learning.loop import Batch, TrainingSet
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """Examples of which the first ones are of one kind and the others of another, taken half and half.
-
-    An epoch shows each of the more frequent kind once, and those of the other as often as that takes.
-    """
+    """Examples of two kinds. An epoch has each of the larger kind once, and repeats those of the other."""
 
     examples: TrainingSet
     first: int

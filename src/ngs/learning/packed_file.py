@@ -54,7 +54,6 @@ class Ragged:
 
 
 Content = Tensor | Ragged | Sequence[str]
-"""What a column stands for: a tensor, rows of different lengths, or texts."""
 
 Contents = Mapping[str, Any]
 """By the names of columns their Content, and by those of groups the Contents of these."""
@@ -74,8 +73,7 @@ class Column:
     sizes: tuple[Size, ...]
     low: int | None = None
     high: Size | tuple[int, ...] = None
-    """whole numbers are from `low` to below `high`, which may be how many there are of something, or one for
-    each entry of the last dimension"""
+    """integers are from `low` to below `high`: a number, a count, or one for each of the last dimension"""
     rows: str | None = None
     """what has rows of different lengths, one after another: NAME.offsets tells where each begins"""
     least: int = 0
@@ -218,7 +216,6 @@ class Format:
 
 
 def flattened(contents: Contents, name: str = "") -> dict[str, Tensor]:
-    """Groups under their names, rows one behind the other with their offsets, and texts as bytes."""
     tensors: dict[str, Tensor] = {}
     for own, content in contents.items():
         full = _joined(name, own)

@@ -21,10 +21,7 @@ def one_cycle(done: float, warm_up: float = 0.25, start: float = 0.04, end: floa
 
 
 def late_decay(done: float, warm_up: float = 0.05, stay: float = 0.5) -> float:
-    """Up to 1 during `warm_up`, then 1 until `stay`, then down to 0 along a cosine.
-
-    For what seems to stand still before it takes off, which must not happen at a low rate.
-    """
+    """Up to 1 during `warm_up`, then 1 until `stay`, then down to 0 along a cosine: for late progress."""
     if done < stay:
         return min(1.0, (done + 1e-3) / warm_up)
     return _between(1.0, 0.0, (done - stay) / (1 - stay))
@@ -34,8 +31,4 @@ def _between(a: float, b: float, fraction: float) -> float:
     return b + (a - b) * (1 + cos(pi * min(fraction, 1.0))) / 2
 
 
-SCHEDULES: Mapping[str, Schedule] = {
-    "one-cycle": one_cycle,
-    "late-decay": late_decay,
-    "constant": constant,
-}
+SCHEDULES: Mapping[str, Schedule] = {"one-cycle": one_cycle, "late-decay": late_decay, "constant": constant}

@@ -1,7 +1,7 @@
 """Tensors and facts in one file, written whole or not at all, and refused when damaged.
 
-Safetensors, so that loading runs no code and maps the file into memory; the header also holds what kind of
-file it is and a SHA-256 of the content.
+Safetensors, so that loading runs no code and maps the file into memory; the header has the kind of file and a
+SHA-256 of the content.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ VERSION = "1"
 
 
 def save(path: Path, kind: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Write `path` in one step: whoever looks sees the old file or the new one, even after a crash."""
     own = _apart({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     description: dict[str, Any] = {"kind": kind, "version": VERSION, "facts": dict(facts)}
     description["sha256"] = checksum(own, description)
@@ -52,10 +51,7 @@ def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def load(path: Path, kind: str, remedy: str) -> tuple[dict[str, Tensor], Any]:
-    """The tensors, mapped and not yet read, and facts of a file that `save` wrote as `kind`.
-
-    A DataError names any other file, with the `remedy`: what to do instead.
-    """
+    """The tensors, mapped and not yet read, and facts of a file that `save` wrote as `kind`."""
     if not path.is_file():
         raise DataError(f"{path}: there is no such file; {remedy}")
     try:

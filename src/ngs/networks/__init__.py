@@ -7,5 +7,5 @@ sequences.
     augmentation.py     random affine and elastic changes of such images
     pointer.py          the pointer network, an encoder and a decoder with attention; SequenceNetwork
 
-Losses belong to `learning`. A network that only one task can use lies with the task.
+A network that only one task can use lies with the task.
 """

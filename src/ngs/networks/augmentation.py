@@ -14,9 +14,8 @@ from torch.nn import functional as F
 class Handwriting:
     """Random rotation, shear, scale, shift and a smooth elastic field (Simard et al. 2003), resampled once.
 
-    Lengths are shares of half the image's side, angles are radians; each is drawn uniformly up to what is
-    given, to both sides. Resampling blurs strokes of one pixel, so some images stay untouched: a network
-    that never saw a sharp one in training reads them badly.
+    Lengths are shares of half the image's side, angles are radians, uniform to both sides. Resampling blurs
+    strokes of one pixel, so some images stay untouched: otherwise sharp ones would be read badly.
     """
 
     rotation: float = 0.2
@@ -55,9 +54,6 @@ class Handwriting:
 
 @lru_cache
 def smooth(coarse: int, side: int, device: torch.device, *, align_corners: bool) -> Tensor:
-    """[coarse, side]: how much each coarse point counts at each pixel; cubic in between.
-
-    Two products with it are a bicubic interpolation, and cheaper than the general one.
-    """
+    """[coarse, side]: the weight of each coarse point at each pixel, for bicubic interpolation."""
     points = torch.eye(coarse)[None, None]
     return F.interpolate(points, (coarse, side), mode="bicubic", align_corners=align_corners)[0, 0].to(device)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 SIDE = 45
-"""Height and width, in pixels, of the symbol images these networks are made for."""
+"""Height and width, in pixels, of symbol images."""
 
 
 class ChannelsLast(nn.Sequential):
@@ -37,10 +37,7 @@ class Bias(nn.Module):
 
 
 class Pixels(nn.Module):
-    """All pixels of an image in a row, the channels of each side by side: nothing moves in memory.
-
-    `nn.Flatten` copies, and its gradient comes back in a layout that makes the layers before it slow.
-    """
+    """Flattens without a copy, and without a gradient in a layout that makes the layers before it slow."""
 
     def forward(self, features: Tensor) -> Tensor:
         return features.permute(0, 2, 3, 1).flatten(1)
@@ -67,11 +64,7 @@ class PaperLeNet(ChannelsLast):
 
 
 class LeNet(ChannelsLast):
-    """Three 3x3 convolutions, each halved by max-pooling, and a hidden layer, all with batch norm.
-
-    Every pixel is looked at before the first max pooling: strokes are one pixel wide, and a stride there
-    would throw some of them away.
-    """
+    """Three 3x3 convolutions, each halved by max-pooling, and a hidden layer, all with batch norm."""
 
     def __init__(self, symbols: int, side: int = SIDE, *, width: int = 16, dropout: float = 0.1) -> None:
         super().__init__(

@@ -1,6 +1,6 @@
 """The pointer network (Vinyals et al. 2015; Li et al. 2020, supplement): it puts given modules in order.
 
-An encoder reads the words, a decoder names one module after another. At each step it looks at the words,
+An encoder reads the words, and at each step a decoder attends to them and names a module,
 
     attention  a_w   = softmax over words w of  h . K m_w
     context    c     = sum over w of a_w m_w
@@ -59,7 +59,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts as the network has read them: the decoder of a distribution over programs, for some rows."""
+    """Encoded texts: the decoder of a distribution over programs, for some rows."""
 
     keys: Tensor
     values: Tensor
@@ -87,7 +87,7 @@ class Encoded:
     def accelerated(self, constraint: Constraint[Any], given: Given) -> Decoder | None:
         """The same on a GPU, a whole sentence in one launch; None where there is no kernel for it.
 
-        It rounds products, and knows neither dropout nor gradients. Weights are those of this moment.
+        It rounds products, and has no dropout and no gradients. Weights are those of this moment.
         """
         network, device = self.reader, self.keys.device
         rule = constraint.rule() if isinstance(constraint, Counting) else None
@@ -139,10 +139,7 @@ class PointerNetwork(nn.Module):
         return Encoded(keys, values, padding, asked.keywords, (states, cells), self)
 
     def follow(self, read: Encoded, before: Tensor) -> tuple[Tensor, Recurrent]:
-        """Scores of the next module [row, time, module] after each of `before` [row, time].
-
-        PAD in `before` stands for the beginning.
-        """
+        """Scores of the next module [row, time, module] after each of `before` [row, time], PAD at first."""
         inputs = self.module_embedding(torch.where(before == PAD, self.beginning, before))
         hidden, state = recurrent(self.decoder, self.dropout(inputs), read.state)
         attention = hidden @ read.keys.transpose(1, 2)
@@ -185,10 +182,7 @@ class SequenceNetwork(nn.Module):
 def kernel_decoder(
     encoded: Encoded, multiset: Tensor, rule: KernelRule, dtype: torch.dtype = torch.float16
 ) -> Decoder:
-    """What a network has read, as the kernel takes it.
-
-    Products are made of numbers of this `dtype`: half precision has as many digits as TF32.
-    """
+    """The kernel's decoder, with products in this `dtype`: half precision has as many digits as TF32."""
     from ngs.kernels.decoder import Decoder, Read
 
     network = encoded.reader
@@ -232,9 +226,7 @@ def recurrent(lstm: nn.LSTM, inputs: Tensor, state: Recurrent) -> tuple[Tensor, 
 
 
 def recurrent_to_ends(lstm: nn.LSTM, inputs: Tensor, padding: Tensor) -> tuple[Tensor, Recurrent]:
-    """The same for rows that end at different times, from a state of zeros: outputs after the end of a row
-    are 0, and its last state is that at its end. `padding` (bool [row, time]) is True after the end.
-    """
+    """The same from a state of zeros for rows with `padding` (bool [row, time]), which outputs 0."""
     counts = padding.logical_not().sum(1)
     if _by_kernels(lstm, inputs):
         zeros = inputs.new_zeros(lstm.num_layers, len(inputs), lstm.hidden_size)

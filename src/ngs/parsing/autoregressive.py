@@ -1,8 +1,7 @@
 """p(z|x) = product over t of p(z_t | z_1 .. z_t-1, x): a decoder that a constraint keeps in the language.
 
 Each factor is a softmax over the symbols that the constraint allows, so p is a distribution over the
-language, and a sample has exactly the probability that `score` gives it. (A network with dropout is another
-network at every call while it is trained: there the two agree on average.)
+language, and a sample has exactly the probability that `score` gives it (with dropout, on average).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
 from ngs.parsing.distribution import Listed
-from ngs.parsing.sentences import Sentences
+from ngs.parsing.sentence import Sentences
 
 
 class Decoder(Protocol):
@@ -29,18 +28,13 @@ class Decoder(Protocol):
         """The decoder of some rows, in any order and number."""
 
     def follow(self, before: Tensor) -> tuple[Tensor, Self]:
-        """Scores of the next symbol [row, time, symbol] after each of `before` [row, time], and what follows.
-
-        PAD in `before` stands for the beginning.
-        """
+        """Scores of the next symbol [row, time, symbol] after each of `before` [row, time], PAD at the
+        beginning, and the decoder after the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class Autoregressive:
-    """The distribution of a decoder over the sentences that a constraint allows, for the rows of a batch.
-
-    Its `log_z` is 0, since it writes nothing outside of the language.
-    """
+    """The distribution of a decoder over the sentences that a constraint allows; `log_z` is 0."""
 
     grammar: Grammar
     decoder: Decoder
@@ -57,10 +51,7 @@ class Autoregressive:
         return torch.zeros(len(self), device=self.given.device, dtype=torch.float64)
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor:
-        """log p(z|x) [sentence]; -inf where a symbol is not allowed, and for what is PAD throughout.
-
-        A sentence that was cut short gets the probability of its prefix.
-        """
+        """log p(z|x) [sentence]; -inf where a symbol is not allowed, and for PAD throughout."""
         before = torch.nn.functional.pad(z, (1, 0), value=PAD)[:, :-1]
         scores, _ = self.decoder.select(rows).follow(before)
         legal = self.constraint.masks(self.given.select(rows), z)

@@ -1,10 +1,9 @@
 """One pass up and one pass down a circuit, for a batch, in any semiring.
 
-A semiring says what a chart does with rival derivations: add them, take the best, or draw one. It is a pair
-of functions on the edges of a circuit (Goodman 1999, "Semiring parsing"). `plus` reduces the edge scores of
-each segment to one score, and `share` says which part of that score comes from each edge. The pass up uses
-`plus`, the pass down `share`. With log-sum-exp the shares are the softmax, which is the gradient and so the
-posterior.
+A semiring says what a chart does with rival derivations: add them, take the best, or draw one (Goodman 1999,
+"Semiring parsing"). On the way up, `plus` reduces the edge scores of each segment to one score. On the way
+down, `share` says which part of it comes from each edge. With log-sum-exp the shares are the softmax, which
+is the gradient and so the posterior.
 """
 
 from __future__ import annotations
@@ -66,7 +65,6 @@ def winner_share(scores: Tensor, best: Tensor, edges: Edges) -> Tensor:
 
 
 def _numbers(scores: Tensor) -> Tensor:
-    """0, 1, 2, ... down the first dimension, to be compared with edges."""
     return torch.arange(len(scores), device=scores.device).view(-1, *[1] * (scores.dim() - 1))
 
 

@@ -1,8 +1,7 @@
 """The chart as data: rows of partial results, and the edges that combine them, level by level.
 
-A row is one (symbol, position, length, value). Two rows are constants, the next time * symbols are
-the network's scores, and each level's edges (left, right) -> out only look at rows before it.
-Whether edges are summed, maximised or sampled is up to the semiring (`chart.py`).
+A row is one (symbol, position, length, value). Two rows are constants, the next time * symbols are the
+network's scores, and each level's edges (left, right) -> out only look at rows before it.
 """
 
 from __future__ import annotations
@@ -21,14 +20,7 @@ from torch import Tensor, nn
 from ngs.grammar.ambiguity import unambiguous
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
-from ngs.grammar.normal_form import (
-    NormalForm,
-    NormalSymbol,
-    Step,
-    Value,
-    no_such_length,
-    normal_form,
-)
+from ngs.grammar.normal_form import NormalForm, NormalSymbol, Step, Value, no_such_length, normal_form
 from ngs.grammar.rules import Terminal
 from ngs.parsing.cuda_graphs import CudaGraphs
 from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
@@ -88,8 +80,8 @@ class Edges:
 class Circuit(nn.Module):
     """A compiled chart for sentences of up to `time` symbols.
 
-    `roots[length][value]` is the number of the root for all derivations of that length and value. The roots
-    stay on the CPU, where batches choose theirs; the levels move with the module.
+    `roots[length][value]` is the root of all derivations of that length and value. Roots stay on the CPU,
+    where batches choose theirs; levels move with the module.
     """
 
     inner: Tensor

@@ -1,13 +1,12 @@
 """Distributions p(z|x) over sentences: what every network gives, in whichever way it writes sentences.
 
-A distribution has one row for each example of a batch, and a support: the sentences it ranges over. Two
-numbers say everything:
+A distribution has one row for each example of a batch, and a support: the sentences it ranges over.
 
     score(z) = log p(z|x), as the network says it
     log_z    = log of the sum of p(z|x) over the support,     p(z | x, support) = exp(score(z) - log_z)
 
-A narrower support is a distribution again. Where it is the sentences with the right answer, log_z is
-log p(y|x), and p(z | x, support) is the posterior p(z|x,y). `within` narrows the support to a list.
+Where the support is the sentences with the right answer, log_z is log p(y|x), and p(z | x, support) is the
+posterior p(z|x,y). `within` narrows the support to a list.
 """
 
 from __future__ import annotations
@@ -22,14 +21,11 @@ from torch import Tensor
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates, log_sum_by_row, most_likely_first, rank_in_row
-from ngs.parsing.sentences import Sentences
+from ngs.parsing.sentence import Sentences
 
 
 class Distribution(Protocol):
-    """p(z|x) of the rows of a batch: what every kind of distribution offers.
-
-    Sentences are symbol ids [row, time], with PAD after the end.
-    """
+    """p(z|x) of the rows of a batch. Sentences are symbol ids [row, time], with PAD after the end."""
 
     @property
     def grammar(self) -> Grammar: ...

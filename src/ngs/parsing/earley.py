@@ -1,12 +1,9 @@
 """The generalized Earley parser: the most likely sentences of a grammar, best first over its prefixes.
 
 Qi, Jia & Zhu 2018, "Generalized Earley parser: bridging symbolic grammars and sequence data for future
-prediction". A prefix is opened while it still promises more than every other one; which symbols may open
-it further is the prefix automaton's to say. This is the second, independent way to
-
-    argmax over z in L(G) of p(z | x)
-
-beside the chart, and it needs no segmentation: one symbol may cover several frames.
+prediction". The prefix that promises most is extended by each symbol that the prefix automaton allows. This
+finds argmax over z in L(G) of p(z | x) independently of the chart, and needs no segmentation: one symbol may
+cover several frames.
 """
 
 from __future__ import annotations
@@ -81,14 +78,14 @@ def parse_aligned(grammar: Grammar, log_probs: Scores) -> Parsed:
 def sentences_by_probability(grammar: Grammar, log_probs: Scores) -> Iterator[tuple[Symbols, float]]:
     """Yield the sentences of as many symbols as `log_probs` [time, symbol] has rows, most likely first.
 
-    Each comes as symbol ids with its log-probability. A prefix is queued under log p(prefix) + h, where h
+    Each is given as symbol ids with its log-probability. A prefix is queued under log p(prefix) + h, where h
     bounds the score of all its completions, so that whole sentences leave the queue in order. Prefixes that
     end in the same state of the automaton share one h,
 
-        h_T = 0,    h_t(state) = max over symbols k that may follow of  log y_t(k) + h_t+1(state after k),
+        h_T = 0,    h_t(state) = max over symbols k that may follow of  log y_t(k) + h_t+1(state after k)
 
-    and no prefix is opened in vain. Where the states are too many, as in nested brackets of several
-    kinds, h_t is the sum of each later row's maximum. Sentences of probability zero never come.
+    Where there are too many states, as in nested brackets of several kinds, h_t is the sum of each later
+    row's maximum. Sentences of probability zero are left out.
 
     >>> import torch
     >>> from ngs import arithmetic_grammar
@@ -162,10 +159,9 @@ def parse_unsegmented(grammar: Grammar, log_probs: Scores, *, limit: int = 100_0
 
     where m_u bounds what one more frame adds to any sentence: to stay in a symbol a or to go on to a
     symbol b is y_u(a) + y_u(b), so m_u is the largest such sum over neighbours a, b of the language. For
-    a != b that is at most the 1 of the paper. But the same symbol twice in a row is two symbols here
-    ("11"), many boundaries between them give the same frames, and 2 y_u(a) may exceed 1: p(l | x) is
-    then a weight rather than a probability, and 1 would be no bound. A BudgetError says where more than
-    `limit` prefixes would have to be opened.
+    a != b that is at most the 1 of the paper. But the same symbol twice in a row is two symbols here ("11"),
+    and 2 y_u(a) may exceed 1: p(l | x) is then a weight rather than a probability. A BudgetError says where
+    more than `limit` prefixes would have to be opened.
 
     >>> import torch
     >>> from ngs import arithmetic_grammar
@@ -219,8 +215,8 @@ def _best_segmented(grammar: Grammar, frames: Frames, limit: int) -> tuple[Symbo
 
 
 def _extend(ended: Frames, frames: Frames, tail: Frames) -> tuple[Frames, Frames]:
-    """For each of the symbols in `frames` [time, symbol] that may follow a prefix: the bound [symbol] on
-    log p(l | x) of all that begins so, and where l itself ends [time + 1, symbol]."""
+    """For each symbol of `frames` [time, symbol] after a prefix: the bound on log p(l | x) of all that begins
+    so [symbol], and where l itself ends [time + 1, symbol]."""
     longer = np.full((len(frames) + 1, frames.shape[1]), -np.inf)
     for t, frame in enumerate(frames):
         longer[t + 1] = frame + np.logaddexp(longer[t], ended[t])
@@ -239,8 +235,7 @@ def _tail_bound(grammar: Grammar, frames: Frames) -> Frames:
 
 @lru_cache(maxsize=32)
 def _neighbours(grammar: Grammar) -> frozenset[tuple[int, int]]:
-    """The pairs of symbols that stand side by side in some sentence: the last of B with the first of C, for
-    each A -> B C of the normal form."""
+    """The pairs of adjacent symbols: the last of B with the first of C, for each A -> B C."""
     steps = [step for steps in normal_form(grammar).steps.values() for step in steps]
     first = _ends(grammar, [(step.head, step.left) for step in steps])
     last = _ends(grammar, [(step.head, step.right or step.left) for step in steps])

@@ -16,11 +16,10 @@ from ngs.grammar.normal_form import Value
 from ngs.grammar.padding import PAD
 from ngs.parsing.candidates import Candidates
 from ngs.parsing.circuit import Circuit, Edges, derivation_circuit, sentence_circuit
-from ngs.parsing.derivations import best_derivation, log_total, sampled_derivation
+from ngs.parsing.derivations import best_derivation, k_best_derivations, log_total, sampled_derivation
 from ngs.parsing.distribution import Listed
-from ngs.parsing.k_best import k_best_derivations
 from ngs.parsing.scores import Lengths, check_normalised, checked_scores
-from ngs.parsing.sentences import Sentences
+from ngs.parsing.sentence import Sentences
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Group:
         lengths: Sequence[int],
         values: Sequence[Value] | None = None,
     ) -> Group:
-        """Some rows, or with None all of them, with the lengths and values of their sentences."""
+        """Some rows (None: all), with the lengths and values of their sentences."""
         with torch.inference_mode(False):  # autograd keeps these, and takes no tensors of that mode
             edges = circuit.edges_of(lengths, values)
             if rows is None:
@@ -54,10 +53,9 @@ Charts = Callable[[Grammar, int, torch.device], Circuit]
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """Sentences of known lengths, with a score for each symbol at each position.
+    """Sentences of known lengths, with a score for each symbol at each position, normalised or not.
 
-    `log_probs` need not be normalised: of any real scores, `score` is the sum over positions, and `log_z` the
-    log-sum-exp of `score` over the support.
+    `score` is the sum over positions, and `log_z` the log-sum-exp of `score` over the support.
     """
 
     grammar: Grammar
@@ -105,9 +103,8 @@ class Independent:
     @cached_property
     def entropy(self) -> Tensor:
         """The entropy of p(z | x, support) [batch], in nats; zero where the support is empty."""
-        expected = (self.marginals * self.log_probs.detach().masked_fill(self.marginals == 0, 0.0)).sum(
-            (1, 2)
-        )
+        log_probs = self.log_probs.detach().masked_fill(self.marginals == 0, 0.0)
+        expected = (self.marginals * log_probs).sum((1, 2))
         return torch.where(self.found, self.log_z.detach() - expected, 0.0)
 
     def score(self, rows: Tensor, z: Tensor) -> Tensor:

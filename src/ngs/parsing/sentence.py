@@ -1,14 +1,18 @@
-"""The tree of one given sentence: the slow, obvious parser that the tensor engines must agree with."""
+"""Sentences with their trees, by the slow, obvious parser that the tensor engines must agree with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ngs.errors import BudgetError, ParseError
+from torch import Tensor
+
+from ngs.errors import BudgetError, ParseError, ShapeError
 from ngs.grammar.automaton import prefix_automaton
 from ngs.grammar.grammar import Grammar
 from ngs.grammar.normal_form import TreeAlgebra, built, normal_form
-from ngs.grammar.tree import Tree
+from ngs.grammar.padding import PAD
+from ngs.grammar.tree import Sentence, Tree
 
 
 def find_tree(grammar: Grammar, sentence: Sequence[str]) -> Tree | None:
@@ -45,7 +49,6 @@ def parse(grammar: Grammar, sentence: Sequence[str]) -> Tree:
 
 
 def _why(grammar: Grammar, sentence: Sequence[str]) -> str:
-    """Where a sentence leaves the language, and what could stand there."""
     automaton = prefix_automaton(grammar)
     symbols = grammar.encode(sentence)  # names a symbol that the grammar does not have
     try:
@@ -62,3 +65,29 @@ def recognises(grammar: Grammar, sentence: Sequence[str]) -> bool:
     (True, False)
     """
     return find_tree(grammar, sentence) is not None
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """A batch of sentences; both tensors may have further dimensions in front (the k best of each).
+
+    Where no sentence has positive probability, `log_probs` is -inf and `symbols` is PAD throughout.
+    """
+
+    symbols: Tensor
+    """[..., time]: symbol ids, PAD after the end"""
+    log_probs: Tensor
+    """[...]: log p(z|x)"""
+    grammar: Grammar
+
+    def __getitem__(self, index: int | tuple[int, ...]) -> Sentence:
+        """The sentence as symbols by name; empty where there is none."""
+        if self.symbols[index].ndim != 1:
+            shape = list(self.symbols.shape[:-1])
+            raise ShapeError(
+                f"[{index}] is not one of the sentences {shape}; for k best give [example, rank]"
+            )
+        return self.grammar.decode(symbol for symbol in self.symbols[index].tolist() if symbol != PAD)
+
+    def tree(self, index: int | tuple[int, ...]) -> Tree:
+        return parse(self.grammar, self[index])

@@ -2,8 +2,7 @@
 
     V(A, n) = { f(b, c) : A -> B C in the grammar, 0 < m < n, b in V(B, m), c in V(C, n - m) }
 
-With the algebra of a semantics these are the (nonterminal, length, value) triples of the exact
-posterior; with `Blank`, which forgets everything, they are the plain chart.
+With the algebra of a semantics these are the triples of the exact posterior; with `Blank`, the plain chart.
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ def compile_tables(
 ) -> Tables:
     """All tables up to `longest`; a BudgetError before they would have more than `budget` entries.
 
-    `known` are tables of the same form and algebra for shorter sentences, which need not be made again.
-    `at_once` is a quicker way through the algebra, where there is one.
+    `known` are tables of the same form and algebra for shorter sentences; `at_once` is tried first.
     """
     values: dict[tuple[NormalSymbol, int], Mapping[Value, int]] = dict(known.values) if known else {}
     tables: dict[tuple[NormalSymbol, int], tuple[Table, ...]] = dict(known.tables) if known else {}

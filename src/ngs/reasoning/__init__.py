@@ -9,6 +9,5 @@ function is inverted.
     elementwise.py     the values of all pairs of arguments at once, where a function takes arrays
     fraction_array.py  arrays of fractions, for the same purpose
 
-Probabilities and searches do not belong here. The meaning of a task's symbols lies with the task; arithmetic
-is here because examples and tests of every layer use it.
+The meaning of a task's symbols lies with the task; arithmetic is here because every layer uses it.
 """

@@ -34,8 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., Value])
 def elementwise(kind: type[ValueArray]) -> Callable[[Function], Function]:
     """Say that a function does to the elements of arrays of a `kind` what it does to single values.
 
-    UNDEFINED may be among these. By an OverflowError the function says that it has to be called with single
-    values after all.
+    UNDEFINED may be among these. On an OverflowError it is called with single values instead.
     """
 
     def attach(function: Function) -> Function:
@@ -49,8 +48,9 @@ def elementwise(kind: type[ValueArray]) -> Callable[[Function], Function]:
 def at_once(
     algebra: Interpretation, step: Step, lefts: Sequence[Value], rights: Sequence[Value]
 ) -> Combined | None:
-    """What `step.combine` gives for all pairs, or None: the function is not `elementwise`, or these are no
-    values for it, or there is more to the step than a function and new names for its value.
+    """What `step.combine` gives for all pairs.
+
+    None if the function is not `elementwise`, cannot take these values, or is not all that the step does.
     """
     if not step.productions:
         return None
@@ -92,6 +92,5 @@ def at_once(
 
 
 def _kind_of(function: Callable[..., Value]) -> type[ValueArray] | None:
-    """The arrays that a function is declared to work on."""
     kind, declared = getattr(function, "__elementwise__", (None, None))
     return kind if declared is getattr(function, "__func__", function) else None

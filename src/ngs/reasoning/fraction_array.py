@@ -21,8 +21,8 @@ LIMIT = 2**31
 class FractionArray:
     """Fractions in lowest terms, UNDEFINED among them as 0/0.
 
-    Nothing else is over 0, so that what is undefined stays so by the rules for fractions alone:
-    0/0 + a/b = (0 b + a 0) / (0 b) = 0/0, and a/b : 0/1 = a/0 is reduced to 0/0.
+    By the rules for fractions, undefined values stay so: 0/0 + a/b = (0 b + a 0) / (0 b) = 0/0, and
+    a/b : 0/1 = a/0 is reduced to 0/0.
     """
 
     numerators: Indices
@@ -43,7 +43,6 @@ class FractionArray:
         return cls(numerators, denominators)
 
     def along(self, axis: int) -> FractionArray:
-        """A list as a column (axis 0) or a row (axis 1)."""
         shape = (-1, 1) if axis == 0 else (1, -1)
         return FractionArray(self.numerators.reshape(shape), self.denominators.reshape(shape))
 
@@ -96,7 +95,6 @@ class FractionArray:
 
 
 def _array(value: FractionArray | Rational) -> FractionArray:
-    """One number as an array that goes with any other."""
     if isinstance(value, FractionArray):
         return value
     if not isinstance(value, Rational):

@@ -19,9 +19,8 @@ from ngs.errors import SemanticsError, ShapeError
 Value = Any
 """Any hashable Python value, or UNDEFINED."""
 
-
 SOUND = frozenset([bool, int, str, Fraction])
-"""Types of values that need not be looked at: they are finite, or no numbers, and can be looked up."""
+"""Types of values that need no check: they are hashable, and never NaN or infinite."""
 
 
 class Special(Enum):
@@ -70,7 +69,7 @@ def check_answers(answers: Sequence[Value], batch: int) -> None:
 
 def check_answer(answer: Value) -> None:
     """Refuse an answer no program could be meant to give."""
-    if isinstance(answer, Special) or _is_no_number(answer):
+    if isinstance(answer, Special) or _is_not_finite(answer):
         raise SemanticsError(f"the answer is {answer!r}; leave examples without a defined answer out")
     if isinstance(answer, Tensor):
         raise SemanticsError(
@@ -88,9 +87,9 @@ Function = TypeVar("Function", bound=Callable[..., Value])
 def inverses(*solvers: Callable[..., Value] | None) -> Callable[[Function], Function]:
     """Return a decorator that attaches inverses to a function: solver i gives argument i.
 
-    Solver i is called with (target, *other arguments). It returns the one solution, `OneOf` several, ANY, or
-    UNDEFINED (or divides by zero) when there is none. It must name every solution; what does not fit is
-    dropped by running the function forwards. None means that an argument has no inverse.
+    Solver i is called with (target, *other arguments). It returns all solutions: one, `OneOf` several, ANY,
+    or UNDEFINED (or divides by zero) when there is none. Running the function forwards drops those that do
+    not fit. None means that an argument has no inverse.
 
     >>> @inverses(lambda target, b: target - b, lambda target, a: target - a)
     ... def add(a, b):
@@ -210,7 +209,7 @@ def check_value(value: Value, call: Callable[[], str]) -> None:
 def _check_sound(value: Value, call: Callable[[], str]) -> None:
     if type(value) in SOUND:
         return
-    if _is_no_number(value):
+    if _is_not_finite(value):
         raise SemanticsError(f"{call()} is {value!r}; return ngs.UNDEFINED instead")
     if isinstance(value, Tensor) or not is_hashable(value):
         raise SemanticsError(
@@ -218,8 +217,7 @@ def _check_sound(value: Value, call: Callable[[], str]) -> None:
         )
 
 
-def _is_no_number(value: Value) -> bool:
-    """Whether it is NaN or an infinity."""
+def _is_not_finite(value: Value) -> bool:
     return isinstance(value, (float, np.floating)) and not isfinite(value)
 
 

@@ -18,8 +18,7 @@ from ngs.reasoning.operation import Operation, Value, failed, misfit
 class Semantics:
     """What a grammar means: subclass it and write one function for each name in the grammar.
 
-    Pass the class itself, and its functions are called as written; pass an instance, and they are
-    methods that can use what the instance knows (a table of words, say).
+    Functions of a class are called as written; those of an instance are methods.
 
     >>> from ngs import Grammar, evaluate, parse
     >>> grammar = Grammar.parse('start: digit "+" digit -> add' + chr(10) + 'digit: "1" | "2"')
@@ -42,7 +41,7 @@ Meaning = type[Semantics] | Semantics
 
 
 class Inlined(tuple[Value, ...]):
-    """The values under a rule whose name begins with an underscore: spliced into the parent's arguments."""
+    """Values under a rule whose name begins with an underscore, to be spliced into the parent's arguments."""
 
 
 class Interpretation:

@@ -14,7 +14,6 @@ Read first: `edits.py`, what one step may change and the contract it keeps; then
     memory.py       right sentences that were found, a few for each example
     reasoner.py     all that learning asks about the examples of a task
 
-The engines know no task. To add a kind of edits, write a subclass of `Edits` with one method, `neighbours`;
-test it with `check_all` of `tests/search/edits_contract.py`, and give it to `reasoner(..., edits=...)`. A
-judge is any function of (rows, sentences), and so is a score log p(z|x). Losses belong to `learning`.
+To add a kind of edits, write a subclass of `Edits` with one method, `neighbours`; test it with `check_all` of
+`tests/search/edits_contract.py`, and give it to `reasoner(..., edits=...)`.
 """

@@ -1,13 +1,11 @@
 """Back-search for a whole batch: one engine for every kind of edits (Li et al. 2020, Algorithms 1 and 2).
 
-1-BS replaces a wrong sentence by its most likely neighbour that gives the answer. The queue of Algorithm 1
-finds the same: `one_step.py` says why.
+1-BS replaces a wrong sentence by its most likely neighbour that gives the answer, as the queue of Algorithm 1
+does (`one_step.py`).
 
 m-BS is a Metropolis-Hastings chain. Its states are sentences, and its distribution is
 
     p'(z|x,y)  ~  q(z) = [p(y|z) + epsilon] p(z|x)                                               (Eq. 11)
-
-`one_step.py` and `multi_step.py` do the same for one sentence at a time, and explain each step.
 """
 
 from __future__ import annotations
@@ -71,8 +69,7 @@ class Corrections:
 def back_search(z: Tensor, score: Score, edits: Edits, judge: Judge) -> Corrections:
     """Return 1-BS of each sentence [row, time]: its most likely neighbour that gives the answer.
 
-    `score` gives log p(z|x), `edits` the neighbours, and `judge` says which sentences give their answer. A
-    sentence that does so already is its own correction.
+    `judge` says which sentences give their answer. A sentence that does so already is its own correction.
 
     >>> from ngs import Arithmetic, Examples, arithmetic_grammar, independent, reasoner
     >>> grammar = arithmetic_grammar()
@@ -174,7 +171,6 @@ def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: Cha
 
 
 def log_target(state: State, chain: ChainSettings) -> Tensor:
-    """log q(z) [row]."""
     return (state.right.double() + chain.epsilon).log() + state.log_p
 
 
@@ -228,10 +224,7 @@ def right_neighbours(z: Tensor, edits: Edits, judge: Judge) -> tuple[Tensor, Can
 
 
 def best_right(z: Tensor, right: Tensor, near: Candidates, log_p: Tensor) -> Corrections:
-    """Each right sentence itself, and the most likely right neighbour of each other one, the first of equals.
-
-    Neighbours of probability zero do not count.
-    """
+    """Each right sentence, and the first most likely possible right neighbour of each other one."""
     none, number = len(near.rows), len(z)
     highest = log_p.new_full((number,), -torch.inf).scatter_reduce(0, near.rows, log_p, "amax")
     best = ((log_p == highest[near.rows]) & ~log_p.isneginf()).nonzero().flatten()

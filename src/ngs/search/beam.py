@@ -1,7 +1,6 @@
 """A circuit for one example that keeps only the most likely values of each span.
 
-The values themselves no longer fit, so they are computed as they are met: the user's functions run
-here, once for each pair of kept values, and the circuit is thrown away afterwards.
+The user's functions run here, once for each pair of kept values, and the circuit is used once.
 """
 
 from __future__ import annotations
@@ -23,10 +22,7 @@ from ngs.reasoning.semantics import Interpretation
 def beam_circuit(
     grammar: Grammar, algebra: Interpretation, scores: Tensor, answer: Value, beam: int
 ) -> tuple[Circuit, bool]:
-    """The circuit of the sentences found for `answer`, and whether nothing was dropped.
-
-    `scores` is [time, symbol]. A cell's values are ranked by their summed probability.
-    """
+    """The circuit of the sentences found for `answer` by `scores` [time, symbol], and whether it has all."""
     form = normal_form(grammar)
     time, width = scores.shape
     total: list[float] = [0.0, IMPOSSIBLE, *scores.double().reshape(-1).tolist()]

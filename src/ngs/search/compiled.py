@@ -76,5 +76,5 @@ def exact_length(grammar: Grammar, semantics: Meaning, longest: int, budget: int
 def table_values(
     grammar: Grammar, semantics: Meaning, longest: int, budget: int, device: torch.device
 ) -> TableValues:
-    """The values of sentences of up to `longest` symbols by table look-up, on a device."""
+    """Parses and executes sentences of up to `longest` symbols by table look-up, on a device."""
     return TableValues(grammar, value_tables(grammar, semantics, longest, budget)).to(device)

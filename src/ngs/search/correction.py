@@ -1,4 +1,4 @@
-"""A correction of one sentence by back-search, whatever its edits are, with every step of the search."""
+"""A correction of one sentence by back-search, with every step of the search."""
 
 from __future__ import annotations
 
@@ -93,7 +93,6 @@ class Event:
     action: Action
     path: Path
     name: str
-    """the rule's or the symbol's name"""
     expected: Expected
     """the values that would make the answer right"""
     log_priority: float
@@ -106,12 +105,10 @@ class Correction:
     """What back-search found, and every step it took."""
 
     read: Evaluated
-    """the sentence that was to be corrected"""
     target: Value
     corrected: Evaluated | None
     """the sentence itself where it gives the target; None where no edit does"""
     edit: Edit | None = None
-    """what was changed; None where nothing was"""
     trace: tuple[Event, ...] = ()
 
     @property
@@ -122,7 +119,6 @@ class Correction:
 
     @property
     def values(self) -> Mapping[Path, Value]:
-        """The value of each node of the tree."""
         return self.read.values
 
     @property
@@ -137,7 +133,6 @@ class Correction:
 
     @property
     def change(self) -> str | None:
-        """What was changed, in words."""
         return None if self.edit is None else self.edit.text
 
     @property

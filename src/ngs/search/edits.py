@@ -1,7 +1,6 @@
 """Edits: what one step of back-search may change in a sentence.
 
-The contract, on which the acceptance ratio of `back_search.log_ratio` rests and to which property tests hold
-every kind of edits:
+The contract, which the acceptance ratio of `back_search.log_ratio` needs and property tests check:
 
     ways(z, z') = ways(z', z)
     a walk of one step goes from z to each z' != z of the language with probability ways(z, z') / count(z)
@@ -36,8 +35,8 @@ class Edits(nn.Module, ABC):
     def neighbours(self, z: Tensor) -> Candidates:
         """What each edit makes of each sentence, in ascending rows.
 
-        As many edits must lead from one sentence to another as lead back. Sentences that are not in the
-        language are left out, unless `around`, `ways` and `walk` are replaced: judges say False of them.
+        As many edits must lead from one sentence to another as lead back. Only an `Edits` that replaces
+        `around`, `ways` and `walk` may give sentences outside the language: judges say False of them.
         """
 
     def around(self, z: Tensor) -> tuple[Candidates, Tensor]:
@@ -112,10 +111,10 @@ class Switch(Edits):
 
 
 class Phrases(nn.Module):
-    """Modifiers and the symbols that they modify, in sentences [row, time] in prefix notation.
+    """Modifiers and their heads in sentences [row, time] in prefix notation.
 
-    A phrase is a run of modifiers and the head that they stand before, as in "small red cube". In order, its
-    modifiers have rising ranks, and no rank twice. A head that is a link relates its phrase to the next one.
+    A phrase is a run of modifiers before a head, as in "small red cube". It is in order if the ranks of its
+    modifiers rise. A head that is a link relates its phrase to the next one.
 
     >>> rank = torch.tensor([0, 1, -1, -1])  # of the symbols: small red cube behind
     >>> is_link = torch.tensor([False, False, False, True])
@@ -133,7 +132,7 @@ class Phrases(nn.Module):
         self.is_link = nn.Buffer(is_link, persistent=False)
 
     def numbers(self, z: Tensor) -> Tensor:
-        """int64 [row, time]: the phrase of each symbol: how many symbols before it are no modifiers."""
+        """int64 [row, time]: the phrase of each symbol, by how many symbols before it are no modifiers."""
         others = (self._ranks(z) < 0).long()
         return others.cumsum(1) - others
 
@@ -153,18 +152,16 @@ class Phrases(nn.Module):
         """What moving one modifier to another phrase makes: sorted by rank, but a rank may occur twice."""
         rank, number = self._ranks(z), self.numbers(z)
         elsewhere = number[:, :, None] != number[:, None]  # [row, modifier, head]
-        row, moved, place = ((rank >= 0)[:, :, None] & self._heads(z)[:, None] & elsewhere).nonzero(
-            as_tuple=True
-        )
+        movable = (rank >= 0)[:, :, None] & self._heads(z)[:, None] & elsewhere
+        row, moved, place = movable.nonzero(as_tuple=True)
         changed = number[row].scatter(1, moved[:, None], number[row, place][:, None])
         return Candidates(row, self.in_order(z[row], changed))
 
     def turns(self, z: Tensor) -> Candidates:
-        """What turning a chain of linked phrases round makes, for each pair of phrases a and b.
+        """What reversing a chain of linked phrases makes, for each pair of phrases a and b.
 
         "A left of B behind C" becomes "C behind B left of A": the modifiers of the phrases a to b and the
-        links between them are put in the opposite order, which often no single switch or move can do. A pair
-        that no chain connects leaves the sentence as it is.
+        links between them are reversed. A pair that no chain connects leaves the sentence as it is.
         """
         ends = self._heads(z)
         phrase = ends.long().cumsum(1) - ends.long()  # of a modifier and of its head
@@ -194,9 +191,9 @@ class Phrases(nn.Module):
 class Rearrange(Edits):
     """Edits of sentences whose phrases are in order: a switch, a move of a modifier, a turn of a chain.
 
-    What an edit makes is put in order again; it is left out where a phrase has a rank twice, or nothing
-    changed. No grammar is looked at, so the language must have what edits make: every run of modifiers stands
-    before a head, any head takes any modifiers, and links can take each other's place.
+    The result is put in order again; it is left out where a phrase has a rank twice, or nothing changed. No
+    grammar is asked, so the language must have all results: any head takes any modifiers, and links can take
+    each other's place.
     """
 
     def __init__(self, switch: Switch, phrases: Phrases, moves: bool = True) -> None:
@@ -219,8 +216,8 @@ class Substitute(Edits):
     """Another symbol at one position: the edits of the paper.
 
     A random walk over d symbols changes d distinct positions, so that its distance is the edit distance of
-    Sec. 3.2.3. Positions are drawn uniformly, and at each one of the other symbols that some sentence of this
-    length has there. With n positions that have alternatives, and a(t) alternatives at position t:
+    Sec. 3.2.3. Positions and new symbols are drawn uniformly, from those that some sentence of this length
+    has there. With n positions that have alternatives, and a(t) alternatives at position t:
 
         ways(z, z') = 1 / a(t) where they differ at t alone,    count(z) = n
 

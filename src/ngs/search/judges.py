@@ -1,9 +1,8 @@
 """Judges: is f(z) = y? For many sentences at once by table look-up, and one at a time by the reference.
 
-Parsing and executing by tables is the chart again, with values in place of scores. In this semiring an
-element is the number of a value, counted from 1, or ABSENT. `times` looks two numbers up in the compiled
-table of their step, and `plus` keeps the first step that applies. Row and column 0 of every table are ABSENT,
-so nothing has to be masked.
+Parsing and executing by tables is the chart in another semiring, whose elements are the numbers of values,
+counted from 1, or ABSENT. `times` looks two numbers up in the compiled table of their step, and `plus` keeps
+the first step that applies. Row and column 0 of every table are ABSENT, so nothing has to be masked.
 """
 
 from __future__ import annotations
@@ -154,7 +153,6 @@ class TableValues(nn.Module):
 
 _Places = dict[tuple[NormalSymbol, int, int], tuple[int, int]]
 """Where the table of each (symbol, length, step) begins, and the length of its rows."""
-
 
 _Edge = tuple[int, int, int, int]
 """The rows of its two parts, where its table begins, and the length of the table's rows."""

@@ -1,8 +1,7 @@
 """The reference of m-BS: Algorithm 2 of Li et al. (2020), one sentence at a time.
 
-It does what `back_search.sample_corrections` does for a whole batch, in plain Python. Property tests hold the
-two together: both have the same acceptance ratio and the same random walks, and the exact transition matrix
-is in detailed balance with q(z) of Eq. 11.
+Property tests check that `back_search.sample_corrections` has the same acceptance ratio and random walks, and
+that the exact transition matrix is in detailed balance with q(z) of Eq. 11.
 """
 
 from __future__ import annotations

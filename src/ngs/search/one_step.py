@@ -4,9 +4,8 @@
 `solve` tells each node the values it should have had; a priority queue decides what is visited next.
 `one_step_among` tries edits of any kind, given as a list.
 
-The queue finds the most likely correction of all: a node's priority (1 - p(A)) / p(A) is never below the
-priority p(alpha) / p(leaf) of a change below it, because 1 - p(A) >= 1 - p(leaf) >= p(alpha) and
-p(A) <= p(leaf). So when a leaf is popped, no node is left that hides a better one.
+The queue finds the most likely correction: a node's priority (1 - p(A)) / p(A) is never below the priority
+p(alpha) / p(leaf) of a change below it, because 1 - p(A) >= 1 - p(leaf) >= p(alpha) and p(A) <= p(leaf).
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ def one_step(
 ) -> Correction:
     """Return 1-BS(z, y): the correction of `sentence`, by default the most likely one, towards `target`.
 
-    `log_probs` is [time, symbol], log-normalised. A sentence that gives the target already comes back
-    unchanged, as it would from Algorithm 1. Changes of probability zero are not considered.
+    `log_probs` is [time, symbol], log-normalised. A sentence that gives the target already is unchanged.
+    Changes of probability zero are not considered.
 
     >>> import torch
     >>> from ngs import Arithmetic, arithmetic_grammar
@@ -78,8 +77,8 @@ def one_step_among(
 ) -> Correction:
     """Return 1-BS(z, y) among `edits` of a sentence: the most likely that gives the target.
 
-    `log_p` gives log p(z|x) of many sentences. The sentence may be outside the language, and so may what the
-    edits make, which is refused. Edits of probability zero are not considered; of equals the first counts.
+    `log_p` gives log p(z|x) of many sentences. The sentence and its edits may be outside the language. Edits
+    of probability zero are not considered; of equals the first counts.
 
     >>> from ngs import Arithmetic, Edit, arithmetic_grammar
     >>> edits = [Edit(("3", "-", "1"), (0, 2), (2, 0), "1 and 3 change places")]
@@ -146,7 +145,6 @@ class Visit:
     tree: Tree
     path: Path
     symbol: Symbol
-    """the grammar symbol the node stands for"""
     expected: Expected
     log_priority: float
 
@@ -161,7 +159,7 @@ class Entry:
 
 
 class Search:
-    """One run of Algorithm 1 over one sentence; `run` is the algorithm, the rest its vocabulary."""
+    """One run of Algorithm 1 over one sentence."""
 
     def __init__(self, grammar: Grammar, semantics: Meaning, log_probs: Tensor, target: Value) -> None:
         self.grammar = grammar
@@ -256,10 +254,9 @@ class Search:
         return None if values is None else [value for value in values if not isinstance(value, Inlined)]
 
     def _replacements(self, visit: Visit, sentence: Sentence) -> Iterator[int]:
-        """The symbol ids worth trying at a leaf: symbols with an expected value, and operators in turn.
+        """The symbol ids worth trying at a leaf; all leave a sentence of the language.
 
-        Only those that leave a sentence of the language. One that can be read in the leaf's place as
-        the tree stands must have an expected value; one that makes another tree may do anything.
+        A symbol that leaves the tree as it is must have an expected value; any other may do anything.
         """
         assert isinstance(visit.tree, Leaf)
         position, current = visit.tree.position, visit.tree.symbol
@@ -276,7 +273,7 @@ class Search:
     def _node_priority(self, tree: Tree) -> float:
         """log of (1 - p(A)) / p(A), p(A) the product of the probabilities of the leaves of A.
 
-        No change below A is stronger; `max` keeps it so where a confident network's 1 - p(A) rounds to 0.
+        `max`: no change below A is stronger, even where a confident network's 1 - p(A) rounds to 0.
         """
         log_p, strongest = 0.0, -inf
         for leaf in leaves(tree):

@@ -96,9 +96,8 @@ def reasoner(
 ) -> Reasoner:
     """Return the reasoner of examples with independent scores.
 
-    `judge` says which sentences give their answer. By default they are judged by tables of all values where
-    these have at most `budget` entries, and otherwise parsed and executed one by one. `edits` say what one
-    step of back-search may change: by default one symbol.
+    `judge` says which sentences give their answer: by default tables of all values with at most `budget`
+    entries, or else parsing and executing one by one. `edits` are by default of one symbol.
 
     >>> from ngs import Arithmetic, Examples, arithmetic_grammar
     >>> examples = Examples.of([torch.zeros(3, 1)], [2])
@@ -133,10 +132,10 @@ def autoregressive_reasoner(
     same: Same = fingerprints,
     effort: Effort | None = None,
 ) -> Reasoner:
-    """Return the reasoner of examples whose network writes sentences, and gives a `Decoder` for each batch.
+    """Return the reasoner of examples whose network gives a `Decoder` for each batch.
 
-    `constraint` says which symbols may come next; `judge` and `edits` are as in `reasoner`. The posterior
-    counts sentences once that are the `same`, and looks for them with so much `effort`.
+    `judge` and `edits` are as in `reasoner`. The posterior counts sentences that are the `same` once, and
+    looks for them with so much `effort`.
 
     >>> from ngs import Arithmetic, Automaton, Examples, arithmetic_grammar
     >>> grammar = arithmetic_grammar()

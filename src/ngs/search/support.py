@@ -41,10 +41,7 @@ BEAM = 32
 
 
 class Plan(Protocol):
-    """How a reasoner finds the sentences with the right answer.
-
-    A plan with buffers is an `nn.Module`, so that checkpoints have them.
-    """
+    """How a reasoner finds the sentences with the right answer; an `nn.Module` if it has buffers."""
 
     def posterior(self, p: Any, examples: Tensor, generator: torch.Generator) -> Any:
         """p(z|x,y): the distribution `p`, with a row for each of `examples`, within the right sentences."""
@@ -86,10 +83,8 @@ class TablePlan:
             known = [lengths[row] for row in short], [answers[row] for row in short]
             groups.append(Group.of(None if len(short) == len(every) else short, circuit, *known))
         for row in sorted(set(every).difference(short)):
-            algebra, scores = (
-                interpret(self.grammar, self.semantics),
-                p.log_probs[row, : lengths[row]].detach(),
-            )
+            algebra = interpret(self.grammar, self.semantics)
+            scores = p.log_probs[row, : lengths[row]].detach()
             circuit, exact[row] = beam_circuit(self.grammar, algebra, scores, answers[row], self.beam)
             groups.append(Group.of([row], circuit, [lengths[row]], [answers[row]]))
         flags = torch.tensor(exact, dtype=torch.bool, device=p.log_probs.device)
@@ -125,7 +120,7 @@ def posterior(
 
     The paper (Sec. 3.2.2) calls computing it "not efficient": a sum over all z, which "grows exponentially".
     But the value of a sentence is built from the values of its parts, so the sum is a chart over (symbol,
-    span, value), compiled once. Marginals, the most likely sentence and samples are one pass up and one down.
+    span, value), compiled once.
 
     Exact for every length whose tables have at most `budget` entries. For longer sentences each span keeps
     its `beam` most likely values, and `exact` says so.
@@ -222,7 +217,6 @@ class ListPlan(nn.Module):
         return listed if share == 1 else f"{listed}; for the others {searched}"
 
     def _all_listed(self, examples: Tensor, time: int, rows: Tensor) -> Candidates:
-        """All right sentences of some rows."""
         chosen = examples[rows]
         owners = rows.repeat_interleave(self.begins.diff()[chosen])
         first = self.begins[examples][owners]
@@ -275,9 +269,7 @@ class ListPlan(nn.Module):
 def _right_sentences(
     constraint: Constraint[Any], given: Given, judge: Judge, at_most: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The right sentences of all examples with at most so many sentences: `listed`, `begins`, and which
-    examples these are.
-    """
+    """`listed` and `begins` of all examples with at most so many sentences, and which these are."""
     examples = torch.arange(len(given), device=given.device)
     time = given.longest
     parts, complete = [], []

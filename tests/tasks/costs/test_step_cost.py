@@ -13,7 +13,7 @@ from torch import nn
 
 from ngs.errors import NGSError
 from ngs.experiments.sweep.driver import do
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.grammar.normal_form import normal_form
 from ngs.tasks.clevr import packed
 from ngs.tasks.clevr.embedded import synthetic

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ngs import PAD, Grammar, NGSError, ShapeError
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.search.edits import Substitute

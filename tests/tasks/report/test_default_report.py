@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import arithmetic
 from ngs.learning.examples import Examples
 from ngs.learning.metrics import read_all
 from ngs.parsing.sentence import parse

@@ -1,7 +1,7 @@
 """`ngs serve`: a page to try what networks have learned, and to watch runs.
 
 command.py      the command
-front.py        the page at once, and the endpoints as soon as they are loaded
+front.py        the page, and the endpoints as soon as they are loaded
 guard.py        what every request passes
 playground.py   the runs of a folder, and the views that their tasks have (`ngs.tasks.playground`)
 app.py          the endpoints, and how they fail

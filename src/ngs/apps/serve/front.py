@@ -1,7 +1,6 @@
-"""The front of the playground: its page at once, and its endpoints as soon as they are loaded.
+"""The front of the playground: its page, and its endpoints as soon as PyTorch and the networks are loaded.
 
-Loading PyTorch and the networks takes seconds. Who opens the page meanwhile sees it, and what the page asks
-waits for the endpoints instead of being refused.
+Until then requests of the page wait.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def front(visitors: Visitors, names: Names, endpoints: Future[FastAPI]) -> Starl
     """The whole application; it answers only where it is asked by one of `names`."""
 
     async def page(request: Request) -> FileResponse:
-        """Who opens it has a cookie before anything is asked."""
+        """With a cookie, before anything is requested."""
         answer = FileResponse(STATIC / "index.html")
         visitor_of(visitors, request, answer)
         return answer
@@ -59,11 +58,7 @@ def front(visitors: Visitors, names: Names, endpoints: Future[FastAPI]) -> Starl
             endpoints.result().state.stop()
 
     return Starlette(
-        routes=[
-            Route("/", page),
-            Mount("/static", StaticFiles(directory=STATIC)),
-            Mount("/", asked),
-        ],
+        routes=[Route("/", page), Mount("/static", StaticFiles(directory=STATIC)), Mount("/", asked)],
         middleware=[Middleware(Guard, limits=visitors.limits, names=names)],
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,

@@ -1,8 +1,7 @@
-"""What every request passes before it is looked at, and every answer on its way out.
+"""Middleware for every request and response.
 
-A body is read here, whole, within a size and a time; so a handler never waits for one. A page from
-elsewhere can neither ask under a name it made point here (DNS rebinding: `Host`) nor post in a visitor's
-name (`Origin`).
+A body is read here, whole, within a size and a time, so no handler waits for one. Other sites can neither
+send requests under a name that they made point here (DNS rebinding: `Host`) nor post as a visitor (`Origin`).
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ Names = Callable[[str], bool]
 
 
 def names_of(host: str, others: Iterable[str] = ()) -> Names:
-    """The names that a server listening on `host` is asked by: its own, those of this machine, and `others`.
+    """The names of a server listening on `host`: its own, those of this machine, and `others`.
 
-    One that listens everywhere is also asked by address. An address cannot be made to point elsewhere.
+    One that listens everywhere is also reached by any address, which cannot be made to point elsewhere.
     """
     known = {"localhost", "127.0.0.1", "::1", *(name.lower() for name in (host, *others))}
     everywhere = host in ("0.0.0.0", "::")
@@ -159,7 +158,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _split(address: str) -> SplitResult:
-    """An address: `http://localhost:8000`, `//[::1]:8000`; nothing of what is none."""
+    """The parts of `http://localhost:8000` or `//[::1]:8000`; empty ones of what is no address."""
     try:
         return urlsplit(address)
     except ValueError:

@@ -78,7 +78,7 @@ class Follower:
 
 
 async def live_rows(run: RunFolder, after: int | None, pace: Pace) -> AsyncIterator[ServerSentEvent]:
-    """New rows of a run until it ends; those behind the first `after` bytes, or behind what is there now."""
+    """New rows of a run until it ends, after the first `after` bytes (None: from now on)."""
     yield ServerSentEvent(retry=RETRY)
     begin = time.monotonic()
     told = "running"  # else nobody would follow it

@@ -50,12 +50,11 @@ class Playground:
         return name
 
     def prepare(self) -> None:
-        """What visitors would otherwise wait for; some seconds, beside serving."""
+        """Do in advance, while serving, what visitors would wait for."""
         for view in self.views.values():
             view.prepare()
 
     def stop(self) -> None:
-        """The server ends."""
         for view in self.views.values():
             view.stop()
 

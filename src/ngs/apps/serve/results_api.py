@@ -99,8 +99,7 @@ def _shown(name: str, path: FilePath, changed: int) -> tuple[ResultLine, str]:
 
 
 def as_html(text: str) -> Markup:
-    """Markdown without HTML of its own. Pictures and links lead to files that are not here: only the words of
-    a link are left.
+    """Markdown without HTML of its own, pictures and links: they lead to files that are not here.
 
     >>> as_html("**a** [b](c.md) <i>")
     Markup('<p><strong>a</strong> b &lt;i&gt;</p>\\n')

@@ -1,7 +1,7 @@
-"""The runs in a folder: which there are, how far they are, and what they wrote.
+"""The runs in a folder, their states, and what they wrote.
 
-Nothing of a request becomes a path: a run is looked up among the names that the folder has. Links are
-followed only where they stay inside, and of foreign files no more is read than a run would write.
+No part of a request becomes a path: a run is looked up among the names in the folder. Links are followed only
+inside it, and no more of a file is read than a run would write.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ ROWS = 2000
 """Of a curve that are sent."""
 DEEPEST, LARGEST = 6, 2**63
 """Levels of JSON that are kept, and what kept integers are smaller than; the others become null."""
-
 
 State = Literal["running", "finished", "stopped"]
 
@@ -107,11 +106,8 @@ class SkippedFolder(Message):
 
 
 class RunFolders:
-    """The runs directly inside a folder.
-
-    Of a run's configuration only the name of its task counts, and it is looked up among those that are known:
-    nothing that a folder says is imported.
-    """
+    """The runs directly inside a folder. Their tasks are looked up by name among known ones: nothing that a
+    configuration names is imported."""
 
     def __init__(self, root: Path, given: Iterable[Trainable] = ()) -> None:
         self.root, self.tasks = root, {task.name: task for task in (*every(), *given)}
@@ -223,10 +219,10 @@ def _facts(path: Path | None) -> dict[str, Any] | None:
 
 
 def parsed(text: str | bytes) -> Any:
-    """JSON of somebody else, made fit to be sent on: finite numbers, plain text, no great depth.
+    """Foreign JSON with finite numbers, plain text and a limited depth, so that it can be sent on.
 
-    Python reads more than JSON allows (NaN, 1e999, half of a surrogate pair), and cannot write all of it
-    again. A ValueError where the text is damaged.
+    Python reads more than JSON allows (NaN, 1e999, half of a surrogate pair). A ValueError where the text is
+    damaged.
     """
     try:
         return _clean(json.loads(text), DEEPEST)
@@ -269,7 +265,7 @@ def row_of(line: bytes) -> dict[str, Any] | None:
 
 
 def thinned(rows: Sequence[dict[str, Any]], most: int = ROWS) -> list[dict[str, Any]]:
-    """At most so many rows, evenly and with the last: validations as many as half, and losses."""
+    """At most so many rows, evenly and with the last; up to half of them validations."""
     measured = [k for k, row in enumerate(rows) if "validation" in row or "test" in row]
     others = sorted(set(range(len(rows))) - set(measured))
     if len(rows) > most:

@@ -171,7 +171,6 @@ def _line(run: RunFolder) -> RunLine:
 
 
 def _position(last_event_id: str | None, after: int | None) -> int | None:
-    """What a browser saw last, or what the page asked for."""
     if last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit():
         return min(int(last_event_id[:16]), FARTHEST)
     return after

@@ -1,7 +1,7 @@
 """Handwritten formulas (Li et al. 2020, Sec. 4.1): symbol images, formulas and their values.
 
 Read first: `trainable.py`, the task; `dataset.py`, the data in memory; then `packed.py`, where they
-come from. The grammar is `ngs.grammar.library.arithmetic`, the semantics `ngs.Arithmetic`.
+come from. The grammar is `ngs.grammar.grammar.arithmetic`, the semantics `ngs.Arithmetic`.
 
     trainable.py           the task, as the rest of the package sees it
     settings.py            the settings of a run, an option for each

@@ -14,8 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import Grammar, arithmetic
 from ngs.grammar.padding import PAD
 from ngs.grammar.tree import Sentence
 from ngs.learning.examples import Examples, padded

@@ -30,8 +30,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from ngs.errors import NGSError, ShapeError
-from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import Grammar, arithmetic
 from ngs.grammar.padding import PAD
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.reasoning.operation import Value

@@ -17,7 +17,7 @@ from ngs.explanations.text import shown as text_of
 from ngs.grammar.tree import Sentence
 from ngs.learning.metrics import Scores, scores_of
 from ngs.parsing.independent import Independent
-from ngs.parsing.sentences import Sentences
+from ngs.parsing.sentence import Sentences
 from ngs.reasoning.arithmetic import Arithmetic
 from ngs.search.back_search import Corrections
 from ngs.search.support import posterior

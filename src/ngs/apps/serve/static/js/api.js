@@ -52,8 +52,8 @@ export function latest(call) {
   };
 }
 
-// Server-sent events: `row(data, id)` for each message, `done` after the server's last one, `others` by name. A browser
-// takes up an interrupted stream by itself, but not one that was refused: then `lost` is called, and `path()` asked for anew.
+// Server-sent events: `row(data, id)` for each message, `done` after the last, `others` by name. A browser resumes an
+// interrupted stream by itself, but not one that was refused: then `lost` is called, and `path()` requested again.
 export function follow(path, { row, done, lost, ...others }) {
   let source = null;
   let timer = 0;

@@ -4,13 +4,8 @@ const SVG = "http://www.w3.org/2000/svg";
 
 export const $ = (id) => document.getElementById(id);
 
-export function element(name, properties = {}, ...children) {
-  return filled(document.createElement(name), properties, children);
-}
-
-export function drawn(name, properties = {}, ...children) {
-  return filled(document.createElementNS(SVG, name), properties, children);
-}
+export const element = (name, properties = {}, ...children) => filled(document.createElement(name), properties, children);
+export const drawn = (name, properties = {}, ...children) => filled(document.createElementNS(SVG, name), properties, children);
 
 // Properties: `on*` are listeners, `--*` custom CSS properties, the others attributes; null leaves one out.
 function filled(node, properties, children) {
@@ -26,6 +21,4 @@ function filled(node, properties, children) {
 
 const asNode = (child) => (child instanceof Node ? child : document.createTextNode(String(child)));
 
-export function show(node, visible = true) {
-  node.hidden = !visible;
-}
+export const show = (node, visible = true) => (node.hidden = !visible);

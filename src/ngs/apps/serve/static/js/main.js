@@ -25,7 +25,7 @@ $("theme").addEventListener("click", () => {
   draw.canvas.paint();
 });
 
-// A browser may refuse to store anything; then the choice holds until the page is left.
+// A browser may refuse to store anything: then the choice is for this visit.
 function stored(use) {
   try {
     return use(localStorage);

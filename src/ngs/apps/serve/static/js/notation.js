@@ -6,9 +6,7 @@ const OPERATORS = new Set(["+", "-", "*", "/"]);
 
 export const sign = (symbol) => SIGNS[symbol] ?? symbol;
 
-export function formula(text) {
-  return [...text].map((c) => (OPERATORS.has(c) ? ` ${sign(c)} ` : c)).join("").trim();
-}
+export const formula = (text) => [...text].map((c) => (OPERATORS.has(c) ? ` ${sign(c)} ` : c)).join("").trim();
 
 // A value: its minus sign as one, the bar of a fraction as it is.
 export const value = (text) => (text === null || text === undefined ? "?" : String(text).replaceAll("-", "−"));

@@ -6,9 +6,7 @@ export function notice(message) {
   show($("notice"));
 }
 
-export function clearNotice() {
-  show($("notice"), false);
-}
+export const clearNotice = () => show($("notice"), false);
 
 $("notice-close").addEventListener("click", clearNotice);
 

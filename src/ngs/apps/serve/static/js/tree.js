@@ -6,14 +6,10 @@ const ROW = 92;
 const EDGE = 34; // above the root and below the leaves
 const key = (path) => path.join(".");
 
-export function nodes(tree) {
-  return tree ? [tree, ...tree.children.flatMap(nodes)] : [];
-}
+export const nodes = (tree) => (tree ? [tree, ...tree.children.flatMap(nodes)] : []);
 
 // The node that an event of the search is about.
-export function spoken(tree, { path }) {
-  return nodes(tree).find((node) => key(node.path) === key(path)) ?? null;
-}
+export const spoken = (tree, { path }) => nodes(tree).find((node) => key(node.path) === key(path)) ?? null;
 
 export class Tree {
   constructor(svg) {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngs.grammar.grammar import Grammar
-from ngs.grammar.library import arithmetic
+from ngs.grammar.grammar import Grammar, arithmetic
 from ngs.grammar.rules import Nonterminal
 from ngs.grammar.validation import nullable
 from tests.enumeration import derivations, sentences
