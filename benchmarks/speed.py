@@ -60,14 +60,11 @@ from ngs.tasks.pictures.seen_scene import scene_of
 from ngs.tasks.settings import EMBEDDED
 from ngs.tasks.task import PreparedAnswers
 
-Given = argparse.Namespace
-"""What is asked for on the command line, with the device as PyTorch has it."""
+Given = argparse.Namespace  # what is asked for on the command line, with the device as PyTorch has it
 Figures = dict[str, Any]
 
-WARM_UP = 1
-"""Times that work is done before it is timed."""
-STEPS_BEFORE = 10
-"""Training steps before those that are timed."""
+WARM_UP = 1  # times that work is done before it is timed
+STEPS_BEFORE = 10  # training steps before those that are timed
 
 
 def per_second(number: int, work: Callable[[], object], rounds: int) -> float:
@@ -116,8 +113,7 @@ def training(given: Given) -> Figures:
 
 ONE_BY_ONE, AT_ONCE = 2_000, 100_000
 """Programs executed by the reference and (at least) in a batch, in each round."""
-SCENES, PER_SCENE = 100, 10
-"""Made in each round."""
+SCENES, PER_SCENE = 100, 10  # made in each round
 
 
 def execution(data: VisualQuestions, rounds: int, device: torch.device) -> dict[str, float]:

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-SIDE = 45
-"""Pixels of an image's side."""
+SIDE = 45  # pixels of an image's side
 
 
 def parser(doc: str | None, data: str) -> argparse.ArgumentParser:

@@ -36,8 +36,7 @@ INSTALL = f"pip install --target FOLDER --no-deps ablkit=={ABLKIT} zoopt==0.4.2 
 """ABLkit and what it imports that we have not. It also asks for pyswip and torchvision, which only other
 examples need."""
 
-Run = Mapping[str, Any]
-"""What a contestant says of one seed, with the wall-clock seconds of its process."""
+Run = Mapping[str, Any]  # what a contestant says of one seed, with the wall-clock seconds of its process
 Quantity = Callable[[Run], float | None]
 
 

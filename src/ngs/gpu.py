@@ -24,8 +24,7 @@ def rounded_products() -> Iterator[None]:
         torch.backends.cuda.matmul.fp32_precision = before
 
 
-BLOCKING_SYNC = 4
-"""CU_CTX_SCHED_BLOCKING_SYNC of the CUDA driver."""
+BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC of the CUDA driver
 
 
 def sleep_while_waiting() -> None:

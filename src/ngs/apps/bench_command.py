@@ -36,8 +36,7 @@ from ngs.tasks.costs.step_cost import timed
 from ngs.tasks.costs.workloads import training_steps
 
 GRAMMAR, LENGTH, BATCH = arithmetic(), 7, 64
-FEW = 8
-"""Formulas of the batch that a reference is timed on."""
+FEW = 8  # formulas of the batch that a reference is timed on
 WARM_UP = 2
 
 Work = Callable[[], object]

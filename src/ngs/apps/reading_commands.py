@@ -19,8 +19,7 @@ from ngs.tasks.report.readings import Misread, Readings
 from ngs.tasks.run_folder import BEST, load_config
 from ngs.tasks.task import Task
 
-FIRST = 10
-"""Examples that are read where none is chosen."""
+FIRST = 10  # examples that are read where none is chosen
 
 
 def predict(

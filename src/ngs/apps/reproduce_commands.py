@@ -44,8 +44,7 @@ WHERE: Mapping[str, Callable[..., Events]] = {
 
 RESULTS = Path("runs/reproduce")
 QUICK_SEEDS, SEEDS = 1, 3
-SILENCE = 60.0
-"""Seconds after which a run that goes on says where it is."""
+SILENCE = 60.0  # seconds after which a run that goes on says where it is
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from rich.table import Table
 
 from ngs.console.printing import plain_console, tell
 
-SHOWN = 20
-"""Things that a message names; the rest are counted, and --json names all."""
+SHOWN = 20  # things that a message names; the rest are counted, and --json names all
 
 
 @contextmanager

@@ -34,10 +34,8 @@ LETTER, SMALL = 7.8, 6.6
 """The width of a letter of 13 and of 11 pixels: fixed-width fonts are 0.6 as wide as high."""
 MARGIN, GAP, LINE, STEP = 24.0, 14.0, 16.0, 36.0
 """Around everything, between neighbours, between lines of text, from a box to the one above."""
-CANDIDATES = 4
-"""Replacements listed below a leaf."""
-WIDEST = 120
-"""Letters of a heading on one line."""
+CANDIDATES = 4  # replacements listed below a leaf
+WIDEST = 120  # letters of a heading on one line
 
 LEGEND = (
     "circles: the order of visits; beside edges: (1 - p) / p of the node",

@@ -13,14 +13,10 @@ from ngs.grammar.tree import Leaf, Node, Sentence, Tree, leaves
 from ngs.reasoning.operation import ANY, UNDEFINED, Expected, Value
 from ngs.search.correction import Action, Correction, Evaluated, Event, Path, name_of, reasoning_parts
 
-WIDEST = 28
-"""Letters of a value that are shown: a set of objects would push everything else off the page."""
-MOST = 3
-"""Expected values that are listed: the automatic inverse may name hundreds."""
-MARK = "* "
-"""Before the symbols of a tree that are put elsewhere."""
-FIRST_ROWS, LAST_ROWS = 22, 8
-"""Rows of the history where it is long: how it began, and how it ended."""
+WIDEST = 28  # letters of a value that are shown: a set of objects would push everything else off the page
+MOST = 3  # expected values that are listed: the automatic inverse may name hundreds
+MARK = "* "  # before the symbols of a tree that are put elsewhere
+FIRST_ROWS, LAST_ROWS = 22, 8  # rows of the history where it is long: how it began, and how it ended
 
 HEADER = ("#", "action", "node", "at", "expected", "priority", "edit")
 Row = tuple[str, str, str, str, str, str, str]
@@ -177,8 +173,7 @@ def equation(read: Evaluated) -> str:
     return f"{' '.join(map(shown, read.sentence))} = {shown(read.value)}"
 
 
-PLAIN = Look(reasoning_box, equation)
-"""Formulas, and whatever has no look of its own."""
+PLAIN = Look(reasoning_box, equation)  # formulas, and whatever has no look of its own
 
 
 # Words

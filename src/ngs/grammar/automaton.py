@@ -25,8 +25,7 @@ from ngs.grammar.grammar import Grammar
 from ngs.grammar.lengths import Completions
 from ngs.grammar.multisets import Multisets
 
-MOST_STATES = 2_000
-"""States after prefixes of one length that are followed together."""
+MOST_STATES = 2_000  # states after prefixes of one length that are followed together
 
 
 @lru_cache(maxsize=32)

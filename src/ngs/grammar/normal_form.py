@@ -22,11 +22,9 @@ from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 from ngs.grammar.tree import Leaf, Node, Tree
 from ngs.grammar.validation import nullable
 
-MOST_EMPTY = 10
-"""Parts of one rule's body that may be empty: each doubles the versions without empty parts."""
+MOST_EMPTY = 10  # parts of one rule's body that may be empty: each doubles the versions without empty parts
 
-Value = Any
-"""Whatever an algebra builds: a tree, a number, a set of objects."""
+Value = Any  # whatever an algebra builds: a tree, a number, a set of objects
 
 
 class Algebra(Protocol):

@@ -13,8 +13,7 @@ from ngs.grammar.rules import Nonterminal, Rule, Symbol, Terminal
 _LOWER = "_?[a-z][_a-z0-9]*"
 _UPPER = "_?[A-Z][_A-Z0-9]*"
 
-Faults = Iterator[tuple[Rule, str]]
-"""Rules, and what is wrong with each."""
+Faults = Iterator[tuple[Rule, str]]  # rules, and what is wrong with each
 
 
 def check_rules(rules: Sequence[Rule], start: Nonterminal) -> None:

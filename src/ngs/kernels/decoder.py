@@ -18,10 +18,8 @@ from ngs.kernels.tiles import PLACES, added, tanh
 
 ROWS = 8
 """Of a program, in twice as many places: with more, their attention would take longer than all the rest."""
-MOST_ROWS = 1 << 19
-"""Of a launch: places are counted in 32 bits."""
-CHUNK = 32
-"""Numbers of a state that a product reads at once."""
+MOST_ROWS = 1 << 19  # of a launch: places are counted in 32 bits
+CHUNK = 32  # numbers of a state that a product reads at once
 
 
 @triton.jit

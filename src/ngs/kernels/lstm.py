@@ -26,8 +26,7 @@ from triton import language as tl
 
 from ngs.kernels.tiles import PLACES, added, fits, tanh
 
-UNITS_OF_A_WARP = 32
-"""As many warps as keep a thread's share of the gates at 64 numbers."""
+UNITS_OF_A_WARP = 32  # as many warps as keep a thread's share of the gates at 64 numbers
 
 
 @triton.jit(do_not_specialize=["rows", "time"])

@@ -6,10 +6,8 @@ import torch
 import triton
 from triton import language as tl
 
-PLACES = 16
-"""Rows of a matrix that the units for products take at least."""
-LARGEST = 256
-"""Hidden units, since a program keeps what it adds up for all of them in registers."""
+PLACES = 16  # rows of a matrix that the units for products take at least
+LARGEST = 256  # hidden units, since a program keeps what it adds up for all of them in registers
 BYTES_A_UNIT = 544
 """Of shared memory, in the largest kernel that takes rows through time: 133,120 for 256 units, 67,584 for
 128, and a little to spare."""

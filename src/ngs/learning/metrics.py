@@ -16,8 +16,7 @@ from ngs.grammar.padding import PAD
 from ngs.learning.examples import Examples
 from ngs.search.reasoner import Reasoner
 
-SHARES = ("answers", "sentences", "symbols")
-"""What is counted, by the names that facts have."""
+SHARES = ("answers", "sentences", "symbols")  # what is counted, by the names that facts have
 AT_ONCE = 1024
 """Symbols read in one go, so that longer sentences do not take more memory. With the paper's network, which
 halves its images late, that is 0.6 GB a layer: several runs have to share a GPU."""

@@ -58,11 +58,9 @@ Content = Tensor | Ragged | Sequence[str]
 Contents = Mapping[str, Any]
 """By the names of columns their Content, and by those of groups the Contents of these."""
 
-Size = str | int | None
-"""Of a dimension: this number, as many as whatever else has this name, or any."""
+Size = str | int | None  # of a dimension: this number, as many as whatever else has this name, or any
 
-Counts = ChainMap[str, int]
-"""How many there are of something, in a group and in those around it."""
+Counts = ChainMap[str, int]  # how many there are of something, in a group and in those around it
 
 
 @dataclass(frozen=True)

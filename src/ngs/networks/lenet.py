@@ -8,8 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-SIDE = 45
-"""Height and width, in pixels, of symbol images."""
+SIDE = 45  # height and width, in pixels, of symbol images
 
 
 class ChannelsLast(nn.Sequential):

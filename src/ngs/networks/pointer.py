@@ -30,8 +30,7 @@ from ngs.grammar.padding import PAD
 if TYPE_CHECKING:
     from ngs.kernels.decoder import Decoder
 
-Recurrent = tuple[Tensor, Tensor]
-"""The state of an LSTM: twice [layer, row, hidden]."""
+Recurrent = tuple[Tensor, Tensor]  # the state of an LSTM: twice [layer, row, hidden]
 
 
 @dataclass(frozen=True)

@@ -25,17 +25,13 @@ from ngs.grammar.rules import Terminal
 from ngs.parsing.cuda_graphs import CudaGraphs
 from ngs.parsing.tables import Blank, Indices, Tables, compile_tables
 
-ONE = 0
-"""The row whose score is always log 1: the right part of edges that have none."""
+ONE = 0  # the row whose score is always log 1: the right part of edges that have none
 
-NOTHING = 1
-"""The row whose score is always log 0."""
+NOTHING = 1  # the row whose score is always log 0
 
-FIRST_LEAF = 2
-"""The row of the first position's first symbol."""
+FIRST_LEAF = 2  # the row of the first position's first symbol
 
-Cell = tuple[NormalSymbol, int, int]
-"""(symbol, first position, length)"""
+Cell = tuple[NormalSymbol, int, int]  # (symbol, first position, length)
 
 
 @dataclass(eq=False)

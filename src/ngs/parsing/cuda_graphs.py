@@ -11,8 +11,7 @@ from torch import Tensor
 
 Tensors = tuple[Tensor, ...]
 
-MAX_GRAPHS = 16
-"""Graphs an object keeps, the latest used: each holds its own device memory."""
+MAX_GRAPHS = 16  # graphs an object keeps, the latest used: each holds its own device memory
 
 
 class CudaGraphs:

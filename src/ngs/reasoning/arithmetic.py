@@ -10,8 +10,7 @@ from ngs.reasoning.fraction_array import FractionArray
 from ngs.reasoning.operation import ANY, Value, inverses
 from ngs.reasoning.semantics import Semantics
 
-TOLERANCE = 1e-6
-"""How far a decimal from a data set may be from the exact result it stands for."""
+TOLERANCE = 1e-6  # how far a decimal from a data set may be from the exact result it stands for
 
 
 class Arithmetic(Semantics):

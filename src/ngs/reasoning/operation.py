@@ -16,8 +16,7 @@ from torch import Tensor
 
 from ngs.errors import SemanticsError, ShapeError
 
-Value = Any
-"""Any hashable Python value, or UNDEFINED."""
+Value = Any  # any hashable Python value, or UNDEFINED
 
 SOUND = frozenset([bool, int, str, Fraction])
 """Types of values that need no check: they are hashable, and never NaN or infinite."""
@@ -37,8 +36,7 @@ class Special(Enum):
 
 UNDEFINED, ANY = Special.UNDEFINED, Special.ANY
 
-Expected = frozenset[Value] | Special
-"""The values a node would have to have: a set, or ANY."""
+Expected = frozenset[Value] | Special  # the values a node would have to have: a set, or ANY
 
 
 def is_expected(value: Value, expected: Expected) -> bool:

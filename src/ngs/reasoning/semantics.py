@@ -36,8 +36,7 @@ class Semantics:
         return name
 
 
-Meaning = type[Semantics] | Semantics
-"""A subclass of Semantics, or an instance of one."""
+Meaning = type[Semantics] | Semantics  # A subclass of Semantics, or an instance of one
 
 
 class Inlined(tuple[Value, ...]):

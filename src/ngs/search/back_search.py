@@ -135,8 +135,7 @@ def on_rows(rows: Tensor, function: Callable[[Tensor, Tensor], Tensor]) -> Calla
     return lambda chosen, z: function(rows[chosen], z)
 
 
-SMALLEST = 1e-300
-"""What a uniform draw of zero counts as: its logarithm is needed."""
+SMALLEST = 1e-300  # what a uniform draw of zero counts as: its logarithm is needed
 
 
 def log_ratio(now: State, new: State, distance: Tensor, edits: Edits, chain: ChainSettings) -> Tensor:

@@ -15,8 +15,7 @@ from ngs.parsing.sentence import find_tree
 from ngs.reasoning.operation import UNDEFINED, Expected, Value
 from ngs.reasoning.semantics import Interpretation
 
-Path = tuple[int, ...]
-"""The way from the root to a node: the number of the child at each step."""
+Path = tuple[int, ...]  # the way from the root to a node: the number of the child at each step
 
 
 @dataclass(frozen=True)

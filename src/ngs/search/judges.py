@@ -28,10 +28,8 @@ from ngs.reasoning.operation import UNDEFINED, Value
 from ngs.reasoning.semantics import Meaning, evaluate
 from ngs.search.edits import check_longest
 
-ABSENT = 0
-"""The number that stands for: no derivation here."""
-UNREACHED = -1
-"""The number of an answer that no sentence of its length gives."""
+ABSENT = 0  # the number that stands for: no derivation here
+UNREACHED = -1  # the number of an answer that no sentence of its length gives
 
 
 class ReferenceJudge:

@@ -80,8 +80,7 @@ class Reasoner(nn.Module):
         return self.plan.posterior(p, batch.examples, generator)
 
 
-MakeJudge = Callable[[Grammar, Known], Judge]
-"""Makes a judge for a grammar and some examples."""
+MakeJudge = Callable[[Grammar, Known], Judge]  # makes a judge for a grammar and some examples
 
 
 def reasoner(

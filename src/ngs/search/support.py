@@ -36,8 +36,7 @@ from ngs.search.compiled import BUDGET, check_cacheable, exact_length, value_cir
 from ngs.search.edits import Edits
 from ngs.search.memory import Memory
 
-BEAM = 32
-"""Values that each span keeps where tables do not fit."""
+BEAM = 32  # values that each span keeps where tables do not fit
 
 
 class Plan(Protocol):
@@ -142,8 +141,7 @@ def posterior(
 Same = Callable[[Tensor], Tensor]
 """Sentences [sentence, time] -> numbers [sentence], equal for sentences that mean the same."""
 
-AT_ONCE = 1024
-"""Examples whose sentences are enumerated in one go."""
+AT_ONCE = 1024  # examples whose sentences are enumerated in one go
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-MISSING = type("Missing", (), {"__repr__": lambda _: "missing"})()
-"""The value of a missing member."""
+MISSING = type("Missing", (), {"__repr__": lambda _: "missing"})()  # the value of a missing member
 
 
 class Field(NamedTuple):

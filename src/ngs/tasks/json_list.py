@@ -16,8 +16,7 @@ import ijson
 from ngs.errors import DataError
 from ngs.tasks.faults import naming
 
-LARGEST = 1 << 26
-"""Bytes of one element: a small file can unpack to more than the memory."""
+LARGEST = 1 << 26  # bytes of one element: a small file can unpack to more than the memory
 
 DEEPEST = 50
 """Nested brackets; official files have 5. Only `basic_parse` of ijson is used: it keeps no paths to values,

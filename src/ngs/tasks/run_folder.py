@@ -32,11 +32,9 @@ CHECKPOINT, EARLY, BEST = "checkpoint.safetensors", "early.safetensors", "best.s
 CONFIG, ENVIRONMENT, RESULT, REPORT = "config.json", "environment.json", "result.json", "report.html"
 METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
 A_CHECKPOINT, A_NETWORK = "an NGS checkpoint", "a trained NGS network"
-DATA = "data"
-"""The name of the digest of the training data among the facts of a network."""
+DATA = "data"  # the name of the digest of the training data among the facts of a network
 MOST_BYTES = 2**26  # of a JSON file
-TASK, TASK_FILE = "task", "task_file"
-"""The names of the task and its file in the configuration."""
+TASK, TASK_FILE = "task", "task_file"  # the names of the task and its file in the configuration
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 SettingsT = TypeVar("SettingsT", bound=RunSettings)

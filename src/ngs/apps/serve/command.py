@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from ngs.tasks.playground.visitors import Visitors
 
-CONNECTIONS = 1000
-"""At once; above, 503."""
+CONNECTIONS = 1000  # at once; above, 503
 
 
 @dataclass(frozen=True)

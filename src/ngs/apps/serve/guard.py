@@ -38,12 +38,10 @@ ALONE = {
     "Cache-Control": "no-cache",
 }
 """Of a page that needs nothing else: a report, a result."""
-LONGEST_MESSAGE = 600
-"""Characters: a message quotes what was sent, and that may be long."""
+LONGEST_MESSAGE = 600  # characters: a message quotes what was sent, and that may be long
 BUSY = "too many others are being served; try again in a moment"
 
-Names = Callable[[str], bool]
-"""Whether a host name is one of ours."""
+Names = Callable[[str], bool]  # whether a host name is one of ours
 
 
 def names_of(host: str, others: Iterable[str] = ()) -> Names:

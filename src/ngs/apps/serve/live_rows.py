@@ -28,12 +28,9 @@ from starlette.concurrency import run_in_threadpool
 from ngs.apps.serve.run_folders import RunFolder, row_of
 from ngs.tasks.run_folder import CONFIG, METRICS
 
-AT_ONCE = 2**18
-"""Bytes that are read at a time."""
-OVER = ("finished", "gone")
-"""States behind which nothing comes. A stopped run may be resumed."""
-RETRY = 2000
-"""Milliseconds after which a browser comes back when a stream ends without `done`."""
+AT_ONCE = 2**18  # bytes that are read at a time
+OVER = ("finished", "gone")  # states behind which nothing comes. A stopped run may be resumed.
+RETRY = 2000  # milliseconds after which a browser comes back when a stream ends without `done`
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from ngs.tasks.report.sections import render
 from ngs.tasks.results.outcome import read_outcome
 from ngs.tasks.results.tables import provenance
 
-_DRAWING = threading.Lock()
-"""Figures are made one at a time: matplotlib does not promise more."""
+_DRAWING = threading.Lock()  # figures are made one at a time: matplotlib does not promise more
 
 Name = Annotated[str, Path(max_length=255, description="Of the experiment.", examples=["cost"])]
 

@@ -17,8 +17,7 @@ from ngs.apps.serve.run_folders import RunFolder, SkippedFolder, State
 from ngs.tasks.playground.messages import Message, part
 from ngs.tasks.run_folder import REPORT
 
-FARTHEST = 2**53
-"""Bytes of a file; numbers in a browser are exact up to here."""
+FARTHEST = 2**53  # bytes of a file; numbers in a browser are exact up to here
 
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such run, or no report of it."}}
 

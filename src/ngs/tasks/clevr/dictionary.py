@@ -21,8 +21,7 @@ from ngs.errors import ParseError
 from ngs.tasks.clevr.cues import NOUNS, CuedQuestion, NounPhrase, cues_of
 from ngs.tasks.clevr.program import COLUMN, MODULES
 
-Said = tuple[int, str]
-"""The position of a word, and a module it speaks of."""
+Said = tuple[int, str]  # the position of a word, and a module it speaks of
 
 _FILTERS = frozenset(module for module in MODULES if module.startswith("filter_"))
 _EQUAL = frozenset(module for module in MODULES if module.startswith("equal_"))

@@ -33,8 +33,7 @@ NOUNS = ("scenes", "questions")
 
 LONGEST = 2_000  # characters of a question
 
-Progress = Callable[[Path, int], None]
-"""Told of the file and index of each element before it is looked at."""
+Progress = Callable[[Path, int], None]  # told of the file and index of each element before it is looked at
 
 
 @dataclass(frozen=True)

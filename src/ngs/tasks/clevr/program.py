@@ -29,13 +29,11 @@ def _read(name: str) -> Grammar:
 
 GRAMMAR: Grammar = clevr()
 
-MODULES: tuple[str, ...] = GRAMMAR.symbols
-"""The forty modules; a program's columns count them."""
+MODULES: tuple[str, ...] = GRAMMAR.symbols  # the forty modules; a program's columns count them
 
 COLUMN: Mapping[str, int] = {module: column for column, module in enumerate(MODULES)}
 
-Program = tuple[str, ...]
-"""Modules in prefix notation: ("count", "filter_color[red]", "scene")."""
+Program = tuple[str, ...]  # modules in prefix notation: ("count", "filter_color[red]", "scene")
 
 
 def program_of(columns: Iterable[int]) -> Program:

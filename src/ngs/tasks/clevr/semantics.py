@@ -9,8 +9,7 @@ from ngs.reasoning.operation import UNDEFINED, Special
 from ngs.reasoning.semantics import Semantics
 from ngs.tasks.clevr.scenes import ATTRIBUTES, RELATIONS, Scene
 
-Objects = frozenset[int]
-"""A set of objects, by their numbers in the scene."""
+Objects = frozenset[int]  # A set of objects, by their numbers in the scene
 
 Unique = Callable[[Objects], int | Special]
 """The object meant by "the ...", of the set of objects that fit the description."""

@@ -31,8 +31,7 @@ LISTS = ("expr_train.json", "expr_test.json")
 IMAGES = "Handwritten_Math_Symbols"
 DEEPEST = 2  # folders above the lists
 
-Picture = NDArray[np.uint8] | str
-"""The pixels of an image, or what is wrong with it."""
+Picture = NDArray[np.uint8] | str  # the pixels of an image, or what is wrong with it
 
 
 @dataclass(frozen=True)

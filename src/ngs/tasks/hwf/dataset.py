@@ -25,8 +25,7 @@ from ngs.reasoning.operation import Value
 from ngs.reasoning.semantics import evaluate
 from ngs.tasks.source import Numbers, dealt
 
-GRAMMAR: Grammar = arithmetic()
-"""0-9 + - * /; an image's `column` counts its symbols."""
+GRAMMAR: Grammar = arithmetic()  # 0-9 + - * /; an image's `column` counts its symbols
 PRETRAIN_STEPS = 2000  # pre-training that has not reached its accuracy by then is over anyway
 
 

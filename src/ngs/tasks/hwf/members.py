@@ -12,8 +12,7 @@ from pathlib import Path
 
 from ngs.errors import DataError
 
-Members = Mapping[str, Callable[[], bytes]]
-"""What reads each file, by its path with forward slashes."""
+Members = Mapping[str, Callable[[], bytes]]  # what reads each file, by its path with forward slashes
 
 LARGEST_FILE = 64 << 20
 LARGEST_TOTAL = 2 << 30
@@ -48,8 +47,7 @@ def _zip(path: Path) -> zipfile.ZipFile:
         ) from error
 
 
-Member = tuple[str, int, Callable[[], bytes]]
-"""Its name, how many bytes it has, and what reads it."""
+Member = tuple[str, int, Callable[[], bytes]]  # its name, how many bytes it has, and what reads it
 
 
 def _in_archive(path: Path, archive: zipfile.ZipFile) -> Iterator[Member]:

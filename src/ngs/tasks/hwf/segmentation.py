@@ -39,18 +39,12 @@ from ngs.tasks.hwf.dataset import GRAMMAR, SIDE, as_ink
 from ngs.tasks.hwf.formula_reading import Box, Seen
 
 T = TypeVar("T")
-Grey = NDArray[np.uint8]
-"""[height, width]: dark strokes on light paper"""
-Mask = NDArray[np.bool_]
-"""[height, width]: where there is ink"""
-Points = NDArray[np.float64]
-"""[point, 2]: x and y in pixels"""
-Run = tuple[int, int]
-"""First and last + 1 of the pieces of a symbol."""
-Best = tuple[float, tuple[Run, ...]]
-"""A sum of scores, and the runs that give it."""
-Network = Callable[[Tensor], Tensor]
-"""Ink [image, 1, SIDE, SIDE] -> scores [image, symbol]"""
+Grey = NDArray[np.uint8]  # [height, width]: dark strokes on light paper
+Mask = NDArray[np.bool_]  # [height, width]: where there is ink
+Points = NDArray[np.float64]  # [point, 2]: x and y in pixels
+Run = tuple[int, int]  # first and last + 1 of the pieces of a symbol
+Best = tuple[float, tuple[Run, ...]]  # A sum of scores, and the runs that give it
+Network = Callable[[Tensor], Tensor]  # ink [image, 1, SIDE, SIDE] -> scores [image, symbol]
 
 WORKING_PIXELS, MOST_ENLARGED = 1_000_000, 3.0
 """Pictures are looked at in this size, small ones enlarged: a line one pixel wide has no middle to find."""

@@ -67,8 +67,7 @@ CONVERGED = 1e-7
 NEARBY = 5.0  # the search stays this near to CAMERA, where no coordinate is zero
 DEPTH_WEIGHT = 1000.0
 """Released depths are exact to 3 digits, columns and rows are rounded: 0.001 counts as much as a pixel."""
-TOLERANCE = 2.0
-"""pixels that a fitted camera may miss by: more than rounding, far less than any other camera"""
+TOLERANCE = 2.0  # pixels that a fitted camera may miss by: more than rounding, far less than any other camera
 
 
 def misses(camera: Floats, things: Sequence[Thing]) -> Floats:

@@ -29,8 +29,7 @@ STEPS = 7
 NEAR = 0.005  # distance to the surface, as a share of the radius, that counts as a hit
 TINY = 1e-9  # keeps quotients finite
 NOTHING = -1
-NO_SOLID = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, NOTHING, 0.0, 0.0)
-"""The row of the table for a missing object."""
+NO_SOLID = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, NOTHING, 0.0, 0.0)  # the row of the table for a missing object
 
 
 @dataclass(frozen=True)
